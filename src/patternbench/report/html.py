@@ -41,6 +41,7 @@ from patternbench.report.sections.findings import (
     merged,
 )
 from patternbench.report.sections.measured import measured
+from patternbench.study.roles import Role
 
 _DIGITS = 4
 _LOGIN = re.compile(r"//[^/@]*@")
@@ -57,6 +58,8 @@ _OF_SCENARIOS = (
 _POINT = ("median", "low", "high", "coverage", "rounds")
 _FEWEST_ROUNDS = 6
 _DRIFT_MATTERS = 0.05
+_IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
+"""Parts of a manifest that the page has in full only."""
 _MANY_ROWS = 30
 """A longer table is folded, so that what is below it can be reached."""
 
@@ -82,14 +85,16 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "title": report.study_name,
         "headlines": merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement),
         "reference": comparisons.reference,
+        "choosable": any(one.varies and one.role is Role.PATTERN for one in report.factors.values()),
         "score": _scorecard(comparisons),
         "failure_limit": report.failure_limit,
+        "limited": _limited(report),
         "by_level": [_by_level(comparisons, name, arrangement) for name in _compared(comparisons)],
         "facts": _facts(report),
-        "machine": _flat(report.manifest),
+        "machine": _flat(_in_short(report.manifest)),
         "factors": {
             factor_title(name): [level_text(level) for level in factor.levels]
-            for name, factor in report.factors.items()
+            for name, factor in arrangement.factors.items()
         },
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),
@@ -101,6 +106,14 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "many_rows": _MANY_ROWS,
         "grid_roles": _grid_words(arrangement),
     }
+
+
+def _limited(report: RunReport) -> str:
+    """The greatest share of a scenario's calls that a limit rejected; empty where it rejected none."""
+    if "limited_rate" not in report.done:
+        return ""
+    most = float(report.done.groupby("scenario")["limited_rate"].mean().max())
+    return shown(most, "percent") if most > 0 else ""
 
 
 def _compared(comparisons: Findings) -> list[str]:
@@ -162,10 +175,19 @@ def _total(rounds: pd.DataFrame, response: str) -> str:
     return f"{rounds[response].sum():,.0f}" if response in rounds.columns else "–"
 
 
+def _in_short(manifest: Mapping[str, object]) -> dict[str, object]:
+    """The parts of a manifest that say what was measured on what; the whole is under provenance."""
+    machines = manifest.get("machines")
+    alone = ("machines",) if isinstance(machines, Mapping) and len(machines) == 1 else ()
+    return {name: value for name, value in manifest.items() if name not in (*_IN_FULL_BELOW, *alone)}
+
+
 def _flat(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    """Lay the manifest out as lines of path and value."""
+    """Lay the manifest out as lines of path and value; what is unknown has none."""
     lines: list[tuple[str, str]] = []
     for name, value in manifest.items():
+        if value is None or value == []:
+            continue
         path = f"{prefix}{name.removesuffix('_s')}".replace("_", " ")
         lines += _flat(value, f"{path} · ") if isinstance(value, Mapping) else [(path, _value(name, value))]
     return lines
@@ -174,9 +196,17 @@ def _flat(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, s
 def _value(name: str, value: object) -> str:
     if isinstance(value, int) and name.endswith("bytes"):
         return f"{value / 2**30:,.1f} GiB"
-    if isinstance(value, float) and name.endswith(("_s", "seconds")):
-        return shown(value, "time")
+    if isinstance(value, float):
+        return shown(value, "time") if name.endswith(("_s", "seconds")) else number(value)
+    if isinstance(value, list):
+        return _listed(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _listed(values: Sequence[object]) -> str:
+    """Words of a command as one line; what disturbs and its remedies as sentences."""
+    texts = [": ".join(map(str, one.values())) if isinstance(one, Mapping) else str(one) for one in values]
+    return ("; " if any(isinstance(one, Mapping) for one in values) else " ").join(texts)
 
 
 def _noise(report: RunReport) -> list[dict[str, object]]:
@@ -297,7 +327,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
         "curves": _curves(report, arrangement),
         "drift": drift("points"),
         "drifts": _drifts(report),
-        "levels": _levels(report),
+        "levels": _levels(arrangement),
         "detail": _details(report),
         "sections": [[bare(figure.spec) for figure in section.figures] for section in report.sections],
     }
@@ -346,10 +376,10 @@ def _drifts(report: RunReport) -> list[dict[str, object]]:
     return rows
 
 
-def _levels(report: RunReport) -> dict[str, object]:
+def _levels(arrangement: Layout) -> dict[str, object]:
     """Pack the levels of every scenario, for the tables."""
-    names = list(report.factors)
-    rows = [[_level(scenario.levels.get(name)) for name in names] for scenario in report.scenarios]
+    names = list(arrangement.factors)
+    rows = [[_level(levels.get(name)) for name in names] for levels in arrangement.levels]
     return {"titles": [factor_title(name) for name in names], "rows": rows}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from patternbench.observe.registry import responses, responses_of
 from patternbench.observe.response import Better, Response
+from patternbench.plan.factors import Factor, Level
 from patternbench.study.roles import Unit
 from patternbench.study.settings import is_duration
 from patternbench.study.units import Duration
@@ -205,11 +206,13 @@ TITLES: Mapping[tuple[str, ...], str] = {
     ("fixed", "delay"): "back-off",
 }
 """Titles of factors whose path ends in words that are unclear or misleading by themselves."""
+_UNTOLD = ("when", "parameters")
+"""Parts of a path that tell a reader nothing."""
 
 
 def factor_title(name: str) -> str:
-    """Turn a factor's name into words: the last two parts of its path, such as `abort percentage`."""
-    parts = [part for part in name.split(".") if not part.isdigit()]
+    """Turn a factor's name into words: the last two telling parts of its path, such as `abort percentage`."""
+    parts = [part for part in name.split(".") if not part.isdigit() and part not in _UNTOLD]
     return TITLES.get(tuple(parts[-2:])) or " ".join(parts[-2:]).replace("_", " ")
 
 
@@ -220,6 +223,21 @@ def numeric(level: object, unit: Unit) -> float | None:
     if isinstance(level, bool) or not isinstance(level, int | float) or math.isnan(level):
         return None
     return float(level)
+
+
+def level_with_unit(factor: Factor, level: Level) -> str:
+    """Write a level with the unit that a study leaves out: `40 %`, `250/s`."""
+    text = level_text(level)
+    if factor.unit is Unit.RATE and re.fullmatch(r"[0-9.,]+", text):
+        return f"{text}/s"
+    return f"{text}\u00a0%" if factor.unit is Unit.PERCENT else text
+
+
+def switch_text(factor: Factor, level: object) -> str | None:
+    """Write a level of what is on or off: `breaker`, `no breaker`; None for any other factor."""
+    if not all(isinstance(one, bool) for one in factor.levels):
+        return None
+    return f"{'' if str(level) == str(True) else 'no '}{factor_title(factor.name)}"
 
 
 def level_text(level: object) -> str:

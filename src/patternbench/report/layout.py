@@ -1,19 +1,18 @@
 """The position of each scenario in the figures: its panel, its place on the horizontal axis, its line."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from patternbench.plan.factors import Factor, Factors, Level, is_baseline
-from patternbench.records.stored import PlannedScenario
-from patternbench.report.labels import factor_title, level_text, numeric
+from patternbench.report.acting_faults import FAULT, Levels, acting_faults
+from patternbench.report.labels import factor_title, level_text, level_with_unit, numeric, switch_text
 from patternbench.report.model import RunReport
 from patternbench.report.roles import Roles, roles
 from patternbench.study.roles import Role, Unit
 
-Levels = Mapping[str, Level]
 _MOST_WIDTHS = 6
 
 
@@ -39,6 +38,7 @@ class Axis:
 class Layout:
     """The arrangement of a run's figures.
 
+    `factors` and the `levels` of each scenario are the plan's, with several faults as one (`acting_faults`).
     `scenarios` has one row per scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
     on the axis), `x_text`, `strategy`, `detail` (what tells apart the lines of a strategy, "" when nothing),
     `line`, `client` ("" when the study has one), `condition`, `reference` (whether other lines are
@@ -49,6 +49,7 @@ class Layout:
     roles: Roles
     axis: Axis
     scenarios: pd.DataFrame
+    levels: Sequence[Levels]
 
     def order(self, column: str) -> list[str]:
         """List the values of a column in the plan's order."""
@@ -69,20 +70,22 @@ class Layout:
 
 def layout(report: RunReport) -> Layout:
     """Arrange the scenarios of a run by the roles of its factors."""
-    levels = [scenario.levels for scenario in report.scenarios]
-    partial = {name for name in report.factors if any(scenario_levels.get(name) is None for scenario_levels in levels)}
-    roles_ = roles(report.factors, partial)
-    axis = _axis(report.factors, roles_)
-    table = pd.DataFrame([_placed(scenario, report.factors, roles_, axis) for scenario in report.scenarios])
-    table["detail"] = _details(levels, table["strategy"].tolist(), [report.factors[name] for name in roles_.detail])
+    faults = acting_faults(report.factors, report.scenarios)
+    factors, levels = faults.factors, [faults.told(scenario.levels) for scenario in report.scenarios]
+    partial = {name for name in factors if any(scenario_levels.get(name) is None for scenario_levels in levels)}
+    roles_ = roles(factors, partial)
+    axis = _axis(factors, roles_)
+    table = pd.DataFrame([_placed(own, factors, roles_, axis) for own in levels])
+    table.insert(0, "scenario", [scenario.id for scenario in report.scenarios])
+    table["detail"] = _details(levels, table["strategy"].tolist(), [factors[name] for name in roles_.detail])
     table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
     if roles_.x is None:
         table["x_text"] = table["line"]
         table["x"] = pd.factorize(table["line"])[0]
         axis = _of_lines(table)
-    table["reference"] = _references(table, levels, report.factors)
-    table["baseline"] = _baselines(table, levels, report.factors)
-    return Layout(report.factors, roles_, axis, table)
+    table["reference"] = _references(table, levels, factors, roles_)
+    table["baseline"] = _baselines(table, levels, factors)
+    return Layout(factors, roles_, axis, table, levels)
 
 
 def item(client: str, line: str) -> str:
@@ -90,20 +93,18 @@ def item(client: str, line: str) -> str:
     return f"{line} ({client})" if client else line
 
 
-def _placed(scenario: PlannedScenario, factors: Factors, roles: Roles, axis: Axis) -> dict[str, object]:
-    levels = scenario.levels
+def _placed(levels: Levels, factors: Factors, roles: Roles, axis: Axis) -> dict[str, object]:
     row, column = (_panel(factors[name], levels) if name else "" for name in (roles.row, roles.column))
     level_index = list(factors[roles.x].levels).index(levels[roles.x]) if roles.x else 0
     conditions = _conditions(factors, roles)
     client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
     return {
-        "scenario": scenario.id,
         "row": row,
         "column": column,
         "panel": " · ".join(part for part in (row, column) if part),
         "x": axis.places[level_index] if axis.places else 0.0,
         "x_text": axis.texts[level_index] if axis.texts else "",
-        "strategy": _words(levels.get(roles.color)) if roles.color else "all",
+        "strategy": _words(factors[roles.color], levels.get(roles.color)) if roles.color else "all",
         "client": level_text(levels[client]) if client else "",
         "condition": ", ".join(
             _named(factors[name], levels[name])
@@ -124,21 +125,29 @@ def _panel(factor: Factor, levels: Levels) -> str:
 
 
 def _named(factor: Factor, level: Level) -> str:
-    """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`."""
+    """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`, `no breaker`."""
+    switched = switch_text(factor, level)
+    if switched is not None:
+        return switched
     title, text = factor_title(factor.name), level_with_unit(factor, level)
     if factor.role is Role.PATTERN:
         text = text.replace("_", " ")
+    if factor.name == FAULT:
+        return text
     counted = factor.unit is not Unit.PERCENT and numeric(level, factor.unit) is not None and title.endswith("s")
-    return f"{text} {title}" if counted else f"{title} {text}"
+    if counted:
+        return f"{text} {title.removesuffix('s') if text == '1' else title}"
+    return f"{title} {text}"
 
 
-def level_with_unit(factor: Factor, level: Level) -> str:
-    """Write a level with the unit that a study leaves out: `40 %`."""
-    return f"{level_text(level)}\u00a0%" if factor.unit is Unit.PERCENT else level_text(level)
+def _words(factor: Factor, level: Level) -> str:
+    return "none" if level is None else pattern_text(factor, level_text(level))
 
 
-def _words(level: Level) -> str:
-    return "none" if level is None else level_text(level).replace("_", " ")
+def pattern_text(factor: Factor, text: str) -> str:
+    """Write a level of the pattern that names a configuration: `circuit breaker`, `no breaker`, `no limiter`."""
+    words = f"no {factor_title(factor.name)}" if text == "none" else text.replace("_", " ")
+    return switch_text(factor, text) or words
 
 
 def _axis(factors: Factors, roles: Roles) -> Axis:
@@ -147,7 +156,8 @@ def _axis(factors: Factors, roles: Roles) -> Axis:
     factor = factors[roles.x]
     values = [numeric(level, factor.unit) or 0.0 for level in factor.levels]
     texts = tuple(level_with_unit(factor, level) for level in factor.levels)
-    unit, scale = {Unit.PERCENT: (" (%)", 1.0), Unit.DURATION: (" (ms)", 1000.0)}.get(factor.unit, ("", 1.0))
+    units = {Unit.PERCENT: (" (%)", 1.0), Unit.DURATION: (" (ms)", 1000.0), Unit.RATE: (" (per second)", 1.0)}
+    unit, scale = units.get(factor.unit, ("", 1.0))
     return Axis(f"{factor_title(factor.name)}{unit}", tuple(scale * value for value in values), texts, quantity=True)
 
 
@@ -189,10 +199,15 @@ def line(strategy: str, detail: str) -> str:
     return f"{strategy} · {detail}" if detail else strategy
 
 
-def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> "pd.Series[bool]":
-    """Mark the baseline, which has every pattern at none; in a study without one, the first declared line."""
+def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors, roles: Roles) -> "pd.Series[bool]":
+    """Mark the baseline, which has every pattern at none; in a study without one, the first declared line.
+
+    Where everything has its patterns at none, a pattern that cannot be none may still distinguish lines.
+    """
     baselines = pd.Series([is_baseline(scenario_levels, factors) for scenario_levels in levels], index=table.index)
-    return baselines if baselines.any() else table["line"] == table["line"].iloc[0]
+    pattern = roles.color is not None and factors[roles.color].role is Role.PATTERN
+    told = baselines.any() and not (baselines.all() and pattern)
+    return baselines if told else table["line"] == table["line"].iloc[0]
 
 
 def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> list[str | None]:

@@ -156,6 +156,41 @@ def recommended(choices: list[Choice]) -> Recommendation:
     )
 
 
+def bundled(conditions: dict[str, object], chosen: int, *several: int) -> Choice:
+    """A choice among configurations with automatic bundles and without."""
+    levels: list[dict[str, object]] = [{"auto_bundle": "none", "method": "a"}]
+    levels += [{"auto_bundle": "all", "method": one} for one in "ab"]
+    candidates = tuple(candidate({**levels[one], **conditions}, {"failure_rate": 0.0}) for one in several)
+    return Choice(conditions, candidates[chosen], None, candidates, (), "", "clear", (), 0.0, True)
+
+
+BUNDLES = factors(
+    {"auto_bundle": ["none", "all"], "method": ["a", "b"], "users": [1, 2]},
+    none={"auto_bundle": "none"},
+    patterns=["auto_bundle"],
+)
+
+
+def test_a_level_that_all_configurations_of_its_kind_have_is_not_named() -> None:
+    said = [
+        where_chosen(replace(recommended([bundled({}, chosen, 0, 1, 2)]), conditions=()), BUNDLES)
+        for chosen in range(3)
+    ]
+    assert said == [["Clearly no auto bundle."], ["Clearly all · method a."], ["Clearly all · method b."]]
+
+
+def test_what_configurations_differ_in_under_another_condition_is_named_under_all() -> None:
+    made = [bundled({"users": 1}, 0, 1, 0), bundled({"users": 2}, 0, 2, 0)]
+    said = where_chosen(replace(recommended(made), conditions=("users",)), BUNDLES)
+    assert said == ["Users 1: clearly all · method a.", "Users 2: clearly all · method b."]
+
+
+def test_what_was_measured_alone_is_not_called_the_choice() -> None:
+    alone = replace(recommended([bundled({"users": 1}, 0, 0)]), conditions=("users",))
+    assert where_chosen(alone, BUNDLES) == ["Users 1: only no auto bundle was measured."]
+    assert how_often_chosen(alone, BUNDLES) == ["Only one configuration was measured under 1 of 1 conditions."]
+
+
 def test_conditions_with_one_answer_share_a_line_and_a_whole_grid_is_named_by_its_levels() -> None:
     same = [choice(fault, users, "clear", ["retry"]) for fault in (0, 30) for users in (20, 60)]
     assert where_chosen(recommended(same), FACTORS) == [

@@ -216,6 +216,25 @@ def test_a_run_none_of_whose_rounds_ever_began_still_has_a_report(small: RunRepo
     assert "failed rounds" in printed(broken)
 
 
+def test_each_answer_of_several_is_an_item_of_a_list(small: RunReport) -> None:
+    choice = ["Users 10: clearly retry.\nUsers 20: clearly hedge.", "Aim: the lowest p95."]
+    page = render(replace(small, sections=(Section("recommendation", "What to choose", choice=choice),)))
+    assert '<ul class="lead"><li>Users 10: clearly retry.</li><li>Users 20: clearly hedge.</li></ul>' in page
+
+
+def test_calls_that_a_limit_rejected_are_said_to_count_as_failed(small: RunReport) -> None:
+    said = "Calls that a limit rejected (status 429) count as failed"
+    assert said not in render(small)
+    limited = replace(small, rounds=small.rounds.assign(limited_rate=12.5))
+    assert f"{said}: up to 12.5 % of a scenario" in render(limited)
+
+
+def test_a_column_without_a_title_has_no_empty_heading(small: RunReport) -> None:
+    table = Table("Errors", pd.DataFrame({"": ["MAE"], "value": ["1"]}))
+    page = render(replace(small, sections=(Section("errors", "Errors", tables=[table]),)))
+    assert '<td></td><th scope="col">value</th>' in page
+
+
 def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
     single = synthetic_run(rounds=1, users=[50], client=["native"], fault=[0], strategy=["baseline"])
     page = render(single)

@@ -39,6 +39,12 @@ def test_a_condition_is_what_strategies_are_compared_under() -> None:
     )
 
 
+def test_one_of_several_is_named_as_one() -> None:
+    levels = [{"method": name, "users": users} for name in "ab" for users in (1, 2)]
+    arranged = layout(run_of({"method": ["a", "b"], "users": [1, 2]}, *levels))
+    assert arranged.order("condition") == ["1 user", "2 users"]
+
+
 def test_levels_that_do_not_vary_within_a_strategy_are_not_named() -> None:
     found = layout(
         run_of(
@@ -58,11 +64,38 @@ def test_without_a_baseline_the_first_declared_line_is_the_reference() -> None:
     assert found.axis.texts == ("a", "b")
 
 
+def test_where_all_strategies_are_baselines_another_pattern_is_compared_with_its_first_level() -> None:
+    levels = [{"method": name, "users": users, "strategy": "baseline"} for name in "ab" for users in (1, 2)]
+    arranged = layout(run_of({"method": ["a", "b"], "users": [1, 2], "strategy": ["baseline"]}, *levels))
+    assert arranged.reference == "a"
+    assert arranged.scenarios["reference"].tolist() == [True, True, False, False]
+    assert arranged.scenarios["baseline"].tolist() == ["s0", "s1", "s0", "s1"]
+
+
+def test_loads_of_one_configuration_are_not_compared() -> None:
+    levels = [{"users": users, "strategy": "baseline"} for users in (1, 2)]
+    arranged = layout(run_of({"users": [1, 2], "strategy": ["baseline"]}, *levels))
+    assert arranged.scenarios["reference"].all()
+
+
+def test_what_is_on_or_off_is_named_by_what_it_is() -> None:
+    arranged = layout(run_of({"method": [True, False]}, {"method": True}, {"method": False}))
+    assert arranged.order("line") == ["method", "no method"]
+
+
 def test_durations_run_along_the_axis_in_milliseconds() -> None:
     levels = [{"delay.duration": text, "strategy": name} for text in ("20ms", "1s") for name in ("a", "b")]
     found = layout(run_of({"delay.duration": ["20ms", "1s"], "strategy": ["a", "b"]}, *levels))
     assert found.axis.title == "delay duration (ms)"
     assert found.axis.places == (20, 1000)
+
+
+def test_rates_are_per_second() -> None:
+    levels = [{"rate": rate, "method": name} for rate in (25, 100) for name in "ab"]
+    arranged = layout(run_of({"rate": [25, 100], "method": ["a", "b"]}, *levels))
+    assert arranged.axis.title == "rate (per second)"
+    assert arranged.axis.texts == ("25/s", "100/s")
+    assert arranged.order("condition") == ["rate 25/s", "rate 100/s"]
 
 
 def test_levels_of_the_axis_keep_their_texts() -> None:

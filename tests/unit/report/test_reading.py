@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from patternbench.analyze.load.loadtest import _worst_status
 from patternbench.analyze.units import apart, quantity
 from patternbench.cli.terminal import Plain
 from patternbench.report.figures.scenarios import points
-from patternbench.report.html import _facts, _flat, render
+from patternbench.report.html import _facts, _flat, _in_short, render
 from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
@@ -37,6 +38,22 @@ def test_an_objective_of_100_ms_is_written_so() -> None:
     assert _flat({"objective_s": 0.1}) == [("objective", "100 ms")]
 
 
+def test_what_a_run_was_measured_on_is_told_in_short_and_nothing_that_is_unknown() -> None:
+    noted: dict[str, object] = {
+        "manifest": 1,
+        "git_commit": None,
+        "command": ["run", "x.yaml"],
+        "machine": {"load": 2.07666015625},
+    }
+    noted["disturbances"] = [{"what": "other work", "remedy": "stop it"}, {"what": "2 cores", "remedy": "compare"}]
+    noted |= {"starts": {"db": {"count": 3}}, "machines": {"a": {"cpu": "x"}}}
+    assert _flat(_in_short(noted)) == [
+        ("command", "run x.yaml"),
+        ("machine · load", "2.08"),
+        ("disturbances", "other work: stop it; 2 cores: compare"),
+    ]
+
+
 def test_the_system_is_named_by_its_url_and_never_by_who_logs_in() -> None:
     run = load_run()
     urls = [{"url": "http://anna:secret@shop.example:8080/api"}, {"urls": [{"url": "http://a"}, {"url": "http://b"}]}]
@@ -50,6 +67,14 @@ def test_a_load_study_says_what_was_measured_at_both_ends_of_the_load() -> None:
     assert "50 users" in told["p95 response time"] and "150 users" in told["p95 response time"]
     assert "over 4 rounds" in told["p95 response time"]
     assert told["p95 response time"].split(";")[0] in render(run)
+
+
+def test_of_several_configurations_it_says_which_one_took_so_long() -> None:
+    run = synthetic_run(rounds=4, fault=[0], client=["native"], strategy=["baseline", "retry"])
+    told = {headline.title: headline.lead for headline in measured(run, layout(run))}
+    assert re.search(
+        r"at (baseline|retry · \d0 ms), 50 users; .* at (baseline|retry · \d0 ms), 150 users", told["p95 response time"]
+    )
 
 
 def test_two_rounds_make_no_band() -> None:

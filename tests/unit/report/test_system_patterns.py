@@ -163,7 +163,7 @@ def test_a_study_of_the_systems_patterns_needs_no_strategies() -> None:
     assert [s.id for s in plan(ASKED).scenarios] == [s.id for s in plan(dummy).scenarios]
     made = with_sections(report(ASKED), study(ASKED))
     arrangement = layout(made)
-    assert arrangement.reference == "none"
+    assert arrangement.reference == "no limiter"
     (choice, *_) = headlines(findings(made, arrangement), arrangement, made.sections)
     assert "Lag 0 ms: clearly gcra · bundle 25, balancing round robin." in choice.lead
 

@@ -42,6 +42,8 @@ def test_a_value_is_shown_with_its_unit(value: float | None, kind: str, text: st
         ("circuit_breaker.open_for", "circuit breaker open for"),
         ("retry.backoff.exponential.initial", "first back-off"),
         ("groups.0.open.rate", "open rate"),
+        ("crash_2.when.for", "crash 2 for"),
+        ("parameters.test", "test"),
     ],
 )
 def test_a_factors_path_becomes_words(name: str, title: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -29,7 +29,7 @@ from patternbench.analyze.recommend.recommendation import (
     listed,
     recommend,
 )
-from patternbench.analyze.rounds import ScenarioRounds, label
+from patternbench.analyze.rounds import label
 from patternbench.analyze.stopping import doubts as stopping_doubts
 from patternbench.analyze.stopping.rule import Decision, StoppingRule, decide, parse_rule, saving
 from patternbench.analyze.units import level_text, number, quantity
@@ -38,8 +38,9 @@ from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
 from patternbench.plan.factors import Factors
 from patternbench.plan.fraction import aliasing
-from patternbench.report.labels import RESPONSES, factor_title
-from patternbench.report.layout import detail, level_with_unit, line
+from patternbench.report.acting_faults import FAULT, ActingFaults, acting_faults
+from patternbench.report.labels import RESPONSES, factor_title, level_with_unit
+from patternbench.report.layout import detail, line, pattern_text
 from patternbench.report.model import RunReport
 from patternbench.report.pages import comparison_figures as comparison_section_figures
 from patternbench.report.pages import models as model_section
@@ -263,17 +264,20 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
     wish = wish_of(study, report.factors, rounds.columns)
-    return _or_why_not(
-        "recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study, report.factors)]
+    faults = acting_faults(report.factors, report.scenarios)
+    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study, faults)])
+
+
+def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) -> Section:
+    told = replace(
+        recommendation,
+        choices=tuple(replace(one, conditions=faults.told(one.conditions)) for one in recommendation.choices),
     )
-
-
-def _chosen(recommendation: Recommendation, study: Study, factors: Factors) -> Section:
-    rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in recommendation.choices])
+    rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in told.choices])
     words = [*_wish_words(recommendation, study), *_summary(recommendation), *flips_in_words(recommendation.flips)]
     words += [note.text for note in recommendation.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)
-    glance = _at_a_glance(recommendation, study, factors)
+    glance = _at_a_glance(told, study, faults.factors)
     clear = all(choice.verdict == "clear" for choice in recommendation.choices)
     return Section("recommendation", "What to choose", words, tables, figures, choice=glance, choice_is_clear=clear)
 
@@ -286,39 +290,74 @@ def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors)
 
 def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
     """A line per answer, with the conditions under which it holds; ties with the same first are one answer."""
-    alike: dict[str, list[Choice]] = {}
+    names, alike = _names(recommendation, factors), dict[str, list[Choice]]()
     for choice in recommendation.choices:
         tied = choice.chosen if choice.verdict == "tie" and choice.chosen is choice.ties[0] else None
-        answer = _answer(choice, recommendation, factors)
-        alike.setdefault(_name(tied, recommendation, factors) if tied else answer, []).append(choice)
-    lines = [_line(choices, recommendation, factors) for choices in alike.values()]
+        alike.setdefault(names.of(tied) if tied else _answer(choice, names), []).append(choice)
+    lines = [_line(choices, names) for choices in alike.values()]
     return [text[:1].upper() + text[1:] for text in lines]
 
 
-def _line(choices: Sequence[Choice], recommendation: Recommendation, factors: Factors) -> str:
-    answers = {_answer(choice, recommendation, factors) for choice in choices}
-    answer = answers.pop() if len(answers) == 1 else _several_ties(choices, recommendation, factors)
-    where = _conditions([choice.conditions for choice in choices], factors)
+def _line(choices: Sequence[Choice], names: _Names) -> str:
+    answers = {_answer(choice, names) for choice in choices}
+    answer = answers.pop() if len(answers) == 1 else _several_ties(choices, names)
+    where = _conditions([choice.conditions for choice in choices], names.factors)
     return f"{where}: {answer}." if where else f"{answer}."
 
 
-def _several_ties(choices: Sequence[Choice], recommendation: Recommendation, factors: Factors) -> str:
+def _several_ties(choices: Sequence[Choice], names: _Names) -> str:
     """Ties with the same first and different others, which are counted."""
     counts = sorted({len(choice.ties) - 1 for choice in choices})
     others = f"{counts[0]} to {counts[-1]} others" if len(counts) > 1 else f"{counts[0]} of the others"
-    return f"{_name(choices[0].chosen, recommendation, factors)}, but these rounds can't tell it apart from {others}"
+    return f"{names.of(choices[0].chosen)}, but these rounds can't tell it apart from {others}"
 
 
-def _name(candidate: Candidate | None, recommendation: Recommendation, factors: Factors) -> str:
-    return plainly(candidate.scenario, recommendation.conditions, factors) if candidate else "nothing"
+@dataclass(frozen=True)
+class _Names:
+    """How configurations are named; ``told`` has, for each level of the main pattern, what varies with it."""
+
+    recommendation: Recommendation
+    factors: Factors
+    main: str | None
+    told: Mapping[str | None, Sequence[str]]
+
+    def of(self, candidate: Candidate | None) -> str:
+        """A configuration as tables and figures name it: `retry · 5 ms`; `nothing` for none."""
+        if candidate is None:
+            return "nothing"
+        own = _chosen_levels(candidate, self.recommendation)
+        kind = own.get(self.main) if self.main else None
+        rest = detail([(self.factors[name], own[name]) for name in self.told.get(kind, ()) if name in own])
+        return line(pattern_text(self.factors[self.main], kind), rest) if self.main and kind else rest
+
+
+def _names(recommendation: Recommendation, factors: Factors) -> _Names:
+    every = [_chosen_levels(one, recommendation) for choice in recommendation.choices for one in choice.candidates]
+    chosen = dict.fromkeys(name for own in every for name in own)
+    main = next((name for name in main_patterns(factors) if name in chosen), None)
+    kinds: dict[str | None, list[dict[str, str]]] = {}
+    for own in every:
+        kinds.setdefault(own.get(main) if main else None, []).append(own)
+    told = {kind: [name for name in chosen if name != main and _varies(name, alike)] for kind, alike in kinds.items()}
+    return _Names(recommendation, factors, main, told)
+
+
+def _varies(name: str, levels: Sequence[Mapping[str, str]]) -> bool:
+    return len({own.get(name) for own in levels}) > 1
+
+
+def _chosen_levels(candidate: Candidate, recommendation: Recommendation) -> dict[str, str]:
+    """The levels that a configuration chooses: those that aren't of the condition."""
+    levels = candidate.scenario.levels.items()
+    return {name: level_text(level) for name, level in levels if name not in recommendation.conditions}
 
 
 def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
     """What is clearly the choice under how many conditions, then under how many nothing is, and what came first."""
-    kinds: dict[str, list[str]] = {"clear": [], "nothing": [], "unclear": []}
+    names = _names(recommendation, factors)
+    kinds: dict[str, list[str]] = {"clear": [], "nothing": [], "unclear": [], "only": []}
     for choice in recommendation.choices:
-        kind = "nothing" if choice.chosen is None else "clear" if choice.verdict == "clear" else "unclear"
-        kinds[kind].append(_name(choice.chosen, recommendation, factors))
+        kinds[_kind(choice)].append(names.of(choice.chosen))
     total = len(recommendation.choices)
     lines = [f"Clearly {name} under {count} of {total} conditions." for name, count in _most_often(kinds["clear"])]
     if kinds["nothing"]:
@@ -330,40 +369,55 @@ def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[s
             f"No choice is clear under {len(kinds['unclear'])} of {total} conditions. Which came first there, and how "
             f"often: {first}."
         ]
+    if kinds["only"]:
+        lines += [f"Only one configuration was measured under {len(kinds['only'])} of {total} conditions."]
     return lines
+
+
+def _kind(choice: Choice) -> str:
+    if choice.chosen is None:
+        return "nothing"
+    if _is_alone(choice):
+        return "only"
+    return "clear" if choice.verdict == "clear" else "unclear"
+
+
+def _is_alone(choice: Choice) -> bool:
+    """Whether nothing else was measured under its condition, so that there was nothing to choose from."""
+    return len(choice.candidates) == 1
 
 
 def _most_often(names: Sequence[str]) -> list[tuple[str, int]]:
     return Counter(names).most_common()
 
 
-def _answer(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
+def _answer(choice: Choice, names: _Names) -> str:
     """What to choose under one condition, and how sure that is."""
+    limits = _limits(names.recommendation)
     if choice.chosen is None:
-        nearest = _nearest(choice, recommendation, factors)
-        return f"nothing {'keeps' if choice.sure else 'kept'} {_limits(recommendation)}{nearest}"
-    name = plainly(choice.chosen.scenario, recommendation.conditions, factors)
-    others = [
-        plainly(one.scenario, recommendation.conditions, factors) for one in choice.ties if one is not choice.chosen
-    ]
+        return f"nothing {'keeps' if choice.sure else 'kept'} {limits}{_nearest(choice, names)}"
+    name = names.of(choice.chosen)
+    if choice.verdict == "unsure":
+        return f"{name} came first, but it cannot be told which ones keep {limits}"
+    if _is_alone(choice):
+        return f"only {name} was measured"
     if choice.verdict == "clear":
         return f"clearly {name}"
-    if choice.verdict == "unsure":
-        return f"{name} came first, but it cannot be told which ones keep {_limits(recommendation)}"
     if choice.chosen is not choice.ties[0]:
         return f"{name}, because these rounds show no gain over it"
+    others = [names.of(one) for one in choice.ties if one is not choice.chosen]
     return f"{name}, but these rounds can't tell it apart from {listed(others)}"
 
 
-def _nearest(choice: Choice, recommendation: Recommendation, factors: Factors) -> str:
+def _nearest(choice: Choice, names: _Names) -> str:
     """The configuration that came closest to the limit, if there is one limit."""
-    if len(recommendation.limits) != 1:
+    if len(names.recommendation.limits) != 1:
         return ""
-    limit = recommendation.limits[0]
+    limit = names.recommendation.limits[0]
     sign = 1 if limit.at_most else -1
     nearest = min(choice.candidates, key=lambda one: sign * one.means[limit.response])
-    value = recommendation.quantity(limit.response, nearest.means[limit.response])
-    return f"; closest: {plainly(nearest.scenario, recommendation.conditions, factors)} with {value}"
+    value = names.recommendation.quantity(limit.response, nearest.means[limit.response])
+    return f"; closest: {names.of(nearest)} with {value}"
 
 
 def _limits(recommendation: Recommendation) -> str:
@@ -398,20 +452,14 @@ def _notes_of_observers(recommendation: Recommendation) -> list[str]:
     return [aim.note] if aim else []
 
 
-def plainly(scenario: ScenarioRounds, conditions: Sequence[str], factors: Factors) -> str:
-    """Name a configuration as tables and figures do: `retry · 5 ms`."""
-    chosen = {name: level_text(value) for name, value in scenario.levels.items() if name not in conditions}
-    first = next((name for name in main_patterns(factors) if name in chosen), None)
-    rest = detail([(factors[name], text) for name, text in chosen.items() if name != first])
-    return line(chosen[first].replace("_", " "), rest) if first else rest
-
-
 def _conditions(conditions: Sequence[Mapping[str, object]], factors: Factors) -> str:
     """Conditions in words; a complete grid as the levels of its factors: `abort percentage 30 %, users 20 or 60`."""
     grid = {name: _levels(name, conditions, factors) for name in conditions[0]}
     if math.prod(map(len, grid.values())) != len(conditions):
         return "; ".join(_conditions([one], factors) for one in conditions)
-    return ", ".join(f"{factor_title(name)} {_either(levels)}" for name, levels in grid.items())
+    return ", ".join(
+        _either(levels) if name == FAULT else f"{factor_title(name)} {_either(levels)}" for name, levels in grid.items()
+    )
 
 
 def _either(levels: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from patternbench.analyze.intervals import median_table
 from patternbench.report.figures.scenarios import FEWEST
 from patternbench.report.labels import RESPONSES, shown
-from patternbench.report.layout import Layout
+from patternbench.report.layout import Layout, item
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Headline
 
@@ -26,8 +26,8 @@ def measured(report: RunReport, arrangement: Layout) -> list[Headline]:
 
 
 def _headline(name: str, rows: pd.DataFrame) -> Headline:
-    ends = _ends(rows)
-    parts = [_at(name, row) for row in ends]
+    ends, several = _ends(rows), rows["line"].nunique() > 1
+    parts = [_at(name, row, several) for row in ends]
     between = len(rows) - len(ends)
     more = f"The figures show {between} scenario{'' if between == 1 else 's'} between them." if between else ""
     return Headline(RESPONSES[name].title, f"{'; '.join(parts)}.", (more,) if more else (), "unclear")
@@ -39,8 +39,10 @@ def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:
     return [ordered.iloc[0], ordered.iloc[-1]] if len(ordered) > 1 else [ordered.iloc[0]]
 
 
-def _at(name: str, row: pd.Series) -> str:
+def _at(name: str, row: pd.Series, several: bool) -> str:
+    """A response in one scenario, with its condition, and its line where there are several."""
     kind = RESPONSES[name].kind
     ends = f" ({shown(row['low'], kind)} to {shown(row['high'], kind)} over {row['rounds']:.0f} rounds)"
-    where = f" at {row['condition']}" if row["condition"] else ""
-    return f"{shown(row['median'], kind)}{ends if row['rounds'] >= FEWEST else ''}{where}"
+    where = ", ".join(filter(None, [item(row["client"], row["line"]) if several else "", row["condition"]]))
+    value = f"{shown(row['median'], kind)}{ends if row['rounds'] >= FEWEST else ''}"
+    return f"{value} at {where}" if where else value

@@ -81,9 +81,17 @@ const page = (() => {
   const copy = (value) => JSON.parse(JSON.stringify(value));
   const room = (element) => Math.max(240, element.clientWidth || document.querySelector("main").clientWidth - 40);
 
-  // ---- on paper: light, and a figure that is dark on the screen is drawn again ----
-  window.addEventListener("beforeprint", () => { if (theme === "dark") { setTheme("light"); button.dataset.back = "dark"; } });
-  window.addEventListener("afterprint", () => { if (button.dataset.back) { setTheme(button.dataset.back); delete button.dataset.back; } });
+  // ---- on paper: light, and a figure that is dark on the screen is drawn again; nothing of the findings is folded ----
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    if (theme === "dark") { setTheme("light"); button.dataset.back = "dark"; }
+    unfolded = [...document.querySelectorAll("#findings details:not([open])")];
+    for (const details of unfolded) details.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    if (button.dataset.back) { setTheme(button.dataset.back); delete button.dataset.back; }
+    for (const details of unfolded) details.open = false;
+  });
 
   for (const element of document.querySelectorAll(".scroll, .drawing, .plot, pre")) scrolling.observe(element);
   root.dataset.theme = theme;
