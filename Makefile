@@ -9,10 +9,11 @@ INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CINEMA := apps/cinema/broker/target/broker-app.jar
 SHOP := apps/shop/persistence/target/persistence-app.jar
 FORMATTERS := scripts/formatters/node_modules/.package-lock.json
+AXE := tests/browser/node_modules/.package-lock.json
 CARGO_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format formatters licences advisories clients agents apps setup-test contracts docs clean
+.PHONY: help setup quickstart test check lint format formatters axe licences advisories clients agents apps setup-test contracts docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -37,7 +38,7 @@ apps: $(INSURANCE) $(CINEMA) $(SHOP) ## build the applications that our studies 
 
 setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
 	scripts/install-test-tools
-	$(MAKE) clients agents apps formatters
+	$(MAKE) clients agents apps formatters axe
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || \
 	  patternbench doctor || echo "a test that needs what is missing fails, unless tests/allowed-skips.toml names it"
 
@@ -58,6 +59,8 @@ format: $(VENV)/.stamp-dev ## format every language whose formatter is installed
 	scripts/format
 
 formatters: $(FORMATTERS) ## install the formatters that npm brings
+
+axe: $(AXE) ## install axe-core, with which tests look at pages
 
 licences: setup $(VENV)/.stamp-dev ## check the licences of all that we depend on (needs cargo-deny)
 	scripts/test licences
@@ -82,8 +85,8 @@ $(VENV)/.stamp-docs: $(VENV)/.stamp requirements-docs.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
-$(FORMATTERS): scripts/formatters/package-lock.json
-	npm ci --silent --no-audit --no-fund --prefix scripts/formatters
+$(FORMATTERS) $(AXE): %/node_modules/.package-lock.json: %/package-lock.json
+	npm ci --silent --no-audit --no-fund --prefix $*
 	@touch $@
 
 $(ENGINE): $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
