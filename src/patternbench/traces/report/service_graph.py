@@ -49,7 +49,7 @@ two of these."""
 STEPS = 40
 """Into how many steps a curve is cut where a point of it is looked for."""
 APART_Y = 44.0
-"""Lines that are so far apart are told apart; farther is no better."""
+"""Lines that are so far apart can be distinguished, so a greater distance counts no more."""
 
 Point = tuple[float, float]
 Bezier = tuple[Point, Point, Point, Point]
@@ -128,7 +128,7 @@ def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
 
 
 def _words(edge: ServiceEdge, throughput: float, back: bool) -> list[tuple[str, str]]:
-    """What is said of an edge, line by line, each with its style: what fails is told in red, and what leads back."""
+    """What is said of an edge, line by line, each with its style: errors in red, calls back with an arrow."""
     often = f"{'← ' if back else ''}{number(edge.per_request)} per request, {number(edge.per_request * throughput)}/s"
     failed = [(f"{number(100 * edge.errors)} % failed", "bad")] if edge.errors > 0 else []
     return [(often, "strong"), (_times(edge), "muted"), *failed]
