@@ -22,9 +22,9 @@ from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
 from patternbench.ratelimit.report.tables import NONE
-from patternbench.records import attempts, journal
+from patternbench.records import attempts, journal, observed
 from patternbench.records.folder import RunFolder
-from patternbench.records.tables import read_table
+from patternbench.records.tables import TableError, read_table
 from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
 
@@ -52,6 +52,8 @@ def take_in(folders: Iterable[str]) -> dict[str, Path]:
             taken |= dict.fromkeys(made, folder)
     except InputError as error:
         sys.exit("\n".join(map(str, error.problems)))
+    except TableError as error:
+        sys.exit(str(error))
     return taken
 
 
@@ -82,7 +84,11 @@ def keep(made: Mapping[str, pd.DataFrame]) -> None:
 
 
 def judged(run: RunFolder) -> pd.DataFrame:
-    """The judged rounds of a run, with what was simulated of each."""
+    """The judged rounds of a run, with what was simulated of each; raises TableError where it has none yet."""
+    if not run.rounds.is_file():
+        raise TableError(
+            f"{run.path} has no {run.rounds.name}: let the run end, or type `patternbench report {run.path}`"
+        )
     rounds = pd.read_parquet(run.rounds)
     rows = section.judged_rounds(run, rounds)
     again = simulated.read(run)
@@ -118,7 +124,8 @@ def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
     """The judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
     rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
     rows = judged(run)
-    ways = dict(zip(rounds["round"], rounds["distance"].astype(str), strict=True))
+    distances = {name: str(one.get("distance", NEAR)) for name, one in observed.settings(run).items()}
+    ways = dict(zip(rounds["round"], rounds["scenario"].map(distances), strict=True))
     rows = rows[rows["round"].isin(list(ways))].assign(**{CLIENTS_WAY: rows["round"].map(ways)})
     named = rows[NAMED].drop_duplicates("round")
     seen = {number: attempts.read(run.attempts_of(files[number])) for number in named["round"]}

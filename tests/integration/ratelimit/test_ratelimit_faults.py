@@ -248,9 +248,9 @@ def test_a_store_that_answers_in_pieces_has_one_timeout_for_all_of_them(folder: 
     assert store.asked
 
 
-def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, behind: Nginx) -> None:
+def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, served: Nginx) -> None:
     counted = limit(limit=10**6, name="counted")
-    with running(nginx := balancer(folder, rules_of(counted), behind.port)):
+    with running(nginx := balancer(folder, rules_of(counted), served.port)):
         get(nginx, "kept")
         with _hammer(nginx) as seen:
             for _ in range(3):
@@ -261,8 +261,8 @@ def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path,
         assert "r=999998" in get(nginx, "kept").headers["RateLimit"]
 
 
-def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, rules_of(limit()), behind.port)):
+def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, served: Nginx) -> None:
+    with running(nginx := balancer(folder, rules_of(limit()), served.port)):
         for _ in range(10):
             get(nginx, "kept")
         os.kill(nginx.workers()[0], signal.SIGKILL)
@@ -270,8 +270,8 @@ def test_a_killed_worker_is_replaced_and_the_counts_stay(folder: Path, behind: N
         assert "r=89" in eventually(lambda: _survives(nginx, "kept"))
 
 
-def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path, behind: Nginx) -> None:
-    with running(nginx := balancer(folder, rules_of(limit(limit=10**6)), behind.port)):
+def test_a_worker_killed_under_load_breaks_its_own_connections_only(folder: Path, served: Nginx) -> None:
+    with running(nginx := balancer(folder, rules_of(limit(limit=10**6)), served.port)):
         with _hammer(nginx) as seen:
             for _ in range(2):
                 eventually(lambda: len(nginx.workers()) == 2)

@@ -166,12 +166,13 @@ def test_a_client_of_a_tier_has_the_tiers_limit(nginx: Nginx) -> None:
     assert [get(nginx, "poor", "/tiers/").status_code for _ in range(2)] == [200, 429]
 
 
-def test_one_limit_that_rejects_takes_nothing_from_the_others(folder: Path, behind: Nginx, redis: Redis) -> None:
+def test_one_limit_that_rejects_takes_nothing_from_the_others(folder: Path, served: Nginx, redis: Redis) -> None:
+    redis.flush()
     stores = {"redis": redis.store()}
     for store in ("memory", "redis"):
         small = limit(name=f"small-{store}", limit=1, store=store)
         large = limit("gcra", name=f"large-{store}", store=store)
-        with running(nginx := balancer(folder / store, rules_of(large, small, stores=stores), behind.port, workers=1)):
+        with running(nginx := balancer(folder / store, rules_of(large, small, stores=stores), served.port, workers=1)):
             first, *rest = [get(nginx, f"both-{store}") for _ in range(4)]
             assert [first.status_code, *(r.status_code for r in rest)] == [200, 429, 429, 429]
             nginx.enforce(rules_of(large, stores=stores))

@@ -346,3 +346,11 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(tmp_p
         "rate-limiting, rate-limiting-leases, rate-limiting-shop, rate-limiting-shop-leases, shop-bundles, "
         "shop-load-shedding, shop-balancers, shop-stress, shop-limits-by-route, shop-overload, and their quick forms"
     )
+
+
+def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "rate-limiting-leases-quick.yaml").read_text())
+    (tmp_path / "plan.json").write_text("{}")
+    monkeypatch.setattr(limit_rounds, "keep", lambda _: pytest.fail("kept what has not ended"))
+    with pytest.raises(SystemExit, match=f"type `patternbench report {tmp_path}`"):
+        limit_rounds.take_in([str(tmp_path)])
