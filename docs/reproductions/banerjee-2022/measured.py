@@ -2,10 +2,10 @@
 
     .venv/bin/python docs/reproductions/banerjee-2022/measured.py [RUN ...] [--write]
 
-RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-ways.yaml,
-cinema-open.yaml, cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are kept in
-tables next to this file, and figures are drawn. Without RUN it takes the tables that are kept. With `--write` the parts
-are put into the page, else they are printed.
+RUN are folders of runs of studies/cinema-load-tests.yaml (or its quick or full form), cinema-ways.yaml, cinema-
+open.yaml, cinema-burst.yaml, cinema-faults.yaml and cinema-traces.yaml, in any order. Their rounds are kept in tables
+next to this file, and figures are drawn. Without RUN it takes the tables that are kept. With `--write` the parts are
+put into the page, else they are printed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import catalogue
 import digest
 import figures
 import numpy as np
@@ -22,10 +23,15 @@ import numpy.typing as npt
 import pandas as pd
 import published
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from pages import write
+
 from patternbench.analyze.differences import paired
 from patternbench.study.problems import InputError
 
 PAGE = Path(__file__).parents[1] / "banerjee-2022.md"
+PATTERNS = Path(__file__).parents[2] / "patterns"
 Floats = npt.NDArray[np.float64]
 Tables = Mapping[str, pd.DataFrame]
 
@@ -101,15 +107,20 @@ def main() -> None:
     tables = digest.kept()
     figures.draw(dict(tables))
     parts = {"published": published.section(), "measured": section(tables)}
-    for name, text in parts.items():
-        rewritten(name, text) if "--write" in sys.argv else print(text)
+    if "--write" in sys.argv:
+        write(PAGE, parts)
+        for page, text in patterns(tables).items():
+            write(PATTERNS / page, {"measured": text})
+    else:
+        print(*parts.values(), sep="\n")
 
 
-def rewritten(part: str, text: str) -> None:
-    """Put `text` between the page's marks of `part`."""
-    start, end = f"<!-- {part} -->\n", f"\n<!-- end of {part} -->"
-    before, rest = PAGE.read_text().split(start)
-    PAGE.write_text(before + start + text + end + rest.split(end)[1])
+def patterns(tables: Tables) -> dict[str, str]:
+    """The part `measured` of each page in the catalogue of patterns that the cinema tells something of, by page."""
+    sources = {"ways": (digest.WAYS, ways), "sooner": (digest.LOAD, sooner), "faults": (digest.FAULTS, faults)}
+    return catalogue.parts(
+        {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
+    )
 
 
 def section(tables: Tables) -> str:

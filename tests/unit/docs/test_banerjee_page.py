@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 PAGE = Path(__file__).parents[3] / "docs" / "reproductions" / "banerjee-2022.md"
-MODULES = ("measured", "digest", "figures", "published")
+MODULES = ("measured", "catalogue", "digest", "figures", "published")
 USERS = range(10, 101, 10)
 BLOCKS, RUNS = 5, 400
 
@@ -75,6 +75,22 @@ def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares(measur
 
 
 STUDIES = ("cinema-load-tests", "cinema-ways", "cinema-open", "cinema-burst", "cinema-faults", "cinema-traces")
+
+
+def test_the_catalogue_holds_what_the_script_prints_of_the_kept_tables(measured: ModuleType) -> None:
+    for page, text in measured.patterns(measured.digest.kept()).items():
+        assert f"<!-- measured -->\n{text}\n<!-- end of measured -->" in (measured.PATTERNS / page).read_text()
+
+
+def test_a_page_of_the_catalogue_shows_the_rows_of_its_pattern_alone(measured: ModuleType) -> None:
+    rows = [faulty(True, 1.0, 0), faulty(False, 2000.0, 0), {**faulty(True, 1.0, 0), "fault": "freeze db"}]
+    shown = measured.patterns({"faults": pd.DataFrame(rows)})
+    assert [line.split(" | ")[:2] for line in shown["circuit-breaker.md"].splitlines()[2:]] == [
+        ["| freeze cinema-cineworld", "no"],
+        ["| freeze cinema-cineworld", "yes"],
+    ]
+    assert shown["database-per-service.md"].splitlines()[2].startswith("| freeze db | gateway |")
+    assert shown["aggregator.md"] == measured.catalogue.NOT_MEASURED
 
 
 def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
