@@ -60,6 +60,8 @@ _FEWEST_ROUNDS = 6
 _DRIFT_MATTERS = 0.05
 _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
+_MOST_PERCENT = 1000.0
+"""A greater noise floor is not written out."""
 _MANY_ROWS = 30
 """A longer table is folded, so that what is below it can be reached."""
 
@@ -217,9 +219,16 @@ def _noise(report: RunReport) -> list[dict[str, object]]:
 
 def _noise_row(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
     ends = {"typical": floor.typical, "floor": floor.floor}
-    texts = {end: amount(response, size, floor.in_percent) if floor.scenarios else "" for end, size in ends.items()}
+    texts = {end: _amount(response, size, floor.in_percent) if floor.scenarios else "" for end, size in ends.items()}
     title = RESPONSES[response].title
     return {**vars(floor), **texts, "response": response, "title": title, **_drifted(report, response, floor)}
+
+
+def _amount(response: str, size: float, in_percent: bool) -> str:
+    """A noise floor; of one from two or three rounds that differ a lot, its digits mean nothing."""
+    if in_percent and size > _MOST_PERCENT:
+        return f"more than {number(_MOST_PERCENT)} %"
+    return amount(response, size, in_percent)
 
 
 def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object]:

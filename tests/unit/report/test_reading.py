@@ -19,7 +19,7 @@ from patternbench.analyze.load.loadtest import _worst_status
 from patternbench.analyze.units import apart, quantity
 from patternbench.cli.terminal import Plain
 from patternbench.report.figures.scenarios import points
-from patternbench.report.html import _facts, _flat, _in_short, render
+from patternbench.report.html import _amount, _facts, _flat, _in_short, render
 from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
@@ -75,6 +75,12 @@ def test_of_several_configurations_it_says_which_one_took_so_long() -> None:
     assert re.search(
         r"at (baseline|retry · \d0 ms), 50 users; .* at (baseline|retry · \d0 ms), 150 users", told["p95 response time"]
     )
+
+
+def test_a_noise_floor_of_quintillions_is_not_written_out() -> None:
+    assert _amount("p95", 1.13e18, True) == "more than 1,000 %"
+    assert _amount("p95", 359.0, True) == "359 %"
+    assert _amount("success_rate", 5.65, False) == "5.65 points"
 
 
 def test_two_rounds_make_no_band() -> None:
