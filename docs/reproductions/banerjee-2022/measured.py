@@ -157,7 +157,7 @@ def sooner(load: pd.DataFrame) -> Iterator[str]:
     """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
     cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
     yield "How long a complete operation takes; all intervals hold together with 95 %:\n"
-    yield "| operation | users | messages take so many times as long | sooner |"
+    yield f"| operation | users | {catalogue.MESSAGES_BY_GATEWAY} | sooner |"
     yield "|---|---|---|---|"
     for test, users in cases:
         sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]
@@ -341,7 +341,8 @@ def ways(table: pd.DataFrame) -> Iterator[str]:
     """How long a complete list takes in each other way, as a multiple of the published one in the same block."""
     yield "Lists by 20 users; medians over rounds (least to greatest). A row compares rounds of the same block that"
     yield "differ in nothing else; all intervals hold together with 95 %:\n"
-    yield "| another way | published: p50, ms | other way: p50, ms | requests | other ÷ published | sooner |"
+    way, ratios = catalogue.OTHER_WAY, catalogue.OTHER_BY_PUBLISHED
+    yield f"| another way | published: p50, ms | {way} | requests | {ratios} | sooner |"
     yield "|---|---|---|---|---|---|"
     for name, (before, after) in WAYS.items():
         pairs = alike(table, before, after)

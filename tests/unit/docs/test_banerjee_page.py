@@ -93,6 +93,12 @@ def test_a_page_of_the_catalogue_shows_the_rows_of_its_pattern_alone(measured: M
     assert shown["aggregator.md"] == measured.catalogue.NOT_MEASURED
 
 
+def test_a_page_of_the_catalogue_shows_other_ways_once_they_are_measured(measured: ModuleType) -> None:
+    shown = measured.patterns({"ways": ways(direct=0.5)})
+    assert shown["api-gateway.md"].splitlines()[2].endswith("| the other way |")
+    assert len(shown["aggregator.md"].splitlines()) == 2 + 4
+
+
 def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
     text = measured.section({})
     for study in STUDIES:
