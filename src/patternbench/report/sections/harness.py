@@ -26,7 +26,7 @@ _FEWEST = 2
 _US_PER_S = 1e6
 
 
-class _Said(BaseModel):
+class _SelfDescription(BaseModel):
     """What a client says of itself, as far as it is shown."""
 
     language: str = ""
@@ -66,7 +66,7 @@ def costs_us(rounds: pd.DataFrame) -> pd.DataFrame:
 
 def _runtime(said: object) -> str:
     try:
-        return _Said.model_validate(said).language
+        return _SelfDescription.model_validate(said).language
     except ValidationError:
         return ""
 
