@@ -1,7 +1,7 @@
-"""A study of several faults as a reader sees it: one factor, `fault`, whose levels name the faults that act.
+"""Faults of which one acts at a time, as a reader sees them: one factor, `fault`, whose levels name the one that acts.
 
 In a plan each fault has factors of its own (`freeze.when.for`, `crash_2.when.for`), most of which are at zero in any
-one scenario. Where a single fault varies, its factors stay as they are, since figures run along them.
+one scenario. A single fault, and faults that act together, keep their factors, since figures run along them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,11 +40,14 @@ class ActingFaults:
 
 
 def acting_faults(factors: Factors, scenarios: Sequence[PlannedScenario]) -> ActingFaults:
-    """What scenarios of several faults have in place of these; the factors as they are for at most one fault."""
+    """What scenarios have in place of several faults of which at most one acts; else the factors as they are."""
     varied = [one for one in factors.values() if one.varies and one.role is Role.FAULT and one.path[:1] == ("faults",)]
-    if len({one.path[1] for one in varied}) <= 1:
+    acting = [_acting(scenario, varied) for scenario in scenarios if _says_all(scenario, varied)]
+    several = len({one.path[1] for one in varied}) > 1
+    if not several or len(acting) < len(scenarios) or any(len(words) > 1 for words in acting):
         return ActingFaults(factors)
-    texts = {_key(varied, scenario.levels): _acting(scenario, varied) for scenario in scenarios}
+    keys = (_key(varied, scenario.levels) for scenario in scenarios)
+    texts = {key: "".join(words) or NO_FAULT for key, words in zip(keys, acting, strict=True)}
     fault = Factor(FAULT, ("faults",), tuple(dict.fromkeys(texts.values())), Role.FAULT, Unit.TEXT)
     kept = {FAULT if one in varied else name: fault if one in varied else one for name, one in factors.items()}
     return ActingFaults(kept, varied, texts)
@@ -60,14 +63,16 @@ def _value(factor: Factor, level: object) -> object:
     return level_text(level) if value is None else value
 
 
-def _acting(scenario: PlannedScenario, varied: Sequence[Factor]) -> str:
-    """The faults that act in a scenario, with the levels that vary: `crash registry for 4 s`."""
-    acting = [
-        _words(fault, [one for one in varied if one.path[1] == name], scenario.levels)
-        for name, fault in _faults(scenario).items()
-        if fault.acts
-    ]
-    return " and ".join(acting) or NO_FAULT
+def _says_all(scenario: PlannedScenario, varied: Sequence[Factor]) -> bool:
+    """Whether the configuration of a scenario has every fault of which it has levels."""
+    return {one.path[1] for one in varied if one.name in scenario.levels} <= _faults(scenario).keys()
+
+
+def _acting(scenario: PlannedScenario, varied: Sequence[Factor]) -> list[str]:
+    """The faults with varying levels that act in a scenario, in words: `crash registry for 4 s`."""
+    own = {name: [one for one in varied if one.path[1] == name] for name in _faults(scenario)}
+    acting = ((name, fault) for name, fault in _faults(scenario).items() if own[name] and fault.acts)
+    return [_words(fault, own[name], scenario.levels) for name, fault in acting]
 
 
 def _faults(scenario: PlannedScenario) -> dict[str, Fault]:

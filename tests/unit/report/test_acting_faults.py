@@ -1,4 +1,4 @@
-"""Several faults are one factor to a reader: its levels name the faults that act."""
+"""Faults of which one acts at a time are one factor to a reader, whose levels name the fault that acts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ from patternbench.study.configuration import Configuration
 from patternbench.study.roles import Role, Unit
 
 FREEZE, CRASH = "freeze.when.for", "crash_2.when.for"
-SPANS = [("0ms", "0ms"), ("4s", "0ms"), ("0ms", "4s"), ("4s", "4s")]
-SAID = [
-    "no fault",
-    "freeze cinema for 4 s",
-    "crash registry for 4 s",
-    "freeze cinema for 4 s and crash registry for 4 s",
-]
+SPANS = [("0ms", "0ms"), ("4s", "0ms"), ("0ms", "4s")]
+SAID = ["no fault", "freeze cinema for 4 s", "crash registry for 4 s"]
 
 
 def factor(name: str) -> Factor:
@@ -46,7 +41,7 @@ SCENARIOS = [scenario(*spans, method) for method in ("a", "b") for spans in SPAN
 FACTORS = {**factors({"method": ["a", "b"]}), FREEZE: factor(FREEZE), CRASH: factor(CRASH), **factors({"users": [5]})}
 
 
-def test_scenarios_of_several_faults_say_which_of_them_act() -> None:
+def test_scenarios_of_several_faults_say_which_of_them_acts() -> None:
     faults = acting_faults(FACTORS, SCENARIOS)
     assert list(faults.factors) == ["method", FAULT, "users"]
     assert list(faults.factors[FAULT].levels) == SAID
@@ -65,6 +60,16 @@ def test_a_single_fault_keeps_its_factors() -> None:
     faults = acting_faults(alone, SCENARIOS)
     assert faults.factors == alone
     assert faults.told(SCENARIOS[1].levels) == SCENARIOS[1].levels
+
+
+def test_faults_that_act_together_keep_their_factors() -> None:
+    together = [*SCENARIOS, scenario("4s", "4s")]
+    assert acting_faults(FACTORS, together).factors == FACTORS
+
+
+def test_faults_that_a_configuration_does_not_have_keep_their_factors() -> None:
+    bare = [PlannedScenario(id=one.id, levels=one.levels) for one in SCENARIOS]
+    assert acting_faults(FACTORS, bare).factors == FACTORS
 
 
 @pytest.fixture(scope="module")

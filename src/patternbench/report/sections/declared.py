@@ -273,7 +273,7 @@ def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) 
         recommendation,
         choices=tuple(replace(one, conditions=faults.told(one.conditions)) for one in recommendation.choices),
     )
-    rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in told.choices])
+    rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in recommendation.choices])
     words = [*_wish_words(recommendation, study), *_summary(recommendation), *flips_in_words(recommendation.flips)]
     words += [note.text for note in recommendation.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)

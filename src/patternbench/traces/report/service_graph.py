@@ -80,7 +80,7 @@ class _Box:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _DrawnEdge:
     """An edge with its words; ``gap`` is the number of the layer before them, None for a call of itself."""
 
     edge: ServiceEdge
@@ -105,7 +105,7 @@ def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
     layer = {name: index for index, names in enumerate(layers) for name in names}
     gaps = _gaps(chains, layer)
     ways = [
-        _Way(edge, chain, gaps.get(chain), _words(edge, throughput, layer[edge.callee] < layer[edge.caller]))
+        _DrawnEdge(edge, chain, gaps.get(chain), _words(edge, throughput, layer[edge.callee] < layer[edge.caller]))
         for edge, chain in zip(edges, chains, strict=True)
     ]
     columns = _columns(layers, ways)
@@ -150,7 +150,7 @@ def _gaps(chains: Sequence[Chain], layer: Mapping[str, int]) -> dict[Chain, int]
     return gaps
 
 
-def _columns(layers: Sequence[Sequence[str]], ways: Sequence[_Way]) -> list[tuple[float, float]]:
+def _columns(layers: Sequence[Sequence[str]], ways: Sequence[_DrawnEdge]) -> list[tuple[float, float]]:
     """Left and right of each layer, as wide and as far apart as names and words need."""
     columns: list[tuple[float, float]] = []
     left = MARGIN
@@ -207,7 +207,7 @@ def _cylinder(box: _Box, parts: list[Element]) -> list[Element]:
 # --- lines
 
 
-def _line(way: _Way, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
+def _line(way: _DrawnEdge, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
     """The line of an edge: the thicker, the more calls per request."""
     failing = way.edge.errors > 0
     thick = 1.4 + 1.1 * math.log2(1 + way.edge.per_request)
@@ -260,7 +260,7 @@ def _head(point: Point, side: int, failing: bool) -> Element:
 # --- words
 
 
-def _labels(way: _Way, point: Point) -> list[Element]:
+def _labels(way: _DrawnEdge, point: Point) -> list[Element]:
     """The words of an edge in a frame of their own, which covers the lines below it."""
     x, y = point
     left, top = x - way.width / 2, y - ABOVE_Y
@@ -269,7 +269,7 @@ def _labels(way: _Way, point: Point) -> list[Element]:
 
 
 def _points(
-    ways: Sequence[_Way],
+    ways: Sequence[_DrawnEdge],
     columns: Sequence[tuple[float, float]],
     boxes: Mapping[str, _Box],
     curves: Mapping[Chain, Sequence[Bezier]],
@@ -284,7 +284,7 @@ def _points(
 
 
 def _in_gap(
-    ways: Sequence[_Way], left: float, right: float, curves: Mapping[Chain, Sequence[Bezier]]
+    ways: Sequence[_DrawnEdge], left: float, right: float, curves: Mapping[Chain, Sequence[Bezier]]
 ) -> Iterator[tuple[Chain, Point]]:
     """Where the words in one gap are: below each other, each as near to its line as the others let it."""
     lines = {way.chain: _between(curves[way.chain], left + way.width / 2, right - way.width / 2) for way in ways}
