@@ -129,10 +129,12 @@ def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
 
 def test_what_components_refuse_together_is_told_at_its_line_before_anything_starts(tmp_path: Path) -> None:
     study = (ROOT / "studies/rate-limiting-quick.yaml").read_text().replace("window: 6s", "window: 0s")
-    (tmp_path / "leased.yaml").write_text(study.replace("burst: 5", "lease_expires: 2m"))
+    leased = study.replace("burst: 5", "lease_expires: 2m")
+    (tmp_path / "leased.yaml").write_text(leased)
     told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
-    assert "leased.yaml:23: system.settings.window: must be longer than 0" in told
-    assert "leased.yaml:24: system.settings.lease_expires: a lease can't last that long" in told
+    line = leased[: leased.index("window: 0s")].count("\n") + 1
+    assert f"leased.yaml:{line}: system.settings.window: must be longer than 0" in told
+    assert f"leased.yaml:{line + 1}: system.settings.lease_expires: a lease can't last that long" in told
     assert not (tmp_path / "run").exists()
 
 
