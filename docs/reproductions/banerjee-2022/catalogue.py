@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pages import table
 
 NOT_MEASURED = "Not measured yet on a machine with nothing else to do."
 SPOT = ("fault", "architecture", "failed, %", "late, %", "lost", "doubled", "recovered after, s")
@@ -18,15 +20,12 @@ class Choice:
     columns: Sequence[str]
     where: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, lines: Sequence[str]) -> Iterator[str]:
-        """The chosen cells as a table of their own; nothing where the page's table has no such row."""
+    def of(self, lines: Sequence[str]) -> str:
+        """The chosen cells as a table of their own; empty where the page's table has no such row."""
         head, *rows = [dict(enumerate(_cells(line))) for line in lines if line.startswith("| ")]
         at = {name: number for number, name in head.items()}
-        kept = [row for row in rows if self._holds(row, at)]
-        if kept:
-            yield f"| {' | '.join(self.columns)} |"
-            yield f"|{'---|' * len(self.columns)}"
-            yield from (f"| {' | '.join(row[at[name]] for name in self.columns)} |" for row in kept)
+        kept = [[row[at[name]] for name in self.columns] for row in rows if self._holds(row, at)]
+        return table(self.columns, kept) if kept else ""
 
     def _holds(self, row: Mapping[int, str], at: Mapping[str, int]) -> bool:
         begins = any(row[0].startswith(beginning) for beginning in self.begins)
@@ -60,5 +59,7 @@ CHOICES: Mapping[str, Choice] = {
 
 def parts(tables: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The part `measured` of each page, from the page's tables by name; what has no rounds says so."""
-    shown = {page: "\n".join(choice.of(tables.get(choice.table, ["| |"]))) for page, choice in CHOICES.items()}
+    shown = {
+        page: choice.of(tables[choice.table]) if choice.table in tables else "" for page, choice in CHOICES.items()
+    }
     return {page: text or NOT_MEASURED for page, text in shown.items()}

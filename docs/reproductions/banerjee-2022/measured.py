@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))
+
 import catalogue
 import digest
 import figures
@@ -22,9 +24,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import published
-
-sys.path.append(str(Path(__file__).parents[1]))
-
 from pages import write
 
 from patternbench.analyze.differences import paired
