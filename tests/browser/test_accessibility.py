@@ -118,9 +118,9 @@ KINDS: Mapping[str, Callable[[], str]] = {
 def test_axe_core_finds_nothing_serious_on_a_page(browser: Browser, tmp_path: Path, axe: str, kind: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(KINDS[kind](), encoding="utf-8")
-    for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light")):
-        page, _ = opened(browser, path, width=width, scheme=scheme)
-        assert violations(page, axe) == [], (width, scheme)
+    for width, dark in ((1280, False), (1280, True), (390, False)):
+        page, _ = opened(browser, path, width=width, dark=dark)
+        assert violations(page, axe) == [], (width, dark)
         page.close()
 
 

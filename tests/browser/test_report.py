@@ -29,7 +29,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_opens_in_silence_and_draws_every_figure(browser: Browser, path: Path, scheme: str) -> None:
-    page, heard = opened(browser, path, scheme=scheme)
+    page, heard = opened(browser, path, dark=scheme == "dark")
     assert heard.messages == []
     assert heard.requests == [path.as_uri()]
     plots = page.locator(".plot")

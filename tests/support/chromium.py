@@ -34,9 +34,10 @@ def chromium() -> Iterator[Browser]:
         opened.close()
 
 
-def opened(browser: Browser, path: Path, width: int = 1280, scheme: str = "light") -> tuple[Page, Heard]:
+def opened(browser: Browser, path: Path, width: int = 1280, dark: bool = False) -> tuple[Page, Heard]:
     """A page of patternbench that has drawn everything, and what was heard of it meanwhile."""
-    page, heard = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), Heard()  # type: ignore[arg-type]
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
+    heard = Heard()
     page.on("console", lambda message: heard.messages.append(message.text))
     page.on("pageerror", lambda error: heard.messages.append(str(error)))
     page.on("request", lambda request: heard.requests.append(request.url))
