@@ -33,6 +33,7 @@ SHOWN = (
     "stack: a time-out of a call",
     "stack: a bulkhead",
     "stack: who waits at a bulkhead",
+    "stack: a rate limit",
 )
 """The rules of which the page tells what they saw, and not only that a library keeps them."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
+from itertools import pairwise
+
+from patternbench.conformance.bench import EARLY_US, FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait, outcomes
 from patternbench.conformance.scripted_target import FAIL, HANG, OK, Play, ScriptedAnswer, sequence
 
 RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
 TIMEOUT_100MS: Json = {"timeout": {"after_us": 100_000}}
+LIMITED_US = 40_000
 
 
 @rule(
@@ -97,6 +100,24 @@ def waiting(bench: ClientTrial) -> str:
     most = got.play.most_at_once(since=0)
     expect(most <= 2, f"{most} requests at once")  # noqa: PLR2004
     return f"12 calls, {most} at once"
+
+
+@rule(
+    "stack: a rate limit",
+    "with one call per 40 ms, calls in between are rejected, and two attempts are never closer than that",
+    "stack",
+)
+def rate_limit(bench: ClientTrial) -> str:
+    """Ask for the next call as soon as the last one has ended, so that most come too early."""
+    limit: Json = {"calls": 1, "per_us": LIMITED_US, "burst": 1, "max_wait_us": 0, "scope": "client"}
+    strategy = stack({"rate_limit": limit})
+    got = bench.run(sequence([], OK), strategy=strategy, successes=None, time_limit_us=10 * LIMITED_US)
+    starts = [row.start_us for row in got.attempts]
+    expect(len(starts) > 1, f"{len(starts)} attempts in {10 * LIMITED_US} us")
+    expect(len(got.rejected) > 0, "no call was rejected")
+    least = min(after - before for before, after in pairwise(starts))
+    expect(least >= LIMITED_US - EARLY_US, f"two attempts {least} us apart where {LIMITED_US} us were due")
+    return f"{len(starts)} attempts, {least // 1000} ms apart at least, and calls in between rejected"
 
 
 def _slow_round(bench: ClientTrial, strategy: Json) -> Play:
