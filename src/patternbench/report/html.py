@@ -28,7 +28,7 @@ from patternbench.report.figures.scenarios import (
     tail_place,
 )
 from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
-from patternbench.report.layout import Layout, item, layout
+from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.page import bare, rendered
 from patternbench.report.sections.findings import (
@@ -267,8 +267,8 @@ def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
 def _names(arrangement: Layout) -> dict[str, str]:
     """Name each scenario in words: its line and its condition."""
     table = arrangement.scenarios
-    rows = zip(table["scenario"], table["client"], table["line"], table["condition"], strict=True)
-    return {str(scenario): _name(item(client, line), condition) for scenario, client, line, condition in rows}
+    rows = zip(table["scenario"], table["item"], table["condition"], strict=True)
+    return {str(scenario): _name(item, condition) for scenario, item, condition in rows}
 
 
 def _name(line: str, condition: str) -> str:

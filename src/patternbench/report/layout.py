@@ -41,8 +41,9 @@ class Layout:
     `factors` and the `levels` of each scenario are the plan's, with several faults as one (`acting_faults`).
     `scenarios` has one row per scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
     on the axis), `x_text`, `strategy`, `detail` (what tells apart the lines of a strategy, "" when nothing),
-    `line`, `client` ("" when the study has one), `condition`, `reference` (whether other lines are
-    compared with it) and `baseline` (the scenario that it is compared with, None when there is none).
+    `line`, `client` ("" when the study has one), `item` (the line and the client), `condition`, `reference`
+    (whether other lines are compared with it) and `baseline` (the scenario that it is compared with, None when
+    there is none).
     """
 
     factors: Factors
@@ -79,6 +80,7 @@ def layout(report: RunReport) -> Layout:
     table.insert(0, "scenario", [scenario.id for scenario in report.scenarios])
     table["detail"] = _details(levels, table["strategy"].tolist(), [factors[name] for name in roles_.detail])
     table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
+    table["item"] = table["line"] if _of_details(factors, roles_) else _with_clients(table)
     if roles_.x is None:
         table["x_text"] = table["line"]
         table["x"] = pd.factorize(table["line"])[0]
@@ -88,13 +90,8 @@ def layout(report: RunReport) -> Layout:
     return Layout(factors, roles_, axis, table, levels)
 
 
-def item(client: str, line: str) -> str:
-    """Name a line together with its client, when the study has several."""
-    return f"{line} ({client})" if client else line
-
-
 def _placed(levels: Levels, factors: Factors, roles: Roles, axis: Axis) -> dict[str, object]:
-    row, column = (_panel(factors[name], levels) if name else "" for name in (roles.row, roles.column))
+    row, column = (_named(factors[name], levels[name]) if name else "" for name in (roles.row, roles.column))
     level_index = list(factors[roles.x].levels).index(levels[roles.x]) if roles.x else 0
     conditions = _conditions(factors, roles)
     client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
@@ -119,13 +116,24 @@ def _conditions(factors: Factors, roles: Roles) -> list[str]:
     return [*roles.outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
 
 
-def _panel(factor: Factor, levels: Levels) -> str:
-    level = levels[factor.name]
-    return level_text(level) if factor.role is Role.CLIENT else _named(factor, level)
+def _of_details(factors: Factors, roles: Roles) -> bool:
+    """Whether the details of lines name their clients."""
+    return any(factors[name].role is Role.CLIENT for name in roles.detail)
+
+
+def _with_clients(table: pd.DataFrame) -> list[str]:
+    """Name each line together with its client, when the study has several."""
+    pairs = zip(table["line"], table["client"], strict=True)
+    return [f"{line} ({client})" if client else line for line, client in pairs]
 
 
 def _named(factor: Factor, level: Level) -> str:
-    """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`, `no breaker`."""
+    """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`, `no breaker`.
+
+    A client is named by itself.
+    """
+    if factor.role is Role.CLIENT:
+        return level_text(level)
     switched = switch_text(factor, level)
     if switched is not None:
         return switched
@@ -195,8 +203,9 @@ def _is_none(factor: Factor, level: Level) -> bool:
 
 
 def line(strategy: str, detail: str) -> str:
-    """Name a strategy with its configuration: `retry · 5 ms`."""
-    return f"{strategy} · {detail}" if detail else strategy
+    """Name a strategy with its configuration, which doesn't repeat it: `retry · 5 ms`, `retry · jitter full`."""
+    told = ", ".join(part.removeprefix(f"{strategy} ") for part in detail.split(", "))
+    return f"{strategy} · {told}" if told else strategy
 
 
 def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors, roles: Roles) -> "pd.Series[bool]":

@@ -1,6 +1,7 @@
 """Where each scenario stands in the figures."""
 
 from dataclasses import replace
+from itertools import product
 
 from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
@@ -55,6 +56,24 @@ def test_levels_that_do_not_vary_within_a_strategy_are_not_named() -> None:
         )
     )
     assert found.order("line") == ["retry · 1 ms", "retry · 2 ms", "hedge"]
+
+
+def test_a_client_is_named_once_in_its_line_or_next_to_it() -> None:
+    for clients, first in (("ab", "baseline (a)"), ("abcdefg", "baseline · a")):
+        varied: dict[str, list[object]] = {"strategy": ["baseline", "retry"], "client": [*clients], "users": [1, 2]}
+        levels = [dict(zip(varied, each, strict=True)) for each in product(*varied.values())]
+        assert layout(run_of(varied, *levels)).order("item")[0] == first
+
+
+def test_a_configuration_does_not_repeat_its_strategy() -> None:
+    varied: dict[str, list[object]] = {"strategy": ["baseline", "retry"], "retry.jitter": ["none", "full"]}
+    levels: list[dict[str, object]] = [
+        {"strategy": "baseline", "retry.jitter": None},
+        {"strategy": "retry", "retry.jitter": "none"},
+        {"strategy": "retry", "retry.jitter": "full"},
+    ]
+    found = layout(run_of(varied, *levels))
+    assert found.order("line") == ["baseline", "retry · jitter none", "retry · jitter full"]
 
 
 def test_without_a_baseline_the_first_declared_line_is_the_reference() -> None:

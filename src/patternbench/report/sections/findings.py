@@ -25,7 +25,7 @@ from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.observe.response import Better
 from patternbench.observe.section import Section
 from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, number
-from patternbench.report.layout import Axis, Layout, item
+from patternbench.report.layout import Axis, Layout
 from patternbench.report.model import RunReport
 
 FALSE_DISCOVERIES = 0.05
@@ -143,7 +143,6 @@ def interval_text(row: Change) -> str:
 def _pairs(arrangement: Layout) -> pd.DataFrame:
     """Every scenario that has a reference scenario of the same client and condition, which is its `baseline`."""
     table = arrangement.scenarios
-    table = table.assign(item=[item(*pair) for pair in zip(table["client"], table["line"], strict=True)])
     return table[~table["reference"] & table["baseline"].notna()].reset_index(drop=True)
 
 

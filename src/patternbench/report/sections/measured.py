@@ -9,7 +9,7 @@ import pandas as pd
 from patternbench.analyze.intervals import median_table
 from patternbench.report.figures.scenarios import FEWEST
 from patternbench.report.labels import RESPONSES, shown
-from patternbench.report.layout import Layout, item
+from patternbench.report.layout import Layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Headline
 
@@ -43,6 +43,6 @@ def _at(name: str, row: pd.Series, several: bool) -> str:
     """A response in one scenario, with its condition, and its line where there are several."""
     kind = RESPONSES[name].kind
     ends = f" ({shown(row['low'], kind)} to {shown(row['high'], kind)} over {row['rounds']:.0f} rounds)"
-    where = ", ".join(filter(None, [item(row["client"], row["line"]) if several else "", row["condition"]]))
+    where = ", ".join(filter(None, [row["item"] if several else "", row["condition"]]))
     value = f"{shown(row['median'], kind)}{ends if row['rounds'] >= FEWEST else ''}"
     return f"{value} at {where}" if where else value

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from patternbench.analyze.intervals import median_table
 from patternbench.report.labels import RESPONSES, shown
-from patternbench.report.layout import Layout, item, layout
+from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, warnings
 
 ROWS = 15
@@ -45,7 +45,7 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     for row in _hardest(layout(report), limit):
         condition = row.condition if row.condition != said else ""
         said = row.condition
-        table.add_row(condition, item(row.client, row.line), *_values(medians, row.scenario, titles))
+        table.add_row(condition, row.item, *_values(medians, row.scenario, titles))
     return table
 
 
@@ -75,8 +75,7 @@ class _Standing(NamedTuple):
 
     scenario: str
     condition: str
-    client: str
-    line: str
+    item: str
     x: float
     column: str
 
