@@ -18,6 +18,9 @@ from patternbench.study.load import load
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.system import NamedSystem
 
+NAMED = 3
+"""Studies that are named next to a system or client that they use; of others only the number is given."""
+
 
 @click.command(epilog="Example: patternbench doctor --install")
 @click.option("--install", is_flag=True, help="Install what is missing, where that is possible.")
@@ -48,13 +51,13 @@ def everything() -> Iterator[tuple[str, list[Need]]]:
     used = studies_using()
     for name in systems.names(Path.cwd()):
         needs = startable.needs(systems.load(name, Path.cwd()))
-        yield _titled("system", name, used), [need for need in needs if need.obtainable]
+        yield titled("system", name, used), [need for need in needs if need.obtainable]
     if any(tracing.JVM in systems.load(name, Path.cwd()).kinds() for name in systems.names(Path.cwd())):
         yield "traces of JVM services", tracing.needs()
     for name in registry.names():
         spec = registry.find(name, {})
         assert not isinstance(spec, Problem)
-        yield _titled("client", name, used), list(spec.needs)
+        yield titled("client", name, used), list(spec.needs)
 
 
 def studies_using() -> dict[str, list[str]]:
@@ -102,8 +105,12 @@ def _state(need: Need) -> Text:
     return Text("ok", "green") if need.met else Text.assemble(("missing", "red"), f": {need.how}")
 
 
-def _titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
-    return f"{kind} {name}" + (f" (for {', '.join(used[name])})" if name in used else "")
+def titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
+    """Name a system or client with the first studies that use it."""
+    studies = used.get(name, [])
+    if len(studies) > NAMED:
+        studies = [*studies[:NAMED], f"{len(studies) - NAMED} more"]
+    return f"{kind} {name}" + (f" (for {', '.join(studies)})" if studies else "")
 
 
 def _as_json(need: Need) -> dict[str, object]:

@@ -34,8 +34,9 @@ SHOWN = 40
 @click.argument("study_file", metavar="STUDY")
 @click.option("--json", "json_", is_flag=True, help="Print factors and scenarios as one JSON object.")
 @click.option("--all", "everything", is_flag=True, help=f"List all scenarios instead of the first {SHOWN}.")
+@click.option("--skip-unavailable", is_flag=True, help="Leave out clients that can't be started here, as in `run`.")
 @no_commands_option
-def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> None:
+def plan(study_file: str, json_: bool, everything: bool, skip_unavailable: bool, no_commands: bool) -> None:
     """List the factors and scenarios of STUDY, and estimate how long a run will take.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
@@ -45,6 +46,8 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
     with placed(text, study_file):
         inputs = Inputs(Path(study_file).resolve().parent)
         expanded = preflight.expanded(study, inputs)
+        if skip_unavailable:
+            expanded = _available(study, expanded)
         _check(study, expanded, inputs, no_commands)
     for sentence in inspection.warnings_of(parse_study(text, study_file)):
         output.note(sentence)
@@ -53,8 +56,16 @@ def plan(study_file: str, json_: bool, everything: bool, no_commands: bool) -> N
         output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)})
     else:
         show(study, expanded, Changeovers(study, inputs), everything)
-        for problem in preflight.lacking(study, inputs):
+        for problem in [*preflight.lacking(study, inputs), *preflight.lacking_clients(study, expanded)]:
             output.note(f"before it can run: {problem.message}: {problem.hint}")
+
+
+def _available(study: Study, expanded: Plan) -> Plan:
+    """The plan without the clients that can't be started here, which are named."""
+    left_out = preflight.cast_of(study, expanded, skip_unavailable=True).left_out
+    for client, why in left_out.items():
+        output.note(f"left out: client {client}: {why}")
+    return preflight.without(expanded, left_out)
 
 
 def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> None:

@@ -235,6 +235,14 @@ def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
     return Cast(clients, {name: "; ".join(p.message for p in group) for name, group in problems.items()})
 
 
+def lacking_clients(study: Study, plan: Plan) -> list[Problem]:
+    """What the clients of a plan lack on this machine. That refuses a run, but not a plan."""
+    problems: list[Problem] = []
+    with gathered(problems):
+        cast_of(study, plan, skip_unavailable=False)
+    return problems
+
+
 def without(plan: Plan, left_out: Iterable[str]) -> Plan:
     """The plan without the scenarios of clients that are left out."""
     gone = set(left_out)

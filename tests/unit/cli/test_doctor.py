@@ -25,6 +25,12 @@ def test_doctor_names_each_system_and_each_need_of_it_once(
     assert "missing: type [it]" in said
 
 
+def test_doctor_names_three_studies_of_a_client_and_says_how_many_more_there_are() -> None:
+    used = {"native": ["a", "b", "c", "d", "e"], "tower": ["a", "b", "c"]}
+    titles = [doctor.titled("client", name, used) for name in ("native", "tower", "polly")]
+    assert titles == ["client native (for a, b, c, 2 more)", "client tower (for a, b, c)", "client polly"]
+
+
 def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

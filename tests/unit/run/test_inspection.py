@@ -92,6 +92,20 @@ def test_a_study_of_a_jar_that_is_not_built_is_planned_and_only_its_run_is_refus
     assert f"{problem.message}: {problem.hint}".startswith(f"system `own` cannot start: {lacking}")
 
 
+def test_a_plan_names_clients_that_cannot_start_here_and_can_leave_them_out(tmp_path: Path) -> None:
+    text = FILES.partition("  feeder")[0].replace("client: native, baseline", "client: [native, hystrix], baseline")
+    (tmp_path / "study.yaml").write_text(
+        text.replace("open: {rate: 5, duration: 1s}", "closed: {users: 1, successes: 2}")
+    )
+    whole = CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
+    assert "2 scenarios x 10 rounds" in whole.output
+    assert "before it can run: there is no client `hystrix`" in whole.output
+    left = CliRunner().invoke(plan, [str(tmp_path / "study.yaml"), "--skip-unavailable"], catch_exceptions=False)
+    assert "1 scenarios x 10 rounds" in left.output
+    assert "left out: client hystrix: there is no client `hystrix`" in left.output
+    assert "before it can run" not in left.output
+
+
 def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(COMMANDS)
     listed = CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False).output
