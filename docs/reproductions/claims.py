@@ -27,6 +27,8 @@ MARGIN = 20.0
 MARGIN_DOWN = 100 * (1 / (1 + MARGIN / 100) - 1)
 #: A change of a share below this many percentage points counts as none.
 MARGIN_POINTS = 1.0
+#: Changes with intervals below this are printed with one decimal.
+SMALL = 10.0
 #: What each kind of claim says of the change.
 LOWER, HIGHER, SAME = "lower", "higher", "the same"
 
@@ -63,10 +65,17 @@ class Contrast:
         """The change and its interval."""
         if not np.isfinite(self.value):
             return "unknown"
-        digits = 2 if self.scale is PLAIN else 0
-        value, low, high = (f"{number + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high))
+        digits = 2 if self.scale is PLAIN else int(self._is_small)
+        value, low, high = (
+            f"{round(number, digits) + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high)
+        )
         span = f"{low}, {high}" if np.isfinite(self.low) else "no interval"
         return f"{value} {self.scale.unit}".rstrip() + f" [{span}]"
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether whole numbers would tell too little of the change."""
+        return max(abs(number) for number in (self.value, self.low, self.high) if np.isfinite(number)) < SMALL
 
 
 @dataclass(frozen=True)

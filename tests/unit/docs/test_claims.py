@@ -45,6 +45,13 @@ def test_one_block_decides_nothing_and_has_no_interval() -> None:
     assert change.text() == "-63 % [no interval]"
 
 
+def test_small_changes_are_told_with_a_decimal_and_zero_has_one_sign() -> None:
+    small = claims.Contrast(-0.01, -0.32, 0.29, claims.POINTS)
+    large = claims.Contrast(-0.4, -10.2, 9.4, claims.POINTS)
+    assert small.text() == "+0.0 points [-0.3, +0.3]"
+    assert large.text() == "+0 points [-10, +9]"
+
+
 def test_one_interval_on_the_other_side_is_never_confirmed() -> None:
     lower, higher = claims.Contrast(-30, -40, -20), claims.Contrast(30, 20, 40)
     assert claims.verdict("lower", [lower, lower]) == "confirmed"
