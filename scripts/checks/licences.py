@@ -1,6 +1,7 @@
 """Licences of everything that we depend on, and advisories about it.
 
-`make licences` needs no network. `make advisories` asks the databases of each language for what is known today.
+`make licences` needs no network once its tools are there. `make advisories` asks the databases of each language for
+what is known today. Maven checks the licences of what a client's jar carries whenever it builds one.
 `make test` runs neither: the same commit may have no advisory today and one tomorrow.
 """
 
@@ -40,6 +41,13 @@ PYTHON_LOCKS = (
 )
 AUDIT = "pip-audit --strict --require-hashes --disable-pip"
 """Strict: a package of which the database could not be asked fails the audit."""
+GO_MODULES = ("clients/failsafe-go", "clients/gobreaker", "filters/crdt-sidecar")
+"""The folders of Go that build something from other people's modules."""
+GO_LICENCES = (
+    "go run github.com/google/go-licenses@v1.6.0 check ./... --ignore patternbench.dev "
+    "--allowed_licenses=Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0"
+)
+GO_AUDIT = "go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./..."
 RULES = "--config ../engine/deny.toml"
 """Where cargo-deny finds what the crates of clients may be, too."""
 
@@ -52,6 +60,7 @@ LICENCES = (
     ),
     Step("pip-licenses", ".", "pip-licenses"),
     Step("npm licences", ".", "python -m scripts.checks.licences"),
+    *(Step(f"go-licenses, {folder}", folder, GO_LICENCES) for folder in GO_MODULES),
 )
 ADVISORIES = (
     Step("cargo deny, advisories", "engine", "cargo deny --locked check advisories"),
@@ -59,6 +68,7 @@ ADVISORIES = (
     *(Step(f"pip-audit, {lock}", ".", f"{AUDIT} -r {lock}") for lock in PYTHON_LOCKS),
     Step("npm audit, cockatiel", "clients/cockatiel", "npm audit --package-lock-only --omit=dev"),
     Step("npm audit, opossum", "clients/opossum", "npm audit --package-lock-only --omit=dev"),
+    *(Step(f"govulncheck, {folder}", folder, GO_AUDIT) for folder in GO_MODULES),
 )
 
 

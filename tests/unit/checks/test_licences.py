@@ -10,6 +10,13 @@ import pytest
 from scripts.checks import licences
 from tests.support.studies import ROOT
 
+GO_SUMS = [*ROOT.glob("clients/*/go.sum"), *ROOT.glob("filters/*/go.sum")]
+
+
+def test_the_licences_of_all_modules_of_go_are_asked_for() -> None:
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in GO_SUMS}
+    assert folders == set(licences.GO_MODULES) <= {step.folder for step in licences.LICENCES}
+
 
 def test_what_npm_installs_for_our_clients_is_permissive() -> None:
     assert list(ROOT.glob(licences.NPM_LOCKS))
@@ -39,5 +46,6 @@ def test_every_client_with_a_lock_file_is_asked_about_advisories() -> None:
     asked = {step.folder for step in licences.ADVISORIES}
     assert {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob(licences.NPM_LOCKS)} <= asked
     assert {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/Cargo.lock")} <= asked
+    assert {path.parent.relative_to(ROOT).as_posix() for path in GO_SUMS} <= asked
     locks = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("clients/*/requirements.lock")}
     assert {"requirements.lock", *locks} == set(licences.PYTHON_LOCKS)
