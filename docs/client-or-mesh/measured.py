@@ -104,4 +104,4 @@ COMPARISONS = {
 """What is shown of the study, and what is claimed."""
 
 if __name__ == "__main__":
-    comparisons.main(PAGE, COMPARISONS)
+    comparisons.main(PAGE, COMPARISONS, {})

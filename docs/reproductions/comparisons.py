@@ -23,6 +23,8 @@ from pages import short, table, warned, write
 Word = Callable[[pd.Series], str]
 SHORT, FIGURE = "short", "figure.svg"
 """The part that a page begins with, and the file of its figure, in the page's folder."""
+CATALOGUE, CATALOGUED = Path(__file__).parents[1] / "patterns", "claims"
+"""The catalogue of patterns, and the part of its pages in which main claims stand."""
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
 NOT_MEASURED = "Not measured yet:\n`patternbench run studies/{study}.yaml --out runs/{study}`."
 
@@ -105,8 +107,11 @@ def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
     return np.log(values.where(values > 0)) if scale is PERCENT else values
 
 
-def main(page: Path, comparisons: Mapping[str, Comparison]) -> None:
-    """Print the parts of a page, or put them into it with `--write`; other words are folders of runs to take in."""
+def main(page: Path, comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]) -> None:
+    """Print the parts of a page, or put them into it with `--write`; other words are folders of runs to take in.
+
+    `patterns` has the studies of which pages of the catalogue show the main claims.
+    """
     beside = page.with_suffix("")
     runs = (Path(word) for word in sys.argv[1:] if not word.startswith("--"))
     measured = {**kept(beside, comparisons), **of_runs(runs, comparisons)}
@@ -119,6 +124,8 @@ def main(page: Path, comparisons: Mapping[str, Comparison]) -> None:
     if measured:
         (beside / FIGURE).write_text(drawn(measured, comparisons), encoding="utf-8")
     write(page, parts)
+    for name, text in catalogued(measured, comparisons, patterns).items():
+        write(CATALOGUE / name, {CATALOGUED: text})
 
 
 def of_runs(runs: Iterable[Path], comparisons: Mapping[str, Comparison]) -> dict[str, pd.DataFrame]:
@@ -148,11 +155,24 @@ def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Map
     """The main claims of what was measured, with numbers and verdicts, and the figure of them in the page's folder."""
     if not measured:
         return "Not measured yet."
-    rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
     lacking = [f"`{study}`" for study in comparisons if study not in measured]
-    told = table(["claim", "response", "from", "to", "verdict"], rows)
     rest = [f"Not measured yet: {', '.join(lacking)}."] if lacking else []
+    told = main_table(measured, comparisons)
     return "\n\n".join([told, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
+
+
+def catalogued(
+    measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """What each page of the catalogue shows: the main claims of its studies, as far as they were measured."""
+    shown = {page: {study: comparisons[study] for study in studies} for page, studies in patterns.items()}
+    return {page: main_table(measured, chosen) for page, chosen in shown.items()}
+
+
+def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The main claims of what was measured, as a table."""
+    rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
+    return table(["claim", "response", "from", "to", "verdict"], rows)
 
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.drawings import same_drawing
 from tests.support.scripts import DOCS, page_script
 from tests.support.studies import ROOT
 
@@ -79,13 +80,21 @@ def test_the_parts_of_a_page_are_those_that_its_script_prints(path: Path) -> Non
     assert {mark: pages.part(page, mark) for mark in parts} == parts
 
 
+def test_the_catalogue_shows_the_main_claims_of_its_patterns() -> None:
+    measured = comparisons.kept(five_ways.PAGE.with_suffix(""), five_ways.WAYS)
+    for name, text in comparisons.catalogued(measured, five_ways.WAYS, five_ways.PATTERNS).items():
+        page = (ROOT / "docs/patterns" / name).read_text(encoding="utf-8")
+        assert pages.part(page, comparisons.CATALOGUED) == text
+        assert len(text.splitlines()) > 2
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_the_figure_of_a_page_is_the_one_that_its_script_draws(path: Path) -> None:
     told, figure = PAGES[path], path.with_suffix("") / comparisons.FIGURE
     measured = comparisons.kept(path.with_suffix(""), told)
     assert figure.is_file() == bool(measured)
     if measured:
-        assert figure.read_text(encoding="utf-8") == comparisons.drawn(measured, told)
+        assert same_drawing(figure.read_text(encoding="utf-8"), comparisons.drawn(measured, told))
 
 
 def test_a_page_begins_with_its_main_claims_in_numbers_and_names_what_was_not_measured() -> None:

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.drawings import same_drawing
 from tests.support.scripts import DOCS, page_script
 
 measured = page_script("libraries/measured.py", DOCS)
@@ -106,7 +107,7 @@ def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
     rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
     assert figure.is_file() == (rounds is not None)
     if rounds is not None:
-        assert figure.read_text(encoding="utf-8") == measured.drawn(rounds)[measured.FIGURE]
+        assert same_drawing(figure.read_text(encoding="utf-8"), measured.drawn(rounds)[measured.FIGURE])
 
 
 def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

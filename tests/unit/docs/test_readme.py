@@ -9,6 +9,14 @@ from patternbench.conformance.check import RULES
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
+def test_the_anti_pattern_of_the_first_page_is_the_one_that_was_measured() -> None:
+    page = (ROOT / "docs/five-ways-to-make-it-worse.md").read_text(encoding="utf-8")
+    assert "| 74.8 (window of 2 calls) | confirmed |" in page
+    assert (
+        "With 1 % of failing answers, a circuit breaker with a window of two calls fails 74.8 % of all calls" in README
+    )
+
+
 def test_the_first_page_counts_the_rules_and_the_clients_that_are_held_to_them() -> None:
     clients = len(list((ROOT / "clients").glob("*/client.yaml"))) - README.count("has not been built")
     assert f"{clients} clients are held to {len(RULES)} rules" in README

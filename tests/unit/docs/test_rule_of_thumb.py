@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.drawings import same_drawing
 from tests.support.scripts import DOCS, page_script
 
 from patternbench.lab.systems import file_of
@@ -63,7 +64,7 @@ def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
     rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
     assert figure.is_file() == (rounds is not None)
     if rounds is not None:
-        assert figure.read_text(encoding="utf-8") == measured.drawn(rounds)[measured.FIGURE]
+        assert same_drawing(figure.read_text(encoding="utf-8"), measured.drawn(rounds)[measured.FIGURE])
 
 
 def test_the_figure_draws_the_changes_of_the_tables() -> None:
