@@ -31,8 +31,10 @@ from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.page import bare, rendered
+from patternbench.report.sections.clients import client_headlines
 from patternbench.report.sections.findings import (
     Findings,
+    Headline,
     change_text,
     changes,
     findings,
@@ -85,7 +87,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
     return {
         "report": report,
         "title": report.study_name,
-        "headlines": merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement),
+        "headlines": _headlines(report, arrangement, comparisons),
         "reference": comparisons.reference,
         "choosable": any(one.varies and one.role is Role.PATTERN for one in report.factors.values()),
         "score": _scorecard(comparisons),
@@ -108,6 +110,12 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "many_rows": _MANY_ROWS,
         "grid_roles": _grid_words(arrangement),
     }
+
+
+def _headlines(report: RunReport, arrangement: Layout, comparisons: Findings) -> list[Headline]:
+    """What to choose, how clients differ, then one response after another."""
+    told = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
+    return [*told[:1], *client_headlines(report, arrangement), *told[1:]]
 
 
 def _limited(report: RunReport) -> str:

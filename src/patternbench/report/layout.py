@@ -64,8 +64,9 @@ class Layout:
 
     @property
     def reference(self) -> str:
-        """The label of the line that the others are compared with."""
-        lines = self.scenarios.loc[self.scenarios["reference"], "line"]
+        """The label of the line that the others are compared with. Each client has its own, so it names none."""
+        column = "strategy" if _of_details(self.factors, self.roles) else "line"
+        lines = self.scenarios.loc[self.scenarios["reference"], column]
         return str(lines.iloc[0]) if len(lines) else ""
 
 

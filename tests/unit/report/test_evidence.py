@@ -185,6 +185,14 @@ def test_what_configurations_differ_in_under_another_condition_is_named_under_al
     assert said == ["Users 1: clearly all · method a.", "Users 2: clearly all · method b."]
 
 
+def test_a_choice_is_named_as_figures_name_it() -> None:
+    own = [{"strategy": "baseline", "retries": 0}, {"strategy": "baseline", "retries": 2}, {"strategy": "hedge"}]
+    candidates = tuple(candidate(levels, {"failure_rate": 0.0}) for levels in own)
+    made = Choice({}, candidates[1], None, candidates, (), "", "clear", (), 0.0, True)
+    known = factors({"strategy": ["baseline", "hedge"], "retries": [0, 2]}, patterns=["retries"])
+    assert where_chosen(replace(recommended([made]), conditions=()), known) == ["Clearly baseline · 2 retries."]
+
+
 def test_what_was_measured_alone_is_not_called_the_choice() -> None:
     alone = replace(recommended([bundled({"users": 1}, 0, 0)]), conditions=("users",))
     assert where_chosen(alone, BUNDLES) == ["Users 1: only no auto bundle was measured."]

@@ -83,6 +83,14 @@ def test_a_response_that_two_configurations_have_in_no_common_block_is_compared_
     assert table[table["response"] == "time_to_success"]["conditions"].item() == 1
 
 
+def test_of_lines_that_fail_alike_none_fails_least() -> None:
+    times = dict.fromkeys(("baseline", "retry", "breaker"), (1.0, 1.0))
+    _, alike = said(run_with(times, failed=dict.fromkeys(times, 100.0)))
+    assert not any("fails least" in plain(line) for line in alike)
+    _, apart = said(run_with(times, failed={"baseline": 100.0, "retry": 90.0, "breaker": 100.0}))
+    assert any("retry fails least" in plain(line) for line in apart)
+
+
 def test_no_difference_is_not_called_one() -> None:
     found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}))
     assert set(found.by_item["verdict"]) == {"unclear"}

@@ -62,7 +62,8 @@ def test_a_client_is_named_once_in_its_line_or_next_to_it() -> None:
     for clients, first in (("ab", "baseline (a)"), ("abcdefg", "baseline · a")):
         varied: dict[str, list[object]] = {"strategy": ["baseline", "retry"], "client": [*clients], "users": [1, 2]}
         levels = [dict(zip(varied, each, strict=True)) for each in product(*varied.values())]
-        assert layout(run_of(varied, *levels)).order("item")[0] == first
+        found = layout(run_of(varied, *levels))
+        assert (found.order("item")[0], found.reference) == (first, "baseline")
 
 
 def test_a_configuration_does_not_repeat_its_strategy() -> None:

@@ -36,7 +36,7 @@ from patternbench.analyze.units import level_text, number, quantity
 from patternbench.observe.registry import aim_of
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
-from patternbench.plan.factors import Factors
+from patternbench.plan.factors import Factor, Factors, Level
 from patternbench.plan.fraction import aliasing
 from patternbench.report.acting_faults import FAULT, ActingFaults, acting_faults
 from patternbench.report.labels import RESPONSES, factor_title, level_with_unit
@@ -327,7 +327,8 @@ class _Names:
             return "nothing"
         own = _chosen_levels(candidate, self.recommendation)
         kind = own.get(self.main) if self.main else None
-        rest = detail([(self.factors[name], own[name]) for name in self.told.get(kind, ()) if name in own])
+        chosen = [(self.factors[name], own[name]) for name in self.told.get(kind, ()) if name in own]
+        rest = detail([(factor, _level(factor, text)) for factor, text in chosen])
         return line(pattern_text(self.factors[self.main], kind), rest) if self.main and kind else rest
 
 
@@ -350,6 +351,11 @@ def _chosen_levels(candidate: Candidate, recommendation: Recommendation) -> dict
     """The levels that a configuration chooses: those that aren't of the condition."""
     levels = candidate.scenario.levels.items()
     return {name: level_text(level) for name, level in levels if name not in recommendation.conditions}
+
+
+def _level(factor: Factor, text: str) -> Level:
+    """The level of a factor that is written so."""
+    return next((level for level in factor.levels if level_text(level) == text), text)
 
 
 def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:

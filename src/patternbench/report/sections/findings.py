@@ -280,10 +280,14 @@ def _chosen(section: Section) -> Headline:
 
 @dataclass(frozen=True)
 class _At:
-    """The finding on one response at one level of the axis: its kind, and the rows that it covers."""
+    """The finding on one response at one level of the axis: its kind, and the rows that it covers.
+
+    `alike` says that of several lines none fails less than the others.
+    """
 
     kind: str
     rows: pd.DataFrame
+    alike: bool = False
 
     @property
     def x(self) -> float:
@@ -324,7 +328,8 @@ def _at(rows: pd.DataFrame, response: str) -> _At:
         return _At("gain", gains)
     if kept.empty:
         least = rows.sort_values("failed", kind="stable").head(1)
-        return _At("only" if least["reference_keeps"].all() else "broken", least)
+        alike = len(rows) > 1 and rows["failed"].nunique() == 1
+        return _At("only" if least["reference_keeps"].all() else "broken", least, alike)
     verdicts = set(kept["verdict"])
     kind = "unknown" if verdicts == {"unknown"} else "worse" if verdicts == {"worse"} else "unclear"
     return _At(kind, kept)
@@ -343,13 +348,14 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
 
 def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
     where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
+    everywhere = rows["conditions"].max()
     limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     said = {
         "gain": f"{_listed(rows['item'])} {gain}",
         "unclear": f"nothing that keeps {limit} is clearly better than {comparisons.reference}",
         "worse": f"everything that keeps {limit} is worse than {comparisons.reference}",
-        "broken": f"nothing keeps {limit}",
+        "broken": f"nothing keeps {limit}{'' if where or everywhere == 1 else ' under every condition'}",
         "only": f"only {comparisons.reference} keeps {limit}",
         "unknown": "too few rounds",
     }
@@ -363,7 +369,7 @@ def _beside(comparisons: Findings, table: pd.DataFrame, at: _At) -> Iterator[str
         told = [_gain(table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
         yield f"{where}{' '.join(told)}"
     least = changes(at.rows)[0]
-    if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not np.isnan(least.failed):
+    if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not (at.alike or np.isnan(least.failed)):
         yield f"{where}{least.item} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
 
 
