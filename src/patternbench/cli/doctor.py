@@ -19,7 +19,7 @@ from patternbench.study.problems import InputError, Problem
 from patternbench.study.system import NamedSystem
 
 NAMED = 3
-"""Studies that are named next to a system or client that they use; of others only the number is given."""
+"""Studies that people are told next to a system or client that they use; of others they get the number."""
 
 
 @click.command(epilog="Example: patternbench doctor --install")
@@ -30,10 +30,11 @@ def doctor(install: bool, json_: bool) -> int:
 
     Exit code 1: something is missing.
     """
-    needs_of = dict(everything())
+    named = None if json_ else NAMED
+    needs_of = dict(everything(named))
     if install:
         installing.install([need for needs in needs_of.values() for need in needs])
-        needs_of = dict(everything())
+        needs_of = dict(everything(named))
     disturbing = machine.disturbances()
     if json_:
         needs = [{"for": part, **_as_json(need)} for part, needs in needs_of.items() for need in needs]
@@ -43,21 +44,22 @@ def doctor(install: bool, json_: bool) -> int:
     return 0 if all(need.met for needs in needs_of.values() for need in needs) else 1
 
 
-def everything() -> Iterator[tuple[str, list[Need]]]:
+def everything(named: int | None = None) -> Iterator[tuple[str, list[Need]]]:
     """What each system and client needs, and which shipped studies use it. Systems of this folder are among them.
 
-    Needs that this installation can't meet are left out.
+    At most `named` studies are named next to each, all of them without it. Needs that this installation can't meet are
+    left out.
     """
     used = studies_using()
     for name in systems.names(Path.cwd()):
         needs = startable.needs(systems.load(name, Path.cwd()))
-        yield titled("system", name, used), [need for need in needs if need.obtainable]
+        yield titled("system", name, used.get(name, []), named), [need for need in needs if need.obtainable]
     if any(tracing.JVM in systems.load(name, Path.cwd()).kinds() for name in systems.names(Path.cwd())):
         yield "traces of JVM services", tracing.needs()
     for name in registry.names():
         spec = registry.find(name, {})
         assert not isinstance(spec, Problem)
-        yield titled("client", name, used), list(spec.needs)
+        yield titled("client", name, used.get(name, []), named), list(spec.needs)
 
 
 def studies_using() -> dict[str, list[str]]:
@@ -105,11 +107,10 @@ def _state(need: Need) -> Text:
     return Text("ok", "green") if need.met else Text.assemble(("missing", "red"), f": {need.how}")
 
 
-def titled(kind: str, name: str, used: dict[str, list[str]]) -> str:
-    """Name a system or client with the first studies that use it."""
-    studies = used.get(name, [])
-    if len(studies) > NAMED:
-        studies = [*studies[:NAMED], f"{len(studies) - NAMED} more"]
+def titled(kind: str, name: str, studies: list[str], named: int | None) -> str:
+    """Name a system or client with the first studies that use it; with all of them where `named` is None."""
+    if named is not None and len(studies) > named:
+        studies = [*studies[:named], f"{len(studies) - named} more"]
     return f"{kind} {name}" + (f" (for {', '.join(studies)})" if studies else "")
 
 

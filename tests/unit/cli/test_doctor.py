@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from patternbench.cli import doctor
 from patternbench.lab import shipped, systems
@@ -26,9 +28,16 @@ def test_doctor_names_each_system_and_each_need_of_it_once(
 
 
 def test_doctor_names_three_studies_of_a_client_and_says_how_many_more_there_are() -> None:
-    used = {"native": ["a", "b", "c", "d", "e"], "tower": ["a", "b", "c"]}
-    titles = [doctor.titled("client", name, used) for name in ("native", "tower", "polly")]
+    used = {"native": ["a", "b", "c", "d", "e"], "tower": ["a", "b", "c"], "polly": []}
+    titles = [doctor.titled("client", name, studies, 3) for name, studies in used.items()]
     assert titles == ["client native (for a, b, c, 2 more)", "client tower (for a, b, c)", "client polly"]
+    assert doctor.titled("client", "native", used["native"], None) == "client native (for a, b, c, d, e)"
+
+
+def test_doctors_json_names_every_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "studies_using", lambda: {"native": ["a", "b", "c", "d"]})
+    told = json.loads(CliRunner().invoke(doctor.doctor, ["--json"], catch_exceptions=False).stdout)
+    assert "client native (for a, b, c, d)" in {need["for"] for need in told["needs"]}
 
 
 def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_need(
