@@ -2,7 +2,7 @@
 
 .venv/bin/python docs/reproductions/aderaldo-2024/remake.py RUN
 
-RUN is the folder of a run of studies/resilience-patterns-all.yaml, of its quick form, or of resilience-patterns.yaml.
+RUN is the folder of a run of studies/resilience-patterns-all.yaml, or of resilience-patterns.yaml.
 Its rounds and its study are kept next to the page as `remade.parquet` and `remade.yaml`, and stand before those of the
 first run.
 """
@@ -24,7 +24,7 @@ from patternbench.report.model import counting
 from patternbench.study.load import load
 from patternbench.study.problems import InputError
 
-STUDIES = ("resilience-patterns", "resilience-patterns-all", "resilience-patterns-all-quick")
+STUDIES = ("resilience-patterns", "resilience-patterns-all")
 
 
 def main() -> None:
@@ -57,11 +57,12 @@ def keep(run: RunFolder) -> None:
 
 def parts(every: pd.DataFrame) -> dict[str, str]:
     """The parts of the page, by the names of their marks; `every` has the rounds that do not count too."""
-    rounds = counting(every)
+    measured = counting(every)
+    rounds = tables.at_one_speed(measured)
     return {
         "short": verdicts.in_short(rounds),
         "run": tables.facts(every),
-        "verdicts": verdicts.printed(rounds),
+        "verdicts": verdicts.printed(rounds, measured),
         "tables": tables.printed(rounds),
     }
 

@@ -20,11 +20,15 @@ sys.path.append(str(Path(__file__).parents[3]))
 import pages
 from benchmarks.evidence import spread
 
+from patternbench.analyze.covariates import at_common_value
+from patternbench.drivers import registry
 from patternbench.report.model import counting
 from patternbench.report.sections.harness import costs_us
+from patternbench.speed.observer import PROBE_TIME
 
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
+RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
 PAGE = Path(__file__).parents[1] / "aderaldo-2024.md"
 FIRST, REMADE = (Path(__file__).parent / name for name in ("rounds.parquet", "remade.parquet"))
 """The rounds of the first run, and those of the one that `remake.py` was given."""
@@ -37,8 +41,42 @@ def main() -> None:
 
 
 def rounds_of(arguments: list[str]) -> pd.DataFrame:
-    """The rounds that count, of the file that the arguments name, or of those next to this page."""
-    return counting(all_rounds_of(arguments))
+    """The rounds that count, at one speed: of the file that the arguments name, or of those next to this page."""
+    return at_one_speed(counting(all_rounds_of(arguments)))
+
+
+def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds as if the machine had been equally fast in all of them, where a speed probe ran; else unchanged.
+
+    Clients share a slope where the shared CPU has the same to do: same pattern, delay, users and faults. Those in
+    Python have one of their own, because their harness takes so much CPU time that it limits them as well.
+    """
+    if PROBE_TIME not in rounds:
+        return rounds
+    known = with_delay(rounds).assign(slowness=slowness(rounds), in_python=rounds["client"].isin(_in_python()))
+    return at_common_value(known, RESPONSES, "slowness", [*KEYS[1:], *WORLD, "in_python"])
+
+
+def slowness(rounds: pd.DataFrame) -> pd.Series:
+    """The probe's time without the part that comes from how busy the scenario keeps the shared CPU.
+
+    On a CPU that is often idle the same work takes a little longer. That is not the machine's doing by chance, so a
+    line through all rounds takes it out.
+    """
+    logs, share = np.log(rounds[PROBE_TIME]), busy(rounds)
+    known = logs.notna() & share.notna()
+    slope = np.polyfit(share[known], logs[known], 1)[0] if share[known].nunique() > 1 else 0.0
+    return np.exp(logs - slope * (share - share.mean()))
+
+
+def busy(rounds: pd.DataFrame) -> pd.Series:
+    """The share of a round's time in which the shared CPU worked for the system."""
+    return rounds["system_cpu_s"] / rounds["seconds"]
+
+
+def _in_python() -> list[str]:
+    """The clients in Python."""
+    return [name for name in registry.names() if registry.described(name).language == "Python"]
 
 
 def all_rounds_of(arguments: list[str]) -> pd.DataFrame:
@@ -92,7 +130,7 @@ def facts(every: pd.DataFrame) -> str:
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
     """The median over rounds of each scenario."""
-    return with_delay(rounds).groupby(KEYS + WORLD)[["AverageSuccessTime", "TotalExecutionTime"]].median()
+    return with_delay(rounds).groupby(KEYS + WORLD)[RESPONSES].median()
 
 
 def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:

@@ -12,23 +12,26 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tables import KEYS, WORLD, rewritten, rounds_of, with_delay
+from tables import KEYS, RESPONSES, WORLD, all_rounds_of, at_one_speed, rewritten, with_delay
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from claims import HIGHER, LOWER, SAME, WORDS, Claim, Floats, contrasts, verdict, verdicts
 
-from patternbench.analyze.noise import floor_of
+from patternbench.analyze.noise import Floor
+from patternbench.analyze.noise import floors as floors_of
+from patternbench.report.model import counting
+from patternbench.speed.observer import PROBE_TIME
 
 PATTERNS = ("retry", "circuit_breaker")
 BASELINE = ("baseline", 0)
-SUCCESS, TOTAL = "AverageSuccessTime", "TotalExecutionTime"
+SUCCESS, TOTAL = RESPONSES
 #: The client that others are held against, and the one that the paper speaks of as Java's.
 REFERENCE, JAVA = "native", "resilience4j"
 #: The shares of faults up to which the paper saw no effect, and at which the breaker was slightly faster, in percent.
@@ -205,32 +208,43 @@ def in_short(rounds: pd.DataFrame) -> str:
     )
 
 
-def printed(rounds: pd.DataFrame) -> str:
-    """The table of verdicts and how noisy the run was, as Markdown."""
-    return "\n".join([verdicts(claims(rounds)), "", trust(rounds)])
+def printed(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
+    """The table of verdicts and how noisy the run was, as Markdown; `measured` as in `trust`."""
+    return "\n".join([verdicts(claims(rounds)), "", trust(rounds, measured)])
 
 
-def trust(rounds: pd.DataFrame) -> str:
-    """How many rounds carry a warning of a busy machine, the noise floors, and whether these are low enough."""
+def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
+    """How many rounds carry a warning of a busy machine, the noise floors, and whether these are low enough.
+
+    `measured` are the same rounds as they were measured, at whatever speed the machine had.
+    """
     busy = int(rounds["warnings"].fillna("").str.contains("machine_saturated").sum())
-    by_scenario = [group for _, group in rounds.groupby("scenario")]
-    floors = [floor_of(name, [group[name].to_numpy() for group in by_scenario]) for name in (SUCCESS, TOTAL)]
-    shares = " and ".join(
-        f"{floor.typical:.0f} % ({name})" for floor, name in zip(floors, (SUCCESS, TOTAL), strict=True)
-    )
-    reached = all(floor.typical < QUIET for floor in floors)
+    floors = floors_of(rounds, RESPONSES)
+    reached = all(floor.typical < QUIET for floor in floors.values())
     told = (
         f"{busy:,} of {len(rounds):,} rounds carry the warning that the machine was saturated. The noise floor of the "
-        f"middle scenario, which is compared with itself, is {shares}: {'' if reached else 'not '}below the "
+        f"middle scenario, which is compared with itself, is {_shares(floors)}: {'' if reached else 'not '}below the "
         f"{QUIET:.0f} % that this page asks for."
     )
+    if PROBE_TIME in rounds:
+        slower = rounds["slowness"].quantile(0.9) / rounds["slowness"].quantile(0.1)
+        told += (
+            " These rounds are told as if the machine had been equally fast in all of them. In one round of ten it "
+            f"took at least {slower:.2f} times as long for the same work as in the fastest tenth. As measured, "
+            f"the floor is {_shares(floors_of(measured, RESPONSES))}."
+        )
     return textwrap.fill(told, width=120)
+
+
+def _shares(floors: Mapping[str, Floor]) -> str:
+    return " and ".join(f"{floor.typical:.1f} % ({name})" for name, floor in floors.items())
 
 
 def main() -> None:
     """Print the verdicts, or write them into the page."""
-    rounds = rounds_of(sys.argv[1:])
-    for part, text in {"short": in_short(rounds), "verdicts": printed(rounds)}.items():
+    measured = counting(all_rounds_of(sys.argv[1:]))
+    rounds = at_one_speed(measured)
+    for part, text in {"short": in_short(rounds), "verdicts": printed(rounds, measured)}.items():
         rewritten(part, text) if "--write" in sys.argv else print(text, end="\n\n")
 
 

@@ -20,13 +20,13 @@ from patternbench.lab.component import Component, Neighbours, built_file, existi
 from patternbench.lab.launch import File, Launch, Live, LiveCall, LiveFile, ResourceLimits, Stop
 from patternbench.lab.needs import Need
 from patternbench.lab.ready import Http, InTurn, LogLine, Port, Ready
+from patternbench.study.cpus import Cpus
 from patternbench.study.parts import misplaced
 from patternbench.study.problems import InputError, Problem, did_you_mean
 from patternbench.study.units import Duration, PositiveDuration
 
 CLOSED = ConfigDict(extra="forbid", frozen=True)
 BYTES = {"kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
-ALL_CPUS = "all"
 """Says as a level of a setting that a program may run on every CPU."""
 SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(BYTES)})")
 
@@ -66,18 +66,6 @@ def _below(path: str) -> str:
     return path
 
 
-def _cpus(value: object) -> object:
-    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
-    if value == ALL_CPUS:
-        return ()
-    if isinstance(value, str) and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
-        spans = [[int(end) for end in part.split("-")] for part in value.split(",")]
-        return [number for span in spans for number in range(span[0], span[-1] + 1)]
-    if isinstance(value, str):
-        raise PydanticCustomError("cpus", "names no CPUs", {"allowed": "numbers and spans, `0-1,3`, a list, or `all`"})
-    return [value] if isinstance(value, int) else value
-
-
 def _size(value: object) -> int:
     """A size in bytes, which is written with its unit."""
     match = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -87,7 +75,6 @@ def _size(value: object) -> int:
     return round(float(match[1]) * BYTES[match[2]])
 
 
-Cpus = Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], BeforeValidator(_cpus)]
 Size = Annotated[int, BeforeValidator(_size)]
 """In bytes."""
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]

@@ -19,7 +19,7 @@ from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Poli
 from patternbench.study.roles import Role
 from patternbench.study.system import DeclaredSystem, reachable
 from patternbench.study.units import Duration, Number, PositiveDuration
-from patternbench.study.watching import NOTHING_ASKED, PrometheusChoice, Series, SeriesName, Traces, Watch
+from patternbench.study.watching import NOTHING_ASKED, PrometheusChoice, Series, SeriesName, SpeedProbe, Traces, Watch
 from patternbench.study.workloads import Workload
 
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
@@ -151,11 +151,13 @@ class Study(Model):
     series: dict[SeriesName, Series] = Field(default_factory=dict)
     prometheus: PrometheusChoice | None = None
     traces: Traces | None = None
+    speed_probe: SpeedProbe | None = None
 
     @property
     def watch(self) -> Watch:
         """What observers record in each round."""
-        return Watch(series=self.series, prometheus=self.prometheus or NOTHING_ASKED.prometheus, traces=self.traces)
+        prometheus = self.prometheus or NOTHING_ASKED.prometheus
+        return Watch(series=self.series, prometheus=prometheus, traces=self.traces, speed_probe=self.speed_probe)
 
     @property
     def sampling(self) -> dict[str, Levels[str]]:

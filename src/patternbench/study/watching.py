@@ -1,4 +1,4 @@
-"""What a study asks observers to record in addition to attempts: series of Prometheus, and traces."""
+"""What a study asks observers to record in addition to attempts: series, traces, and the machine's speed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.study.cpus import Cpus
 from patternbench.study.levels import Levels
 from patternbench.study.parts import Model, Name
 from patternbench.study.roles import Role, Unit
@@ -103,12 +104,20 @@ class Traces(Model):
     port: Annotated[int, Field(ge=0, le=65535)] = 0
 
 
+class SpeedProbe(Model):
+    """A fixed piece of work that is repeated during each round on these CPUs; its CPU time tells how fast they were."""
+
+    cpus: Cpus = ()
+    every: PositiveDuration = Duration.parse("10ms")
+
+
 class Watch(Model):
     """The requests to observers. ``prometheus`` answers the queries of ``series``."""
 
     series: dict[SeriesName, Series] = Field(default_factory=dict)
     prometheus: PrometheusChoice = "prometheus"
     traces: Traces | None = None
+    speed_probe: SpeedProbe | None = None
 
 
 NOTHING_ASKED = Watch()
@@ -116,7 +125,7 @@ NOTHING_ASKED = Watch()
 
 def counting_watch(watch: Watch) -> Watch:
     """The requests to observers in a counting pass: every request is traced, and nothing else is observed."""
-    return sampled(watch.model_copy(update={"series": {}}), ALL_TRACED)
+    return sampled(watch.model_copy(update={"series": {}, "speed_probe": None}), ALL_TRACED)
 
 
 def sampled(watch: Watch, portion: str | None) -> Watch:

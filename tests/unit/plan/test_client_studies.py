@@ -12,7 +12,7 @@ from patternbench.plan.expand import Plan, expand
 from patternbench.run import evidence
 from patternbench.study.load import load
 
-OF_CLIENTS = ("libraries", "libraries-quick", "resilience-patterns-all", "resilience-patterns-all-quick")
+OF_CLIENTS = ("libraries", "libraries-quick", "resilience-patterns-all")
 #: Of studies that are to be run whole in one sitting, in minutes.
 LONGEST = {
     "anti-patterns-hedged-overload": 5,
@@ -25,7 +25,6 @@ LONGEST = {
     "mesh": 20,
     "mesh-quick": 12,
     "resilience-patterns-all": 60,
-    "resilience-patterns-all-quick": 30,
     "rule-of-thumb-quick": 20,
     "rule-of-thumb": 60,
 }
@@ -33,7 +32,7 @@ LONGEST = {
 RESTARTED = ("layers", "mesh")
 #: The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt.
 COMPARED, FAR = (0.5, 0.95), 0.03
-QUICK = {f"{name}-quick": name for name in ("libraries", "mesh", "resilience-patterns-all", "rule-of-thumb")}
+QUICK = {f"{name}-quick": name for name in ("libraries", "mesh", "rule-of-thumb")}
 OF_THE_MESH = {"retries": 0, "outlier_failures": "none", "max_requests": "none", "adaptive_limit": "none"}
 
 

@@ -23,9 +23,9 @@ from patternbench.lab.envoy_config import (
 )
 from patternbench.lab.launch import FaultAdmin, File, Launch, ResourceLimits
 from patternbench.lab.needs import Need
-from patternbench.lab.programs import Cpus
 from patternbench.lab.ready import Port
 from patternbench.lab.references import part, reference
+from patternbench.study.cpus import Cpus
 
 ADMIN = reference("self", "port.admin")
 

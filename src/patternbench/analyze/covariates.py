@@ -1,0 +1,54 @@
+"""Differences between rounds that a covariate explains: responses as they would have been at one value of it.
+
+A covariate is something that was measured in every round, and that no scenario can have influenced, such as how fast
+the machine was. Rounds are shuffled, so on average it is the same for all scenarios; what it happened to be in the
+rounds of one of them is noise, which can be removed. This is the analysis of covariance (Cochran, Analysis of
+Covariance: Its Nature and Uses, Biometrics 13, 1957) on the log scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+SCENARIO = "scenario"
+
+
+def at_common_value(
+    rounds: pd.DataFrame, responses: Sequence[str], covariate: str, alike: Sequence[str]
+) -> pd.DataFrame:
+    """The rounds with each response moved to where it would be at the covariate's median over all rounds.
+
+    `rounds` has `scenario`, the responses, the covariate and the columns `alike`; responses and covariate are positive.
+    How strongly a response follows the covariate (the slope between their logs) comes from differences between rounds
+    of the same scenario, and is common to scenarios with equal levels of `alike`. The slope is uncertain by itself;
+    rounds are spread around their scenario's mean a little more for it, so that intervals computed from them hold. NaN
+    where the covariate is missing.
+    """
+    logs = np.log(rounds[covariate])
+    offset = logs - logs.median()
+    moved = {name: np.exp(_moved(rounds, np.log(rounds[name]), offset, alike)) for name in responses}
+    return rounds.assign(**moved)
+
+
+def _moved(rounds: pd.DataFrame, logs: pd.Series, offset: pd.Series, alike: Sequence[str]) -> pd.Series:
+    """Logs of a response without the part that the covariate explains."""
+    both, scenario, kind = logs.notna() & offset.notna(), rounds[SCENARIO], [rounds[name] for name in alike]
+    x, y = (_within(values.where(both), scenario) for values in (offset, logs))
+    together, alone, count = (
+        values.groupby(kind, dropna=False).transform("sum") for values in (x * y, x * x, both.astype(float))
+    )
+    slope = (together / alone.where(alone > 0)).fillna(0.0)
+    moved = logs - slope * offset
+    freedom = count - scenario.groupby(kind, dropna=False).transform("nunique") - 1
+    # One part for the degree of freedom that the slope takes, one for scenarios that met unlike values.
+    wider = np.sqrt(1 + 2 / freedom.where((alone > 0) & (freedom > 0))).fillna(1.0)
+    widened: pd.Series = moved + (wider - 1) * _within(moved, scenario)
+    return widened
+
+
+def _within(values: pd.Series, scenario: pd.Series) -> pd.Series:
+    """The values' differences from the mean of their scenario."""
+    return values - values.groupby(scenario).transform("mean")

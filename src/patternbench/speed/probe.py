@@ -1,0 +1,77 @@
+"""The speed probe: repeats a fixed piece of work during a round, and notes how much CPU time it takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from patternbench.observe.seam import ObservationError
+
+WORK = json.dumps([{"id": number, "name": f"item {number}", "tags": ["a", "b", str(number)]} for number in range(30)])
+"""A text of JSON, which each sample reads and writes: branches and memory, as in a service."""
+
+
+@dataclass
+class Samples:
+    """What a probe has noted: when (seconds of Unix time), on which CPU, and how much CPU time (seconds) it took."""
+
+    rows: list[tuple[float, int, float]] = field(default_factory=list)
+
+
+@contextmanager
+def probing(cpus: Sequence[int], every_s: float) -> Iterator[Samples]:
+    """Repeat the work on these CPUs in turn; raises ObservationError where this process may not use one of them.
+
+    CPU time, not time: waiting for others on the same CPU does not count, so that the load of a scenario by itself
+    does not change the samples. What changes them makes every program on that CPU slower: a neighbour on the other
+    thread of the core, in another virtual machine too, or another clock frequency.
+    """
+    samples, over = Samples(), threading.Event()
+    refuse_missing(cpus)
+    thread = threading.Thread(target=_probe, args=(samples, over, cpus, every_s), daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        over.set()
+        thread.join()
+
+
+def refuse_missing(cpus: Sequence[int]) -> None:
+    """Raise ObservationError where this process may not use one of these CPUs."""
+    missing = sorted(set(cpus) - allowed())
+    if missing:
+        named = ", ".join(map(str, missing))
+        raise ObservationError(f"CPU {named} can't be probed: this process may use {', '.join(map(str, allowed()))}")
+
+
+def allowed() -> set[int]:
+    """The CPUs that this process may use."""
+    return os.sched_getaffinity(os.getpid())
+
+
+def _probe(samples: Samples, over: threading.Event, cpus: Sequence[int], every_s: float) -> None:
+    """Run in a thread of its own, which alone moves from CPU to CPU: its time is not that of the system under test."""
+    for cpu in cycle(cpus):
+        os.sched_setaffinity(0, {cpu})
+        samples.rows.append((time.time(), cpu, _cpu_time_of_work()))
+        if over.wait(every_s):
+            return
+
+
+def _cpu_time_of_work() -> float:
+    """The CPU time of the second of two repetitions: the first one finds caches as others left them."""
+    _work()
+    begun = time.thread_time_ns()
+    _work()
+    return (time.thread_time_ns() - begun) / 1e9
+
+
+def _work() -> None:
+    json.dumps(json.loads(WORK))

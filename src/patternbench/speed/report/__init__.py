@@ -1,0 +1,1 @@
+"""What a report says about the machine's speed."""

@@ -1,0 +1,45 @@
+"""The report's section on the machine's speed: how even it was, and over the rounds."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from patternbench.observe.section import Figure, Section, Spec
+from patternbench.report.labels import number
+from patternbench.report.model import counting
+from patternbench.speed.observer import PROBE_TIME
+
+WORDS = (
+    "A probe repeated the same small piece of work during each round. If it took longer, every program on these CPUs "
+    "was slower, whatever the scenario: for instance because of a neighbour on the other thread of the core, or of "
+    "another clock frequency. Formulas take `probe_time` as a covariate."
+)
+SPREAD = (
+    "Compared with the fastest tenth of the rounds, the work took {middle} times as long in the middle round and "
+    "{most} times as long in the slowest."
+)
+WIDTH, HEIGHT = 620, 160
+
+
+def sections(rounds: pd.DataFrame) -> list[Section]:
+    """The section, if a round that counts was probed; else nothing."""
+    if PROBE_TIME not in rounds:
+        return []
+    probed = counting(rounds).dropna(subset=[PROBE_TIME])
+    if probed.empty:
+        return []
+    slower = probed[PROBE_TIME] / probed[PROBE_TIME].quantile(0.1)
+    spread = SPREAD.format(middle=number(slower.median()), most=number(slower.max()))
+    caption = "Each point is a round that counts. 1 is the fastest tenth of them."
+    figure = Figure("Time of the same work, by round", _over_rounds(probed["round"], slower), caption)
+    return [Section("speed", "Speed of the machine", [spread, WORDS], figures=[figure])]
+
+
+def _over_rounds(order: pd.Series, slower: pd.Series) -> Spec:
+    rows = pd.DataFrame({"round": order, "slower": slower.round(3)})
+    x = alt.X("round:Q", title="round, in the order in which they ran", scale=alt.Scale(zero=False, nice=False))
+    y = alt.Y("slower:Q", title="times as long", scale=alt.Scale(zero=False))
+    chart = alt.Chart(rows).mark_circle(size=14, opacity=0.7).encode(x=x, y=y, tooltip=["round:Q", "slower:Q"])
+    spec: Spec = chart.properties(width=WIDTH, height=HEIGHT).to_dict()
+    return spec

@@ -1,0 +1,32 @@
+"""How sets of CPUs are written, in studies and in system files."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+ALL_CPUS = "all"
+
+
+def _cpus(value: object) -> object:
+    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
+    if value == ALL_CPUS:
+        return ()
+    if isinstance(value, str) and re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
+        spans = [[int(end) for end in part.split("-")] for part in value.split(",")]
+        return tuple(number for span in spans for number in range(span[0], span[-1] + 1))
+    if isinstance(value, str):
+        raise PydanticCustomError("cpus", "names no CPUs", {"allowed": "numbers and spans, `0-1,3`, a list, or `all`"})
+    if isinstance(value, int):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Cpus = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=4095)], ...],
+    BeforeValidator(_cpus, json_schema_input_type=str | int | list[int]),
+]
+"""Numbers of CPUs; empty means all."""

@@ -1,0 +1,160 @@
+"""The speed probe: what a study asks for, what is noted, kept and read, and what a report says of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import gmean
+from tests.support.studies import changed, problems
+
+from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
+from patternbench.plan.expand import expand
+from patternbench.run import evidence
+from patternbench.speed import samples
+from patternbench.speed.observer import OBSERVER, PROBE_TIME
+from patternbench.speed.probe import Samples, probing
+from patternbench.speed.report.speed_section import sections
+from patternbench.study.load import loads
+from patternbench.study.watching import SpeedProbe, Watch
+
+HERE = sorted(os.sched_getaffinity(0))
+NOWHERE = 4095
+
+
+def watched(folder: Path, probe: SpeedProbe | None) -> Watched:
+    return Watched({}, folder, Watch(speed_probe=probe), LoadTimes())
+
+
+def kept(folder: Path) -> Kept:
+    return Kept({}, folder)
+
+
+def probe_of(text: str) -> SpeedProbe | None:
+    return loads(changed(speed_probe=text), "study.yaml").speed_probe
+
+
+def test_a_round_is_probed_from_its_warm_ups_end_until_its_load_is_over(tmp_path: Path) -> None:
+    asked = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
+    with OBSERVER.watch(asked):
+        asked.load.began = time.time()
+        asked.load.measured_from = asked.load.began + 0.05
+        while time.time() < asked.load.began + 0.3:
+            time.sleep(0.01)
+        asked.load.ended = time.time()
+    seen = OBSERVER.read(kept(tmp_path / "speed"))
+    assert seen is not None
+    assert len(seen) > 1
+    assert seen["second"].between(0.05, asked.load.ended - asked.load.began).all()
+    assert set(seen["cpu"]) == {HERE[0]}
+    assert OBSERVER.measured(seen, {})[PROBE_TIME] == pytest.approx(gmean(seen["cpu_time"]))
+    assert 0 < OBSERVER.measured(seen, {})[PROBE_TIME] < 0.1
+
+
+def test_all_cpus_are_probed_in_turn_if_none_is_named(tmp_path: Path) -> None:
+    asked = watched(tmp_path / "speed", SpeedProbe())
+    with OBSERVER.watch(asked):
+        asked.load.began = asked.load.measured_from = 0.0
+        time.sleep(0.2)
+        asked.load.ended = time.time()
+    seen = OBSERVER.read(kept(tmp_path / "speed"))
+    assert seen is not None
+    assert set(seen["cpu"]) == set(HERE)
+
+
+def test_the_probe_moves_no_thread_but_its_own() -> None:
+    with probing(HERE[:1], 0.001):
+        time.sleep(0.05)
+        assert sorted(os.sched_getaffinity(0)) == HERE
+        assert sorted(os.sched_getaffinity(os.getpid())) == HERE
+
+
+def test_the_probe_ends_with_the_round() -> None:
+    with probing(HERE[:1], 0.001) as noted:
+        time.sleep(0.02)
+    count = len(noted.rows)
+    time.sleep(0.02)
+    assert len(noted.rows) == count > 0
+
+
+def test_a_study_without_a_probe_has_no_column_and_no_file(tmp_path: Path) -> None:
+    asked = watched(tmp_path / "speed", None)
+    with OBSERVER.watch(asked):
+        pass
+    assert OBSERVER.read(kept(tmp_path / "speed")) is None
+    assert list(OBSERVER.responses_of(asked.watch)) == []
+
+
+def test_samples_outside_the_measured_part_do_not_count() -> None:
+    noted = Samples([(9.0, 0, 1.0), (10.5, 0, 2.0), (12.0, 0, 3.0), (13.5, 0, 4.0)])
+    rows = samples.of_load(noted, LoadTimes(began=9.5, measured_from=10.0, ended=13.0))
+    assert rows.to_dict("list") == {"second": [1.0, 2.5], "cpu": [0, 0], "cpu_time": [2.0, 3.0]}
+
+
+def test_a_round_too_short_for_a_sample_has_no_probe_time(tmp_path: Path) -> None:
+    samples.write(tmp_path / "speed", samples.of_load(Samples(), LoadTimes(0.0, 0.0, 1.0)))
+    seen = OBSERVER.read(kept(tmp_path / "speed"))
+    assert seen is not None
+    assert pd.isna(OBSERVER.measured(seen, {})[PROBE_TIME])
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "speed").mkdir()
+    (tmp_path / "speed" / samples.FILE).write_bytes(b"PAR1")
+    with pytest.raises(ObservationError, match=r"speed/samples\.parquet cannot be read"):
+        OBSERVER.read(kept(tmp_path / "speed"))
+
+
+def test_a_cpu_that_is_not_there_is_refused_before_anything_starts() -> None:
+    (problem,) = OBSERVER.problems(Watch(speed_probe=SpeedProbe(cpus=(NOWHERE,))))
+    assert problem.path == "speed_probe.cpus"
+    assert str(NOWHERE) in str(problem)
+    assert OBSERVER.problems(Watch(speed_probe=SpeedProbe(cpus=tuple(HERE)))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("{}", ()), ("{cpus: all}", ()), ("{cpus: 1}", (1,)), ("{cpus: '0-1,3'}", (0, 1, 3)), ("{cpus: [0, 2]}", (0, 2))],
+)
+def test_cpus_are_written_as_in_a_system_file(text: str, cpus: tuple[int, ...]) -> None:
+    probe = probe_of(text)
+    assert probe is not None
+    assert probe.cpus == cpus
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{cpus: 0..3}", "names no CPUs"),
+        ("{cpus: 1.5}", "speed_probe.cpus"),
+        ("{cpus: -1}", "speed_probe.cpus"),
+        ("{cpus: [a]}", "speed_probe.cpus"),
+        ("{every: 0s}", "speed_probe.every"),
+        ("{cpu: 0}", "speed_probe.cpu"),
+        ("yes please", "speed_probe"),
+    ],
+)
+def test_a_probe_that_makes_no_sense_is_refused(text: str, said: str) -> None:
+    (problem,) = problems(changed(speed_probe=text))
+    assert said in f"{problem.path} {problem}"
+
+
+def test_models_take_the_probes_time_where_there_is_a_probe() -> None:
+    study = loads(changed(speed_probe="{}", models="[p95 ~ C(strategy) + probe_time]"), "study.yaml")
+    evidence.check(study, expand(study))
+
+
+def test_a_report_says_how_uneven_the_machine_was() -> None:
+    rounds = pd.DataFrame({"round": range(10), "status": "done", "valid": True, PROBE_TIME: [4e-5] * 8 + [6e-5, 8e-5]})
+    (section,) = sections(rounds)
+    assert "1 times as long in the middle round and 2 times as long in the slowest" in section.words[0]
+    assert len(section.figures) == 1
+
+
+def test_a_report_without_a_probe_says_nothing_of_it() -> None:
+    rounds = pd.DataFrame({"round": [0], "status": "done", "valid": True})
+    assert sections(rounds) == []
+    assert sections(rounds.assign(**{PROBE_TIME: float("nan")})) == []
