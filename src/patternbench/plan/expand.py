@@ -36,7 +36,7 @@ from patternbench.study.models import Study
 from patternbench.study.parts import FileName
 from patternbench.study.problems import InputError, Problem
 from patternbench.study.settings import Rule, Settable
-from patternbench.study.tree import Path, count, fields, plain, variants
+from patternbench.study.tree import Path, count, fields, leaves, plain, variants
 
 MOST_SCENARIOS = 100_000
 ALWAYS = ("client", "strategy")
@@ -73,9 +73,9 @@ def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
     """
     _check_size(study)
     _check_faults(study)
-    every = list(_scenarios(study))
-    factors = factors_of(every, _declared(study), known_fields(study, study.strategies, system))
-    leveled = [replace(scenario, levels=levels_of(scenario, factors)) for scenario in every]
+    every, named = list(_scenarios(study)), NamedLevels()
+    factors = factors_of(map(named.of, every), _declared(study), known_fields(study, study.strategies, system))
+    leveled = [replace(scenario, levels=levels_of(named.of(scenario), factors)) for scenario in every]
     selected = design.select(leveled, factors, study.design, study.seed)
     scenarios, left_out = _possible(selected, system)
     _check_unique(scenarios)
@@ -125,11 +125,35 @@ def size(study: Study) -> int:
     return shared * sum(count(strategy) for strategy in study.strategies)
 
 
-def factors_of(scenarios: Iterable[Scenario], declared: set[str], meanings: Mapping[str, Known]) -> dict[str, Factor]:
+class NamedLevels:
+    """The level of every field of a scenario, by the field's name. Scenarios share parts; each is walked only once."""
+
+    def __init__(self) -> None:
+        # A part is kept with its levels: another one can't have its identity as long as it lives.
+        self._by_part: dict[tuple[int, Path], tuple[object, dict[str, Level]]] = {}
+
+    def of(self, scenario: Scenario) -> dict[str, Level]:
+        """The levels of one scenario, its parts in declared order."""
+        named: dict[str, Level] = {}
+        for path, part in scenario.parts():
+            named |= self._of_part(part, path)
+        return named
+
+    def _of_part(self, part: object, path: Path) -> dict[str, Level]:
+        key = id(part), path
+        if key not in self._by_part:
+            levels = {factor_name(at): cast(Level, plain(value)) for at, value in leaves(part, path)}
+            self._by_part[key] = part, levels
+        return self._by_part[key][1]
+
+
+def factors_of(
+    named: Iterable[Mapping[str, Level]], declared: set[str], meanings: Mapping[str, Known]
+) -> dict[str, Factor]:
     """Every field with several levels over the scenarios, or given as a list, by name, its levels in order."""
     seen: dict[str, list[Level]] = {}
-    for scenario in scenarios:
-        for name, value in _named_levels(scenario):
+    for scenario in named:
+        for name, value in scenario.items():
             levels = seen.setdefault(name, [])
             if value not in levels:
                 levels.append(value)
@@ -137,14 +161,9 @@ def factors_of(scenarios: Iterable[Scenario], declared: set[str], meanings: Mapp
     return {name: factor_of(name, levels, meanings[name]) for name, levels in varied.items()}
 
 
-def levels_of(scenario: Scenario, factors: Iterable[str]) -> dict[str, Level]:
+def levels_of(named: Mapping[str, Level], factors: Iterable[str]) -> dict[str, Level]:
     """The level of each factor that applies to a scenario."""
-    named = dict(_named_levels(scenario))
     return {name: named[name] for name in factors if name in named}
-
-
-def _named_levels(scenario: Scenario) -> Iterator[tuple[str, Level]]:
-    return ((factor_name(path), cast(Level, plain(value))) for path, value in scenario.leaves())
 
 
 def _scenarios(study: Study) -> Iterator[Scenario]:

@@ -89,14 +89,20 @@ class Scenario:
         return cls(system, faults, workload, config.client, strategy, levels=levels, sampling=sampling)
 
     def leaves(self) -> Iterator[tuple[Path, object]]:
-        """Every value of its configuration with its path; the strategy's follow the word that it is known by."""
-        yield from leaves(self.system, ("system",))
+        """Every value of its configuration with its path."""
+        return (leaf for path, part in self.parts() for leaf in leaves(part, path))
+
+    def parts(self) -> Iterator[tuple[Path, object]]:
+        """What its configuration is made of, with paths; the strategy follows the word that it is known by."""
+        yield ("system",), self.system
         for name, fault in by_name(self.faults).items():
-            yield from leaves(fault.chosen, ("faults", name))
-            yield from leaves(fault.bounds, ("faults", name))
-        yield from leaves({"workload": self.workload, "client": self.client, "traces": self.sampling})
+            yield ("faults", name), fault.chosen
+            yield ("faults", name), fault.bounds
+        yield ("workload",), self.workload
+        yield ("client",), self.client
+        yield ("traces",), self.sampling
         yield ("strategy",), self.strategy.known_as
-        yield from leaves(self.strategy.chosen, ("strategy", self.strategy.kind))
+        yield ("strategy", self.strategy.kind), self.strategy.chosen
 
 
 def content_id(configuration: object) -> str:

@@ -329,6 +329,7 @@ def test_what_a_table_says_cannot_break_a_page(tmp_path: Path) -> None:
     assert NASTY in json.dumps(figures, ensure_ascii=False)
 
 
+@pytest.mark.slow
 def test_a_report_and_the_pages_of_analyses_are_of_one_family(tmp_path: Path) -> None:
     page = tmp_path / "fit.html"
     run(fit, TABLE, "--formula", MODEL_1, "--html", str(page))

@@ -82,6 +82,7 @@ def test_an_unknown_covariate_makes_its_round_unknown_and_no_other() -> None:
     assert list(moved.index[moved["time"].isna()]) == [3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenarios", "slope"), [(2, 1.2), (3, 3.0), (9, 0.0)])
 def test_equal_scenarios_are_told_apart_5_times_in_100(scenarios: int, slope: float) -> None:
     rng, tries, wrong = np.random.default_rng(7), 600, 0

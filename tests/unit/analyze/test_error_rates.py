@@ -28,6 +28,7 @@ def script() -> ModuleType:
     return module
 
 
+pytestmark = pytest.mark.slow
 rates = script()
 every_number_of_rounds = pytest.mark.parametrize("rounds", rates.ROUNDS)
 

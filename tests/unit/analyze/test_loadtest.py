@@ -69,6 +69,7 @@ def test_a_bend_down_is_told_from_a_bend_up() -> None:
     assert linearity(LOADS, np.sqrt(LOADS)).verdict == "bends_down"
 
 
+@pytest.mark.slow
 def test_noise_alone_has_a_knee_no_more_often_than_it_should() -> None:
     found = sum(
         knee(LOADS, LOADS + np.random.default_rng(seed).normal(0, 5, 10), np.random.default_rng(0)).load is not None

@@ -218,6 +218,7 @@ def test_equality_is_said_only_within_a_margin_that_was_asked_about() -> None:
     assert of_noise(20.0).startswith("Raising noise from 1 to 4: it changes p95 by less than 20 % (between")
 
 
+@pytest.mark.slow
 def test_a_change_as_large_as_the_margin_is_called_smaller_in_at_most_five_of_a_hundred_tables() -> None:
     said = 0
     for seed in range(400):
@@ -313,6 +314,7 @@ def test_the_headline_tells_seen_from_unseen() -> None:
 # -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_permuting_rows_changes_no_coefficient_and_no_cross_validated_error(seed: int) -> None:
@@ -323,6 +325,7 @@ def test_permuting_rows_changes_no_coefficient_and_no_cross_validated_error(seed
     assert a.cross_validation.errors.mae == pytest.approx(b.cross_validation.errors.mae)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.floats(1e-3, 1e3))
 def test_scaling_a_column_scales_its_coefficient_and_nothing_else(scale: float) -> None:
@@ -335,6 +338,7 @@ def test_scaling_a_column_scales_its_coefficient_and_nothing_else(scale: float) 
     assert a.summary.f_p == pytest.approx(b.summary.f_p)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.floats(2.0, 20.0))
 def test_adding_noise_widens_the_intervals(seed: int, factor: float) -> None:
@@ -355,6 +359,7 @@ def test_coefficient_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 930 <= covered <= 970
 
 
+@pytest.mark.slow
 def test_the_published_coefficients_of_2023_come_back_within_their_standard_errors() -> None:
     study = load_study("generate_2023")
     analysis = fit_formulas(study.generate(rounds=50), study.FORMULAS)

@@ -201,6 +201,7 @@ def uneven(seed: int, n: int = 80) -> pd.DataFrame:
     return frame.assign(time=50 + frame["users"] * (1 + 0.3 * rng.normal(size=n)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [10, 40, 80])
 def test_where_the_spread_is_unequal_an_interval_holds_new_observations_as_often_as_it_says(users: int) -> None:
     covered = 0.0

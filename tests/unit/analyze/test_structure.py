@@ -153,6 +153,7 @@ def test_unequal_spread_and_groups_together_bring_errors_by_leaving_groups_out()
     assert last.std_error == pytest.approx(change.sem())
 
 
+@pytest.mark.slow
 def test_each_test_fails_sound_data_five_times_in_a_hundred() -> None:
     failed: Counter[str] = Counter()
     for seed in range(300):

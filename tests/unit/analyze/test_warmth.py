@@ -46,6 +46,7 @@ def wandering(count: int, draw: np.random.Generator) -> Floats:
     return np.asarray(np.exp(0.5 * lfilter([1.0], [1.0, -0.98], noise)[500:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "wandering", "half busy", "busy", "very busy"])
 @pytest.mark.parametrize("count", [FEWEST, 3000])
 def test_a_steady_round_is_told_as_drifting_twice_in_a_hundred_at_most(kind: str, count: int) -> None:

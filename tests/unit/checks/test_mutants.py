@@ -50,6 +50,7 @@ def test_a_run_in_which_a_defect_survives_fails(root: Path, capsys: pytest.Captu
     assert mutants.main(["nothing of that name"], root, root / "all.toml") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_leaves_nothing_of_a_defect(root: Path, number: signal.Signals) -> None:
     # Fails without an answer once the defect is in, which is when this test interrupts it.

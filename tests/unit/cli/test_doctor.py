@@ -71,6 +71,7 @@ def test_doctor_of_an_installed_package_asks_for_no_application_that_only_a_chec
     assert (str(tmp_path / "x.jar") in [need.name for need in needs]) is not from_wheel
 
 
+@pytest.mark.slow
 def test_a_shell_completes_the_verbs() -> None:
     program = Path(sys.executable).parent / "patternbench"
     asked = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}

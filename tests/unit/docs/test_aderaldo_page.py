@@ -179,6 +179,7 @@ def test_the_tables_of_the_page_are_those_that_the_script_prints(verdicts: Modul
     assert part("tables") == tables["printed"](tables["rounds_of"]([]))
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_page_are_those_that_the_script_draws(tmp_path: Path) -> None:
     script = PAGE.with_suffix("") / "figures.py"
     subprocess.run([sys.executable, str(script), "--to", str(tmp_path)], check=True, timeout=120)

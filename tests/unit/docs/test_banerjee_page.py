@@ -57,6 +57,7 @@ def test_the_page_holds_what_the_script_prints(measured: ModuleType) -> None:
     assert part("measured") == measured.section(measured.digest.kept())
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_page_are_those_that_the_script_draws(measured: ModuleType, tmp_path: Path) -> None:
     drawn = measured.figures.draw(measured.digest.kept(), tmp_path)
     for name in drawn:

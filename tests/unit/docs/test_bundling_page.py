@@ -73,6 +73,7 @@ def words(rounds: pd.DataFrame) -> dict[str, str]:
     return {row[0]: row[-1] for row in rows_of(findings.verdict_table(measured.usable(rounds)))}
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
     for name, text in measured.parts().items():
         assert pages.part(PAGE, name) == text, name
@@ -83,6 +84,7 @@ def test_the_catalogue_says_of_bundles_what_the_script_prints() -> None:
         assert pages.part(PATTERN, name) == text
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_page_are_those_that_the_script_draws() -> None:
     drawn = figures.drawn(measured.rounds_of(measured.STORED))
     assert list(drawn) == [f"figure-{number}" for number in range(1, 11)]

@@ -83,6 +83,7 @@ def test_a_count_that_the_rounds_do_not_tell_is_left_out_and_said() -> None:
     assert "inmem_calls" not in predict.told(batches(0.0).assign(inmem_calls=np.nan))
 
 
+@pytest.mark.slow
 def test_an_error_at_the_target_is_called_below_or_above_it_in_five_of_a_hundred_studies() -> None:
     rng, told = np.random.default_rng(5), []
     for _ in range(4000):

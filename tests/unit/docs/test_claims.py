@@ -12,11 +12,13 @@ pages = page_script("pages.py")
 BLOCKS, RUNS = 10, 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", ["lower", "higher"])
 def test_a_claim_about_nothing_is_decided_in_at_most_five_of_a_hundred_runs(says: str) -> None:
     assert decided(says, true=1.0, count=12) <= 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [3, 5])
 def test_few_blocks_decide_a_claim_about_nothing_no_more_often(blocks: int) -> None:
     assert decided("lower", true=1.0, count=15, blocks=blocks) <= 0.07

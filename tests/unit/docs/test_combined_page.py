@@ -75,6 +75,7 @@ def word(verdicts: dict[str, list[str]], claim: str) -> str:
     return next(row[-1] for text, row in verdicts.items() if claim in text)
 
 
+@pytest.mark.slow
 def test_the_page_and_the_catalogue_hold_what_the_script_prints_of_the_rounds_that_are_kept() -> None:
     study = measured.stored()
     assert pages.part(measured.PAGE.read_text(encoding="utf-8"), "measured") == measured.printed(study)
@@ -87,6 +88,7 @@ def test_without_rounds_the_page_says_so_in_a_line() -> None:
     assert measured.printed(None) == measured.UNMEASURED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "told"),
     [

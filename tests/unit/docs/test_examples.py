@@ -119,6 +119,7 @@ SYSTEMS = [example for example in YAML if is_of_a_system(example)]
 STUDIES = [example for example in YAML if example not in SYSTEMS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", STUDIES, ids=str)
 def test_an_example_of_a_study_is_valid(example: Example) -> None:
     text = example.text

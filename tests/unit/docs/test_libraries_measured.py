@@ -64,6 +64,7 @@ def test_a_client_that_is_twice_as_slow_differs_in_its_times_alone() -> None:
     assert words(made_up(slower=2.0)) == ["alike", "alike", "differs", "differs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slower", "wrong"), [(1.2, "alike"), (1.2, "differs")])
 def test_a_client_at_the_margin_gets_either_word_in_at_most_five_of_a_hundred_tables(slower: float, wrong: str) -> None:
     tables = (words(made_up(slower=slower, spread=0.1, seed=seed))[2:] for seed in range(RUNS))

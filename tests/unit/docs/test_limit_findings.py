@@ -94,6 +94,7 @@ def test_what_a_limiter_adds_is_compared_with_a_threshold_by_the_mean_over_algor
     assert (crdt.value, crdt.low, crdt.high) == pytest.approx((-0.8, -0.8, -0.8))
 
 
+@pytest.mark.slow
 def test_what_is_added_falls_beyond_its_own_size_in_at_most_five_of_a_hundred_runs() -> None:
     added = 0.3
     true = near_the_store(rounds(noise=0.0, added=dict.fromkeys(STORES, added)))

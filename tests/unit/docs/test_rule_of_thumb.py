@@ -96,11 +96,13 @@ def test_rounds_that_scatter_widely_tell_nothing() -> None:
     assert verdict(made_up(spread=1.0)) == "cannot be told"
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_true_but_for_its_margins_is_refuted_in_at_most_five_of_a_hundred_runs() -> None:
     refuted = (verdict(made_up(relief=1.0, delay=1.2, late=1.0, spread=0.1, seed=seed)) for seed in range(RUNS))
     assert sum(word == "does not hold" for word in refuted) / RUNS <= 0.12
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_false_at_a_margin_holds_in_at_most_five_of_a_hundred_runs() -> None:
     held = (verdict(made_up(delay=1.2, spread=0.02, seed=seed)) == "holds" for seed in range(RUNS))
     assert sum(held) / RUNS <= 0.05

@@ -38,6 +38,7 @@ STACKED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [EXAMPLE + OTHERS, STACKED])
 def test_every_scenario_is_a_round_of_the_contract(text: str) -> None:
     for scenario in expand(study(text)).scenarios:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.studies import EXAMPLE, ROOT, changed, study
@@ -58,6 +59,7 @@ def plan_of_a_process(hash_seed: str) -> bytes:
     return subprocess.run(command, cwd=ROOT, env=given, stdout=subprocess.PIPE, check=True).stdout
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_plan_byte_for_byte() -> None:
     assert plan_of_a_process("1") == plan_of_a_process("2") != b""
 

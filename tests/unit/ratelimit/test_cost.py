@@ -68,6 +68,7 @@ def test_a_drift_that_meets_a_whole_block_is_no_part_of_the_overhead() -> None:
     assert found.loc["gcra", ["low", "overhead", "high"]].tolist() == pytest.approx([3, 3, 3])
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_overhead_has_the_scatter_of_all_configurations_that_are_alike() -> None:
     """Two rounds of each give 12.7 standard errors alone; sixteen configurations together give 2.1, and are right."""
     rng = np.random.default_rng(5)

@@ -85,6 +85,7 @@ def test_the_exact_log_never_deviates_and_never_passes_its_limit(
         assert summary["peak"] <= 1
 
 
+@pytest.mark.slow
 @slowly
 @given(rows, rules)
 def test_the_peak_is_the_most_allowed_in_any_window(drawn: list[tuple[str, int, bool, int]], rule: LimitRule) -> None:
@@ -160,6 +161,7 @@ def test_the_rows_index_and_order_are_kept() -> None:
     assert judged["counted"].tolist() == [2, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_million_requests_of_a_thousand_clients_are_judged_in_one_go() -> None:
     rng = np.random.default_rng(3)
     decisions = pd.DataFrame(

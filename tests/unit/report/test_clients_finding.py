@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.factors import factors
 from tests.support.synthetic_run import synthetic_run
 
@@ -61,6 +62,7 @@ def test_clients_that_differ_are_named_with_intervals_the_greatest_difference_fi
     assert "No clear difference: Successful calls (share), Goodput, Time to a success." in told.more[0]
 
 
+@pytest.mark.slow
 def test_of_equal_clients_at_most_one_run_in_twenty_names_a_difference() -> None:
     runs = [run_of(dict.fromkeys("abcd", 1.0), rounds=6, seed=seed) for seed in range(100)]
     wrong = sum("No client differs clearly" not in told.lead for run in runs for told in said(run))

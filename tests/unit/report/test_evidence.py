@@ -226,6 +226,7 @@ def test_many_conditions_are_counted_and_what_is_not_clear_is_told_apart() -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_choice_that_is_not_clear_everywhere_is_not_shown_as_a_gain() -> None:
     run = synthetic_run()
     arrangement = layout(run)

@@ -84,6 +84,7 @@ def test_a_figure_is_as_agreed(small: RunReport) -> None:
     golden("AverageSuccessTime.txt", "".join(f"{kind} | {label} | {path}\n" for label, kind, path in marks))
 
 
+@pytest.mark.slow
 def test_every_figure_has_a_table_of_its_numbers(whole: RunReport) -> None:
     tables, names = csv.tables(whole), set(svg.figures(whole))
     assert {"AverageSuccessTime", "TotalExecutionTime"} <= names
@@ -126,6 +127,7 @@ def test_files_are_written_under_their_names(small: RunReport, tmp_path: Path) -
     assert all(path.stat().st_size > 100 for path in (*figures, *tables[:3]))
 
 
+@pytest.mark.slow
 def test_the_page_of_the_whole_study_is_light(whole: RunReport, tmp_path: Path) -> None:
     path = write_html(whole, tmp_path / "report.html")
     assert path.stat().st_size < 5_000_000
@@ -138,6 +140,7 @@ def test_the_page_refers_to_nothing_outside_itself(small: RunReport) -> None:
     assert "://" not in own
 
 
+@pytest.mark.slow
 def test_failed_rounds_warnings_and_what_was_left_out_are_on_the_page(whole: RunReport) -> None:
     page = render(whole)
     for text in ("out of memory?", "over its time limit of 60s", REMEDY, "no .NET runtime"):

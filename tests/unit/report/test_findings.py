@@ -199,6 +199,7 @@ def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
     assert "over baseline of the same client" in plain(of(lines, "Successful calls (share)"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response", HEADLINES)
 def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str) -> None:
     run = synthetic_run(rounds=2, fault=[0, 80])

@@ -34,6 +34,7 @@ def test_columns_that_several_figures_share_are_written_once() -> None:
     assert len(twice) - len(once) < 50
 
 
+@pytest.mark.slow
 def test_a_report_of_210_scenarios_is_smaller_than_two_megabytes() -> None:
     run = synthetic_run()
     assert len(run.scenarios) == 210
@@ -43,6 +44,7 @@ def test_a_report_of_210_scenarios_is_smaller_than_two_megabytes() -> None:
     assert len(own.encode()) / len(run.scenarios) < BYTES_OF_A_SCENARIO
 
 
+@pytest.mark.slow
 def test_the_points_of_a_figure_are_in_the_page() -> None:
     data = data_of(render(synthetic_run(rounds=2, users=[50], fault=[0])))
     assert set(data["responses"][0]["rows"][0]) == {"median", "low", "high", "coverage", "rounds"}

@@ -236,6 +236,7 @@ def planned(block: str) -> Plan:
     return expand(loads(whole, "x.yaml"))
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_are_studies() -> None:
     plans = examples()
     (scenario,) = plans["workload"].scenarios

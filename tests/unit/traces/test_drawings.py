@@ -191,6 +191,7 @@ def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once(t
     assert [figure.title for figure in made.figures] == ["Time by type of call", "The critical path"]
 
 
+@pytest.mark.slow
 def test_drawings_are_in_the_page_and_beside_it_as_files(tmp_path: Path) -> None:
     from tests.support.synthetic_run import synthetic_run  # noqa: PLC0415
 

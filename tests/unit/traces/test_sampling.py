@@ -45,6 +45,7 @@ def tracing(round_: Round, scenario: Scenario, traces: str) -> Tracing | None:
     return Orders(study(traces=traces), {}, Path()).of(round_, scenario, "00000", "warm-up-000").tracing
 
 
+@pytest.mark.slow
 def test_each_round_is_traced_as_its_level_says_and_a_counting_pass_wholly() -> None:
     scenarios = expand(study(traces=SAMPLES)).scenarios
     shares = {scenario.sample: tracing(Round(0, 0, scenario.id), scenario, SAMPLES) for scenario in scenarios}
