@@ -115,3 +115,10 @@ def test_the_policies_of_the_engine_touch_no_file_socket_or_process(path: Path) 
 def test_an_observer_knows_no_verb_and_no_other_observer(observer: str) -> None:
     others = tuple(f"patternbench.{name}" for name in ("cli", *OBSERVERS) if name != observer)
     assert not [name for path in modules(observer) for name in imported(path) if name.startswith(others)]
+
+
+def test_a_mistake_in_a_study_is_said_before_libraries_for_figures_and_statistics_are_loaded() -> None:
+    slow = ("altair", "formulaic", "pydoe", "scipy.stats", "statsmodels", "vl_convert")
+    code = "import sys, patternbench.cli.plan, patternbench.cli.run, patternbench.cli.example; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in slow if name in loaded] == []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 BATCHES, FIRST, LAST = 16, 4, 8
 FEWEST = 500
@@ -64,7 +64,7 @@ def _is_slower(medians: _Floats) -> bool:
     last = medians[-LAST:]
     error = float(last.std(ddof=1)) * np.sqrt(1 / FIRST + 1 / LAST)
     difference = float(medians[:FIRST].mean() - last.mean())
-    return bool(difference > error * float(stats.t.ppf(1 - _ALPHA, LAST - 1)))
+    return bool(difference > error * float(special.stdtrit(LAST - 1, 1 - _ALPHA)))
 
 
 def _until_settled(rows: pd.DataFrame, medians: _Floats, ratio: float) -> Drift:

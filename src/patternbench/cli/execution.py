@@ -7,6 +7,7 @@ import time
 from collections.abc import Sized
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Group
@@ -22,11 +23,13 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
 from patternbench.records.load_summaries import LoadProgress
-from patternbench.report.build import Built, build
 from patternbench.run import observing
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
 from patternbench.run.verdict import lacking
 from patternbench.study.problems import InputError, Problem, reason
+
+if TYPE_CHECKING:
+    from patternbench.report.build import Built
 
 DONE, VERDICT_FAILED = 0, 1
 
@@ -91,6 +94,8 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> 
         raise InputError(Problem(f"cannot be written: {reason(error)}", str(prepared.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
     observing.derive(prepared.folder)
+    from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said sooner
+
     made = build(prepared.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
     missing = [*lacking(prepared, entries), *damage.uncounted(prepared.folder)]

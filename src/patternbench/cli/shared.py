@@ -21,8 +21,6 @@ from patternbench.cli.terminal import printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
-from patternbench.report.labels import units_of_observers
-from patternbench.report.sections.wish import factors_of_run
 from patternbench.study.problems import Problem, reason
 
 Options = TypeVar("Options")
@@ -79,6 +77,9 @@ def factors(*paths: Path) -> FactorTable:
     The factors of an older run are in its plan, not in its table of rounds. The units of observers' responses come from
     the observers; those of responses that a study chooses come from the table of rounds.
     """
+    from patternbench.report.labels import units_of_observers  # noqa: PLC0415 - slow to import
+    from patternbench.report.sections.wish import factors_of_run  # noqa: PLC0415 - slow to import
+
     rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
     units = {name: unit for path in paths for name, unit in tables.units_of(path).items()}
     return FactorTable.of(rows, units_of_observers() | units)

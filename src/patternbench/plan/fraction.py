@@ -11,7 +11,6 @@ from itertools import combinations as pairs_of
 
 import numpy as np
 import numpy.typing as npt
-import pydoe
 
 from patternbench.plan.factors import Factors, Level, is_baseline
 from patternbench.study.models import Design
@@ -93,6 +92,8 @@ def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: D
         raise InputError(
             Problem(message, path="design.fraction", value=design.fraction, allowed=f"1/2 to 1/{smallest}")
         )
+    import pydoe  # noqa: PLC0415 - slow to import, and most studies need all combinations
+
     rows: Rows = pydoe.gsd([len(one) for one in levels], part)
     return rows
 
@@ -102,6 +103,8 @@ def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> 
     if wanted >= full:
         message = f"isn't less than all {full} combinations of a strategy"
         raise InputError(Problem(message, path="design.latin_hypercube", value=wanted, allowed=f"1 to {full - 1}"))
+    import pydoe  # noqa: PLC0415 - slow to import
+
     points = pydoe.lhs(len(levels), samples=wanted, seed=seed)
     rows: Rows = np.floor(points * [len(one) for one in levels])
     return rows

@@ -35,7 +35,8 @@ def test_every_round_has_the_probes_time_and_its_samples(tmp_path: Path, study: 
     for entry in entries(run):
         samples = pd.read_parquet(run / "observed" / entry["file"] / "speed" / "samples.parquet")
         assert set(samples["cpu"]) == {CPU}
-        assert samples["second"].between(0, entry["seconds"]).all()
+        # The journal takes the time by another clock than the probe.
+        assert samples["second"].between(0, entry["seconds"] + 0.05).all()
     exported = patternbench(
         "export", str(run), "--table", "speed", "--format", "csv", "--out", str(tmp_path / "speed.csv")
     )

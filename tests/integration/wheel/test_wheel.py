@@ -204,7 +204,7 @@ def test_the_installed_tool_runs_each_study(tool: Tool, name: str) -> None:
 def shortened(study: dict[str, Any]) -> dict[str, Any]:
     """The study with the last level of each list alone, one short round, and its last strategy of each client.
 
-    Arrivals have their least rate, and may be late: how busy the machine is with other tests is not what is tested.
+    Load is the least, and arrivals may be late: how busy the machine is with other tests is not what is tested.
     """
     study |= {
         "lateness": {"floor": "10s"},
@@ -219,8 +219,9 @@ def shortened(study: dict[str, Any]) -> dict[str, Any]:
     workload |= {"duration": "3s"} if "duration" in workload else {}
     if "duration" in workload.get("closed", {}):
         workload["closed"]["duration"] = "1s"
-    if isinstance(rates := workload.get("open", {}).get("rate"), list):
-        workload["open"]["rate"] = min(rates)
+    for kind, level in (("open", "rate"), ("closed", "users")):
+        if isinstance(levels := workload.get(kind, {}).get(level), list):
+            workload[kind][level] = min(levels)
     study["workload"] = {key: part if key in ("groups", "journeys") else _last(part) for key, part in workload.items()}
     if "strategies" in study:
         ends = [study["strategies"][0], _last(study["strategies"][-1], keep=("client",))]

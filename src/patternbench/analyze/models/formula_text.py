@@ -13,11 +13,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-from formulaic import Formula
-from formulaic.errors import FormulaicError
+from typing import TYPE_CHECKING
 
 from patternbench.analyze.problems import DataError, DataProblem, raise_if_any
+
+if TYPE_CHECKING:
+    from formulaic import Formula
 
 #: Functions a formula may call. All are stateless, so that a saved model predicts what it was fitted as.
 FUNCTIONS = ("C", "I", "log", "log2", "log10", "exp", "sqrt")
@@ -120,6 +121,9 @@ def _laid_out(text: str, fixed: str, names: Mapping[str, str], random: Random | 
 
 
 def _read_by_formulaic(fixed: str, names: Mapping[str, str], text: str) -> Formula:
+    from formulaic import Formula  # noqa: PLC0415 - slow to import, and most studies have no formula
+    from formulaic.errors import FormulaicError  # noqa: PLC0415 - slow to import
+
     try:
         formula = Formula(fixed)
     except (FormulaicError, SyntaxError, ValueError, RecursionError) as cause:

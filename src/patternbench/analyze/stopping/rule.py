@@ -19,9 +19,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
-from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.problems import DataError, DataProblem, plural, raise_if_any
 from patternbench.analyze.units import SECONDS, UNITS, quantity
 
@@ -35,6 +34,7 @@ _ENDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
 #: Which part the looks between them may give up at most: 98.5 % instead of 95 %.
 _STRICTEST = 0.7
 _FEWEST = 3
+Floats = npt.NDArray[np.float64]
 Looks = npt.NDArray[np.int64]
 _WIDTH = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 
@@ -149,7 +149,7 @@ def quantile_at(n: int, rule: StoppingRule) -> float:
     """Return how many standard errors the interval of `n` rounds spans to each side under `rule`."""
     planned = confidences(rule.fewest, rule.most, rule.confidence)
     strict = planned[min(n, rule.most) - rule.fewest]
-    return float(stats.t.ppf((1 + strict) / 2, n - 1))
+    return float(special.stdtrit(n - 1, (1 + strict) / 2))
 
 
 @lru_cache(maxsize=64)
@@ -205,7 +205,7 @@ def _standard_errors(looks: Looks, rng: np.random.Generator) -> Floats:
 
 def worst_coverage(errors: Floats, looks: Looks, planned: Floats) -> float:
     """Return the lowest coverage over all noises when each look uses its `planned` confidence."""
-    halves = errors * stats.t.ppf((1 + planned) / 2, looks - 1)
+    halves = errors * special.stdtrit(looks - 1, (1 + planned) / 2)
     return min(_coverage(halves, looks, float(noise)) for noise in _NOISES)
 
 
@@ -213,7 +213,7 @@ def _coverage(halves: Floats, looks: Looks, wanted: float) -> float:
     narrow = halves <= wanted
     stopped = np.where(narrow.any(axis=1), narrow.argmax(axis=1), len(looks) - 1)
     half = np.take_along_axis(halves, stopped[:, None], axis=1)[:, 0]
-    return float((2 * stats.norm.cdf(half * np.sqrt(looks[stopped])) - 1).mean())
+    return float((2 * special.ndtr(half * np.sqrt(looks[stopped])) - 1).mean())
 
 
 def next_block(rounds: Mapping[str, Sequence[float]], rule: StoppingRule) -> list[str]:
