@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +11,7 @@ from importlib import metadata
 
 import jinja2
 import vl_convert
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from patternbench import caches
 from patternbench.analyze.compare.words import change, detectable, interval
@@ -64,7 +65,7 @@ def bare(spec: Spec) -> Spec:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return the templates, with the filters that write numbers."""
+    """Return the templates, with the filters that write numbers and names."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("patternbench.report", "templates"),
         autoescape=True,
@@ -73,8 +74,13 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters.update(number=_number, p_value=_p_value, quantity=_quantity, signed=signed)
-    made.filters.update(change=change, interval=interval, detectable=detectable)
+    made.filters.update(change=change, interval=interval, detectable=detectable, coded=_coded)
     return made
+
+
+def _coded(sentence: str) -> Markup:
+    """A sentence whose names and commands in backticks are set as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
 
 
 def _number(value: float | None) -> str:

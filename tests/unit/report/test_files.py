@@ -189,6 +189,11 @@ def test_further_sections_are_shown_and_written(small: RunReport, tmp_path: Path
     assert svg.figures(extended)["model-1-1"].startswith("<svg")
 
 
+def test_a_name_in_backticks_is_code_and_cannot_break_the_page(small: RunReport) -> None:
+    page = render(replace(small, sections=[Section("words", "Words", ["Type `export <b>`, or not."])]))
+    assert "<p>Type <code>export &lt;b&gt;</code>, or not.</p>" in page
+
+
 def test_a_name_that_many_rows_have_is_written_once_and_a_long_table_is_folded(small: RunReport) -> None:
     steps = pd.DataFrame({"scenario": ["first"] * 20 + ["second"] * 20, "calls": range(40)})
     short = pd.DataFrame({"scenario": ["third", "fourth"], "calls": [1, 2]})
