@@ -219,6 +219,8 @@ def shortened(study: dict[str, Any]) -> dict[str, Any]:
     workload |= {"duration": "3s"} if "duration" in workload else {}
     if "duration" in workload.get("closed", {}):
         workload["closed"]["duration"] = "1s"
+    if "successes" in workload.get("closed", {}):
+        workload["closed"]["successes"] = 2
     for kind, level in (("open", "rate"), ("closed", "users")):
         if isinstance(levels := workload.get(kind, {}).get(level), list):
             workload[kind][level] = min(levels)

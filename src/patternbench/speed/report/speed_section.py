@@ -38,8 +38,9 @@ def sections(rounds: pd.DataFrame) -> list[Section]:
 
 def _over_rounds(order: pd.Series, slower: pd.Series) -> Spec:
     rows = pd.DataFrame({"round": order, "slower": slower.round(3)})
-    x = alt.X("round:Q", title="round, in the order in which they ran", scale=alt.Scale(zero=False, nice=False))
-    y = alt.Y("slower:Q", title="times as long", scale=alt.Scale(zero=False))
+    whole, apart = alt.Axis(tickMinStep=1, format="d"), alt.Scale(zero=False, padding=8)
+    x = alt.X("round:Q", title="round, in the order in which they ran", scale=apart, axis=whole)
+    y = alt.Y("slower:Q", title="times as long", scale=apart)
     chart = alt.Chart(rows).mark_circle(size=30, opacity=0.7).encode(x=x, y=y, tooltip=["round:Q", "slower:Q"])
     spec: Spec = chart.properties(width=WIDTH, height=HEIGHT).to_dict()
     return spec
