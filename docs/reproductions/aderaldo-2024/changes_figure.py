@@ -8,7 +8,7 @@ from pathlib import Path
 
 import altair as alt
 import pandas as pd
-from verdicts import PATTERNS, SUCCESS, TOTAL, Logs
+from verdicts import BASELINE, PATTERNS, SUCCESS, TOTAL, Logs
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -30,14 +30,19 @@ def drawn(rounds: pd.DataFrame) -> str:
 
 
 def changes(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """The change of every client with every pattern under each share of faults; a panel's intervals hold together."""
+    """The change of every client with every pattern under each share of faults, at the users that every client had.
+
+    The intervals of a panel hold together.
+    """
     for response, what in TITLES.items():
         logs = Logs(rounds, response)
+        users = logs.users_of(*logs.clients)
         longest = [one for one in logs.configurations if one[2] == logs.delays[-1]]
         level = 1 - (1 - LEVEL) / max(len(longest), 1)
         for fault in logs.faults:
             for client, pattern, delay in longest:
-                change = contrast(logs.base(client, fault), logs.at((client, pattern, delay), fault), PERCENT, level)
+                without, chosen = (logs.at((client, *one), fault, users) for one in (BASELINE, (pattern, delay)))
+                change = contrast(without, chosen, PERCENT, level)
                 names = {"what": what, "fault": fault, "client": client, "pattern": pattern.replace("_", " ")}
                 yield {**names, "change": change.value, "low": change.low, "high": change.high}
 
