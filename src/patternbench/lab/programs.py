@@ -27,7 +27,6 @@ from patternbench.study.units import Duration, PositiveDuration
 
 CLOSED = ConfigDict(extra="forbid", frozen=True)
 BYTES = {"kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
-"""Says as a level of a setting that a program may run on every CPU."""
 SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(BYTES)})")
 
 

@@ -53,7 +53,7 @@ class SpeedObserver(Observer[pd.DataFrame]):
         if asked is None:
             yield
             return
-        with probing(asked.cpus or sorted(allowed()), asked.every.seconds) as noted:
+        with probing(asked.cpus or allowed(), asked.every.seconds) as noted:
             yield
         samples.write(watched.folder, samples.of_load(noted, watched.load))
 

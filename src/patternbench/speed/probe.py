@@ -45,15 +45,15 @@ def probing(cpus: Sequence[int], every_s: float) -> Iterator[Samples]:
 
 def refuse_missing(cpus: Sequence[int]) -> None:
     """Raise ObservationError where this process may not use one of these CPUs."""
-    missing = sorted(set(cpus) - allowed())
+    missing = sorted({*cpus} - {*allowed()})
     if missing:
         named = ", ".join(map(str, missing))
         raise ObservationError(f"CPU {named} can't be probed: this process may use {', '.join(map(str, allowed()))}")
 
 
-def allowed() -> set[int]:
-    """The CPUs that this process may use."""
-    return os.sched_getaffinity(os.getpid())
+def allowed() -> list[int]:
+    """The CPUs that this process may use, in order."""
+    return sorted(os.sched_getaffinity(os.getpid()))
 
 
 def _probe(samples: Samples, over: threading.Event, cpus: Sequence[int], every_s: float) -> None:

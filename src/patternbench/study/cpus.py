@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 ALL_CPUS = "all"
+"""Says that there is no limit to some CPUs, as a level of a setting too."""
 
 
 def _cpus(value: object) -> object:

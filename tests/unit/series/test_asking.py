@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import httpx
 import pytest
 
+from patternbench.observe import samples
 from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
 from patternbench.series import api
 from patternbench.series.api import PrometheusApi
@@ -161,7 +162,7 @@ def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp
     assert read.asked == seen.asked
     assert read.samples.to_dict() == seen.samples.to_dict()
     assert OBSERVER.read(Kept({}, tmp_path / "nothing")) is None
-    for name in (kept.SAMPLES, kept.ASKED):
+    for name in (samples.FILE, kept.ASKED):
         (tmp_path / "series" / name).write_bytes(b"PAR1")
         with pytest.raises(ObservationError, match=name):
             kept.read(tmp_path / "series")

@@ -103,7 +103,7 @@ def test_a_round_too_short_for_a_sample_has_no_probe_time(tmp_path: Path) -> Non
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "speed").mkdir()
-    (tmp_path / "speed" / samples.FILE).write_bytes(b"PAR1")
+    (tmp_path / "speed" / "samples.parquet").write_bytes(b"PAR1")
     with pytest.raises(ObservationError, match=r"speed/samples\.parquet cannot be read"):
         OBSERVER.read(kept(tmp_path / "speed"))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
+from patternbench.observe import samples
 from patternbench.observe.seam import ObservationError
 
-SAMPLES, ASKED = "samples.parquet", "asked.json"
+ASKED = "asked.json"
 SCHEMA = pa.schema(
     [
         pa.field("series", pa.dictionary(pa.int32(), pa.string()), nullable=False),
@@ -65,9 +65,7 @@ class SeenSeries:
 
 def write(folder: Path, seen: SeenSeries) -> None:
     """Keep the series of a round in a folder that does not exist yet; raises OSError."""
-    folder.mkdir(parents=True)
-    table = pa.Table.from_pandas(seen.samples, schema=SCHEMA, preserve_index=False)
-    pq.write_table(table, folder / SAMPLES, compression="zstd")
+    samples.write(folder, seen.samples, SCHEMA)
     (folder / ASKED).write_text(seen.asked.model_dump_json(indent=1), encoding="utf-8")
 
 
@@ -75,19 +73,11 @@ def read(folder: Path) -> SeenSeries | None:
     """The series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
     if not folder.is_dir():
         return None
-    return SeenSeries(_asked(folder / ASKED), _samples(folder / SAMPLES))
+    return SeenSeries(_asked(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))
 
 
 def _asked(file: Path) -> Asked:
     try:
         return Asked.model_validate_json(file.read_bytes())
     except (OSError, ValidationError):
-        raise ObservationError(f"{file.parent.name}/{file.name} cannot be read") from None
-
-
-def _samples(file: Path) -> pd.DataFrame:
-    try:
-        table: pd.DataFrame = pq.read_table(file).cast(SCHEMA).to_pandas()
-        return table.astype({"series": str, "labels": str})
-    except (OSError, pa.ArrowInvalid, ValueError):
         raise ObservationError(f"{file.parent.name}/{file.name} cannot be read") from None

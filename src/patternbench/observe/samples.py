@@ -1,0 +1,29 @@
+"""The file of samples that an observer keeps with a round, as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from patternbench.observe.seam import ObservationError
+
+FILE = "samples.parquet"
+
+
+def write(folder: Path, samples: pd.DataFrame, schema: pa.Schema) -> None:
+    """Keep the samples of a round in a folder that does not exist yet; raises OSError."""
+    folder.mkdir(parents=True)
+    table = pa.Table.from_pandas(samples, schema=schema, preserve_index=False)
+    pq.write_table(table, folder / FILE, compression="zstd")
+
+
+def read(folder: Path, schema: pa.Schema) -> pd.DataFrame:
+    """The samples in a folder, as `schema` says; raises ObservationError for a file that is missing or damaged."""
+    try:
+        table: pd.DataFrame = pq.read_table(folder / FILE).cast(schema).to_pandas()
+        return table
+    except (OSError, pa.ArrowInvalid, ValueError):
+        raise ObservationError(f"{folder.name}/{FILE} cannot be read") from None
