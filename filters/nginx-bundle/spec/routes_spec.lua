@@ -67,7 +67,17 @@ describe("callers", function()
     assert.equal(key(one), key(other))
   end)
 
-  for _, name in ipairs({ "authorization", "cookie", "host", "accept", "accept-language", "x-api-key" }) do
+  for _, name in ipairs({
+    "authorization",
+    "cookie",
+    "host",
+    "accept",
+    "accept-language",
+    "origin",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-api-key",
+  }) do
     it("differ by " .. name, function()
       assert.not_equal(key({ [name] = "a" }), key({ [name] = "b" }))
       assert.not_equal(key({ [name] = "a" }), key({}))
@@ -76,6 +86,17 @@ describe("callers", function()
       assert.not_equal(key({ [name] = { "a", "b" } }), key({ [name] = "a" }))
     end)
   end
+
+  it("differ by the variables that nginx sends in headers of its own", function()
+    local function of(address, route, sent)
+      return identity.key(route, {}, { remote_addr = address }, sent)
+    end
+    local sent = { "$remote_addr" }
+    assert.not_equal(of("10.0.0.1", list[1], sent), of("10.0.0.2", list[1], sent))
+    assert.equal(of("10.0.0.1", list[1], sent), of("10.0.0.1", list[1], sent))
+    local named = { bundle = "/a/{ids}", headers = identity.headers({ "$remote_addr" }) }
+    assert.not_equal(of("10.0.0.1", named), of("10.0.0.2", named))
+  end)
 
   it("differ by what they ask for", function()
     assert.not_equal(key({ authorization = "a" }), key({ authorization = "a" }, list[2]))

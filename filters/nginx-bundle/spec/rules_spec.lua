@@ -28,7 +28,23 @@ describe("a file of rules", function()
   it("of the examples is taken", function()
     local parsed, list = rules.parse(support.read("examples/rules.json"))
     assert.is_truthy(parsed, list and list[1])
-    assert.are.same({ "authorization", "cookie", "host", "accept", "accept-language", "x-api-key" }, parsed.routes[1].headers)
+    assert.are.same({
+      "authorization",
+      "cookie",
+      "host",
+      "accept",
+      "accept-language",
+      "origin",
+      "x-forwarded-host",
+      "x-forwarded-proto",
+      "x-api-key",
+    }, parsed.routes[1].headers)
+  end)
+
+  it("may name variables of nginx", function()
+    local text = whole:gsub('"wait":"5ms"', '"wait":"5ms","per":["$ssl_client_s_dn","X-Tenant"]')
+    local headers = rules.parse(text).routes[1].headers
+    assert.are.same({ "$ssl_client_s_dn", "x-tenant" }, { headers[#headers - 1], headers[#headers] })
   end)
 
   for _, case in ipairs({
@@ -45,6 +61,8 @@ describe("a file of rules", function()
     { '"wait":"5ms"', '"wait":"11s"', "routes[0].wait" },
     { '"wait":"5ms"', '"wait":"5ms","per":[]', "routes[0].per: must be a list of headers" },
     { '"wait":"5ms"', '"wait":"5ms","per":["a b"]', "routes[0].per" },
+    { '"wait":"5ms"', '"wait":"5ms","per":["$"]', "routes[0].per" },
+    { '"wait":"5ms"', '"wait":"5ms","per":["a$b"]', "routes[0].per" },
     { '"wait":"5ms"', '"wait":"5ms","par":[]', "routes[0].par: must be left out; allowed: single, bundle, size, wait, per" },
   }) do
     it("is refused with " .. case[2] .. " instead of " .. case[1], function()

@@ -99,6 +99,23 @@ describe("an eager lease", function()
     end)
   end)
 
+  it("never spends in a fixed window what was booked in the one before", function()
+    local lease = { mode = "eager", share = 1, most = 30, size = "static", expires = 1e6 }
+    for _, holders in ipairs({ 1, 2, 4 }) do
+      local tested, edge = world("fixed_window", rule, lease, holders), support.base + rule.window
+      assert.equal(0, edge % rule.window)
+      local admitted = {}
+      for _, now in ipairs({ edge - 1000, edge, edge + 1 }) do
+        for i = 1, 2 * rule.limit do
+          if now >= edge or i <= holders then -- before the edge each holder takes a batch, and one unit of it
+            admitted[#admitted + 1] = tested.request(now, i % holders) and now or nil
+          end
+        end
+      end
+      assert.equal(rule.limit, per_window(admitted, rule.window), holders .. " holders")
+    end
+  end)
+
   for _, name in ipairs({ "sliding_window_log", "sliding_window_counter" }) do
     it("admits at most limit + N n in any window with " .. name, function()
       each_case("eager", function(lease, holders, most, random, where)
@@ -173,6 +190,12 @@ describe("a lazy lease", function()
   end)
 end)
 
+-- A lease that has had a batch.
+local function filled(lease, now)
+  lease.at, lease.since = support.base + now, now
+  return lease
+end
+
 describe("any lease", function()
   it("keeps more than nine requests of ten away from the store at a share of a half", function()
     for _, mode in ipairs({ "lazy", "eager" }) do
@@ -187,7 +210,7 @@ describe("any lease", function()
 
   it("of dynamic size follows the client's recent rate", function()
     local config = { mode = "eager", share = 1, most = 1e6, size = "dynamic", expires = 1e6 }
-    local lease = leases.new(0)
+    local lease = filled(leases.new(0), 0)
     for i = 1, 100 do
       leases.take(lease, i * 1e4, 1)
     end
@@ -195,12 +218,89 @@ describe("any lease", function()
     assert.equal(50, leases.most(lease, 2e6, config, 1))
   end)
 
+  it("of dynamic size begins with what the first request costs, as nothing is known of the client's rate", function()
+    local config = { mode = "eager", share = 1, most = 1e6, size = "dynamic", expires = 1e6 }
+    local lease = leases.new(5e6)
+    assert.is_false(leases.take(lease, 5e6 + 3, 2))
+    assert.equal(2, leases.most(lease, 5e6 + 3, config, 2))
+  end)
+
   it("puts back what another limit rejected", function()
     local lease = leases.new(0)
     lease.credits, lease.expires = 2, 10
     assert.is_true(leases.take(lease, 1, 2))
     leases.put_back(lease, 2)
+    assert.equal(0, lease.used)
     assert.is_true(leases.take(lease, 1, 2))
     assert.is_false(leases.take(lease, 1, 1))
+  end)
+
+  it("does not grow with the requests that another limit rejected", function()
+    local config = { mode = "eager", share = 1, most = 1e6, size = "dynamic", expires = 1e6 }
+    local lease = filled(leases.new(0), 0)
+    lease.credits, lease.expires = 100, 1e6
+    for i = 1, 100 do
+      assert.is_true(leases.take(lease, i, 1))
+      if i > 10 then
+        leases.put_back(lease, 1)
+      end
+    end
+    assert.equal(10, leases.most(lease, 1e6, config, 1))
+  end)
+
+  local function limit_of(mode, changes)
+    local lease = { mode = mode, share = 0.5, most = 30, size = "static", expires = 1e6 }
+    for name, value in pairs(changes or {}) do
+      lease[name] = value
+    end
+    return { algorithm = "token_bucket", limit = 10, burst = 10, window = 60e6, ttl = 60e6, lease = lease }
+  end
+
+  local nothing_left = { allowed = false, remaining = 0, granted = 0, reset = 60e6, retry_after = 40e6 }
+
+  it("believes that nothing is left for a second at most, however long the store says", function()
+    for _, case in ipairs({ { 1e6, 1e6 }, { 50e3, 50e3 }, { 60e6, 1e6 } }) do
+      local limit, lease = limit_of("eager", { expires = case[1] }), leases.new(0)
+      leases.fill(lease, 0, limit, nothing_left, 0)
+      assert.is_true(leases.denies(lease, case[2] - 1, limit))
+      assert.is_false(leases.denies(lease, case[2], limit))
+    end
+  end)
+
+  it("no longer believes that nothing is left when its limit has changed", function()
+    for _, change in ipairs({ { limit = 1000 }, { burst = 11 } }) do
+      local limit, lease = limit_of("eager"), leases.new(0)
+      leases.fill(lease, 0, limit, nothing_left, 0)
+      assert.is_false(leases.denies(lease, 1, setmetatable(change, { __index = limit })))
+      assert.is_true(leases.denies(lease, 1, limit))
+    end
+  end)
+
+  it("that is lazy holds nothing after a refusal, even when something remains", function()
+    local limit, lease = limit_of("lazy"), leases.new(0)
+    leases.request(lease, 0, limit, 5)
+    assert.equal(0, leases.fill(lease, 0, limit, { allowed = false, remaining = 3, reset = 60e6, retry_after = 1 }, 0))
+    assert.is_false(leases.take(lease, 1, 1))
+  end)
+
+  it("owes what it used until the store has answered, and no longer than it counts", function()
+    local limit, lease = limit_of("lazy"), leases.new(0)
+    leases.request(lease, 0, limit, 1)
+    leases.fill(lease, 0, limit, { allowed = true, remaining = 10, reset = 60e6, retry_after = 0 }, 0)
+    assert.is_true(leases.take(lease, 1, 4))
+    local verb, amount = leases.settle(lease, 1e6, limit)
+    local counted_until = lease.counted_until
+    assert.are.same({ "report", 4, 61e6 }, { verb, amount, counted_until })
+    local next_lease = leases.new(2e6)
+    assert.is_true(leases.owe(next_lease, 2e6, amount, counted_until))
+    assert.are.same({ "report", 4 }, { leases.request(next_lease, 3e6, limit, 1) })
+    assert.is_false(leases.owe(leases.new(61e6), 61e6, amount, counted_until))
+  end)
+
+  it("forgets what it owes of a fixed window that is over", function()
+    local limit, lease = limit_of("lazy"), leases.new(0)
+    limit.algorithm = "fixed_window"
+    assert.is_true(leases.owe(lease, 1e6, 4, 2e6))
+    assert.are.same({ "report", 0 }, { leases.request(lease, 2e6, limit, 1) })
   end)
 end)

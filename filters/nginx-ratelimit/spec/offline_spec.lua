@@ -122,6 +122,44 @@ describe("a test of rules", function()
     assert.equal(0, code, out)
   end)
 
+  it("reads a request as the servers behind do, and as the rules say", function()
+    local match = ', "match": {"path_prefix": "/login", "methods": ["GET"]}'
+    local rules = plan({ limit({ name = "log_in", limit = 4, more = match }) })
+    local code, out = tested(rules, {
+      heading,
+      "0s,GET,/x/..;/login,ann\t,,allowed,",
+      "0s,GET,/LOGIN,\tann,,allowed,",
+      "0s,HEAD,/login/../x,ann,,allowed,",
+      "0s,GET,/%6cogin/x,ann ,,allowed,",
+      "0s,GET,/login,ann,,rejected,log_in",
+      "0s,GET,/login#x,ann,,refused,",
+    })
+    assert.equal(0, code, out)
+    local exact = plan({ limit({ limit = 1, more = ', "match": {"path_prefix": "/login"}' }) }, ', "servers": ["go"]')
+    assert.equal(0, (tested(exact, { heading, "0s,GET,/x/..;/login,ann,3,allowed,", "0s,GET,/login,ann,,allowed," })))
+  end)
+
+  it("counts a long log without a copy of it for each request", function()
+    local rules = plan({ limit({ algorithm = "sliding_window_log", limit = 100000 }), limit({ name = "other", limit = 3000 }) })
+    local code, out = tested(rules, { heading, "0s,GET,/,ann,3000,allowed,", "0s,GET,/,ann,2000,rejected,other" })
+    assert.equal(0, code, out)
+    assert.is_truthy(out:find("per_client +3000 +0 +2000"), out)
+  end)
+
+  it("counts addresses by their network, and lists of them too", function()
+    local of_address = [[{"name": "a", "key": {"from": "address"}, "algorithm": "fixed_window", "limit": 1, "window": "60s",
+      "deny": ["2001:db8:bad::/64"]}]]
+    local code, out = tested(plan({ of_address }), {
+      "path,address,expect",
+      "/,2001:db8::1,allowed",
+      "/,2001:db8::ffff:2,rejected",
+      "/,192.0.2.9,allowed",
+      "/,::ffff:192.0.2.9,rejected",
+      "/,2001:db8:bad::7,denied",
+    })
+    assert.equal(0, code, out)
+  end)
+
   it("says of a limit that counted nothing that it did", function()
     local rules = plan({ limit({ more = ', "match": {"path_prefix": "/b"}' }) })
     local code, out = tested(rules, { heading, "0s,GET,/a,ann,,allowed," })

@@ -178,6 +178,39 @@ describe("every algorithm", function()
   end
 end)
 
+describe("a clock that is set back by much more than a window", function()
+  local rule = { limit = 10, window = 10e6, burst = 10, sub_windows = 4 }
+
+  for _, name in ipairs(cores.names) do
+    it("locks nobody out with " .. name .. ": the client begins anew", function()
+      for used = 1, 10 do
+        local state, core = support.fresh(cores[name], rule), cores[name]
+        for _ = 1, used do
+          assert.is_true((core.decide(state, support.base, rule, 1)))
+        end
+        for _ = 1, 10 do
+          assert.is_true((core.decide(state, support.base - 3600e6, rule, 1)), "after " .. used)
+        end
+        assert.is_false((core.decide(state, support.base - 3600e6, rule, 1)))
+      end
+    end)
+
+    it("locks nobody out for more than two lives of its state with " .. name .. ", however far it is set back", function()
+      for _, step in ipairs({ 1e6, 5e6, 9e6, 10e6, 11e6, 15e6, 19e6, 20e6, 21e6, 30e6, 60e6 }) do
+        local state, core = support.fresh(cores[name], rule), cores[name]
+        for _ = 1, 10 do
+          core.decide(state, support.base, rule, 1)
+        end
+        local waited = -1e6
+        repeat
+          waited = waited + 1e6
+        until core.decide(state, support.base - step + waited, rule, 1)
+        assert.is_true(waited <= 2 * core.ttl(rule), ("a step of %d s costs %d s"):format(step / 1e6, waited / 1e6))
+      end
+    end)
+  end
+end)
+
 describe("settling", function()
   for _, name in ipairs({ "fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket" }) do
     it(name .. " gives back what was taken, as if it had never been", function()
@@ -208,6 +241,16 @@ describe("settling", function()
       end)
     end)
   end
+
+  it("the sliding window counter gives back to the oldest sub-window that still weighs", function()
+    local core, rule = cores.sliding_window_counter, { limit = 10, window = 10e6, sub_windows = 5 }
+    local state, sub = support.fresh(core, rule), rule.window / rule.sub_windows
+    core.decide(state, support.base, rule, 8)
+    local now = support.base + rule.sub_windows * sub + sub / 4 -- three quarters of the 8 still weigh
+    assert.equal(4, select(2, core.decide(copy(state), now, rule, 0)))
+    core.settle(state, now, rule, -8, support.base)
+    assert.equal(10, select(2, core.decide(state, now, rule, 0)))
+  end)
 
   it("the sliding window log keeps working when reports fill its ring", function()
     local core, rule = cores.sliding_window_log, { limit = 3, window = 10e6 }

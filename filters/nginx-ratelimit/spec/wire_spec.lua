@@ -158,3 +158,29 @@ describe("a client's name", function()
     end
   end)
 end)
+
+describe("a connection to Redis that must be secure", function()
+  it("says no password to a server whose certificate does not hold", function()
+    local connection = require("ratelimit.wire.connection")
+    local exchange, sent = connection.exchange, {}
+    local open = {
+      secure = function()
+        return nil, "certificate has expired"
+      end,
+      send = function(_, bytes)
+        sent[#sent + 1] = bytes
+        return true
+      end,
+      receive = function()
+        return "+OK"
+      end,
+    }
+    connection.exchange = function(address, greet)
+      return greet(open, address)
+    end
+    local ok, err = resp.call({ greeting = { { "AUTH", "secret" } } }, { "PING" })
+    connection.exchange = exchange
+    assert.are.same({ nil, "certificate has expired" }, { ok, err })
+    assert.are.same({}, sent)
+  end)
+end)

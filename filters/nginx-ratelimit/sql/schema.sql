@@ -109,10 +109,12 @@ BEGIN
     SET v_room = p_limit - v_b;
   ELSEIF v_bucket THEN
     SET v_scale = p_window, v_ttl = CEIL(p_burst * p_window / p_limit);
+    -- A time further ahead than a full bucket is of a clock that was set back since (a server since a failover): begin anew.
     IF p_algorithm = 'token_bucket' THEN
-      SET v_b = GREATEST(0, v_b - GREATEST(0, v_now - v_a) * p_limit);
+      SET v_b = IF((v_a - v_now) * p_limit > p_burst * p_window, 0, GREATEST(0, v_b - GREATEST(0, v_now - v_a) * p_limit));
     ELSE
-      SET v_b = LEAST(GREATEST(0, (v_a - v_now) * p_limit + v_b), p_burst * p_window);
+      SET v_b = (v_a - v_now) * p_limit + v_b;
+      SET v_b = IF(v_b > 2 * p_burst * p_window, 0, LEAST(GREATEST(0, v_b), p_burst * p_window));
     END IF;
     SET v_room = p_burst * p_window - v_b;
   ELSEIF p_algorithm = 'sliding_window_log' THEN
@@ -128,6 +130,8 @@ BEGIN
     SET v_index = FLOOR(v_now / v_sub);
     IF v_a > v_index AND v_a - v_index <= p_subs THEN
       SET v_index = v_a;
+    ELSEIF v_a > v_index THEN
+      DELETE FROM ratelimit_log WHERE k = p_key;
     END IF;
     SELECT COALESCE(SUM(IF(t > v_index - p_subs, n, 0)), 0), COALESCE(SUM(IF(t = v_index - p_subs, n, 0)), 0)
       INTO v_whole, v_oldest

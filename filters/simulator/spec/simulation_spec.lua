@@ -311,4 +311,21 @@ describe("a simulated limiter", function()
     assert.is_true(scale["no limiter"].deviation > 50)
     assert.are.equal(100, scale["no limiter"].allowed / scale["no limiter"].requests * 100)
   end)
+
+  it("routes each recorded client on its own, where the record does not say who decided", function()
+    local path, log = os.tmpname(), {}
+    local file = assert(io.open(path, "w"))
+    for i = 1, 300 do
+      file:write(("ann\t%d\t1\t0\nbob\t%d\t1\t0\n"):format(i * 100000, i * 100000))
+    end
+    file:close()
+    simulation.run(
+      scenario({ recorded = path, routing = "random", synchronisation = "share" }),
+      function(client, time, _, allowed)
+        log[client] = (log[client] or "") .. time .. tostring(allowed)
+      end
+    )
+    os.remove(path)
+    assert.are_not.equal(log[1], log[2])
+  end)
 end)

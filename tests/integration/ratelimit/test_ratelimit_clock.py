@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import ALGORITHMS, Nginx, balancer, eventually, get, limit, rules_of, running
+from ratelimit_rig import ALGORITHMS, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 BURST = 10
@@ -33,7 +33,7 @@ class Shifted:
 
 
 @pytest.fixture(scope="module")
-def shifted(workshop: Path, behind: Nginx) -> Iterator[Shifted]:
+def shifted(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Shifted]:
     folder, file = workshop / "shifted", workshop / "shift"
     rates = [
         limit(
@@ -46,7 +46,8 @@ def shifted(workshop: Path, behind: Nginx) -> Iterator[Shifted]:
         for a in ALGORITHMS
         if a != "leaky_bucket"
     ]
-    nginx = balancer(folder, rules_of(*rates), behind.port)
+    shared = limit("gcra", name="shared", store="redis", match={"path_prefix": "/shared/"}, limit=1, window="1s")
+    nginx = balancer(folder, rules_of(*rates, shared, stores={"redis": redis.store()}), behind.port)
     made = Shifted(nginx, file)
     made.shift(0)
     preload = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1"}
@@ -70,6 +71,27 @@ def test_a_step_of_five_seconds_gives_no_more_than_five_seconds_are_worth(shifte
     assert shifted.admitted(algorithm, "stepped") <= slack
     shifted.shift(5)
     assert shifted.admitted(algorithm, "stepped") <= (5 + 2 * slack if bucket else 0)
+
+
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "leaky_bucket"])
+def test_a_clock_that_is_set_back_by_hours_locks_nobody_out(shifted: Shifted, algorithm: str) -> None:
+    shifted.shift(0)
+    assert shifted.admitted(algorithm, "set-back") >= BURST
+    shifted.shift(-4 * 3600)
+    try:
+        assert shifted.admitted(algorithm, "set-back") >= BURST
+    finally:
+        shifted.shift(0)
+
+
+def test_a_rejection_is_forgotten_in_time_by_a_balancer_whose_clock_was_set_back(shifted: Shifted) -> None:
+    shifted.shift(0)
+    eventually(lambda: get(shifted.nginx, "cached", "/shared/").status_code == 429)
+    shifted.shift(-3600)
+    try:
+        eventually(lambda: get(shifted.nginx, "cached", "/shared/").status_code == 200, 5)
+    finally:
+        shifted.shift(0)
 
 
 def test_the_log_shows_that_the_clock_has_stepped(shifted: Shifted) -> None:

@@ -30,6 +30,10 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
         "cookie-variable": {"key": {"from": "variable", "name": "cookie_session"}},
         "header-variable": {"key": {"from": "variable", "name": "http_x_api_key"}},
         "jwt": {"key": token, "missing_key": "reject"},
+        "strict": {"key": token, "invalid_token": "reject"},
+        "host": {"key": {"from": "header", "name": "Host"}},
+        "binary": {"key": {"from": "variable", "name": "binary_remote_addr"}},
+        "php": {"key": {"from": "query", "name": "api_key"}, "missing_key": "skip"},
         "both": {"key": [query, {"from": "header", "name": "X-Api-Key"}]},
         "first": {"key": query, "ambiguous_key": "first"},
         "last": {"key": query, "ambiguous_key": "last"},
@@ -46,6 +50,7 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis) -> Iterator[Nginx]:
         "tier": {"tier": {"from": "query", "name": "tier"}, "tiers": {"gold": {"limit": 1000}}},
     }
     limits = [limit("gcra", **{"name": n, "match": {"path_prefix": f"/{n}/"}, **shape}) for n, shape in shapes.items()]
+    limits.append(limit(name="by-get", match={"path_prefix": "/by-get/", "methods": ["GET", "DELETE"]}))
     limits.append(limit(name="login", match={"path_prefix": "/login"}, limit=7))
     stores = {"redis": {**redis.store(), "timeout": "1s"}}
     nginx = balancer(workshop / "keys", rules_of(*limits, stores=stores), behind.port)
@@ -192,10 +197,68 @@ def test_two_clients_whose_numbers_differ_in_the_last_digit_are_two(nginx: Nginx
 
 def test_a_token_that_is_over_or_not_yet_valid_or_does_not_say_when_names_nobody(nginx: Nginx) -> None:
     now = int(time.time())
-    for claims in ({"exp": now - 1}, {"exp": str(now + 600)}, {"exp": None}, {"nbf": now + 600}, {"nbf": str(now)}):
+    for claims in ({"exp": now - 120}, {"exp": str(now + 600)}, {"exp": None}, {"nbf": now + 600}, {"nbf": str(now)}):
         assert raw(nginx, "/jwt/", bearer(json.dumps({"sub": "a", **claims})))[0] == 400, claims
     assert raw(nginx, "/jwt/", bearer(json.dumps({"sub": "a", "exp": now + 600, "nbf": now - 1})))[0] == 200
     assert raw(nginx, "/jwt/", bearer('{"sub":"a"}', '{"alg":"HS256","crit":["b64"]}'))[0] == 400
+
+
+def test_a_token_is_its_users_however_a_server_lets_it_be_written(nginx: Nginx) -> None:
+    now = time.time()
+    plain = bearer('{"sub":"spelt"}').removeprefix("Authorization: Bearer ")
+    spellings = [f"Bearer {plain}", f"JWT {plain}", f"Bearer\t{plain}", f"\tBearer {plain}\t", f'Bearer "{plain}"']
+    spellings += [f"bearer {plain}=", f"Bearer {plain}!", plain, f"Bearer {plain} more"]
+    for claims in ({"exp": now + 3600.123456789}, {"nbf": now - 0.5}, {"exp": now - 1}, {"nbf": now + 1}):
+        spellings.append(bearer(json.dumps({"sub": "spelt", **claims})).removeprefix("Authorization: "))
+    counted = [left(nginx, "/jwt/", f"Authorization: {text}") for text in spellings]
+    assert counted == [99 - i for i in range(len(spellings))]
+
+
+def test_a_token_that_does_not_hold_is_refused_where_the_rules_say_so(nginx: Nginx) -> None:
+    other = bearer('{"sub":"a"}')[:-6] + "AAAAAA"
+    assert raw(nginx, "/strict/", other)[0] == 400
+    assert raw(nginx, "/strict/", bearer('{"sub":"a","exp":1}'))[0] == 400
+    assert raw(nginx, "/strict/", "Authorization: Basic YTpi")[0] == 200
+    assert raw(nginx, "/strict/", bearer('{"sub":"a"}'))[0] == 200
+
+
+def test_a_name_that_php_mends_into_the_keys_is_ambiguous(nginx: Nginx) -> None:
+    for query in ("api[key=x", "api.key=x", "api%5bkey=x"):
+        assert raw(nginx, f"/php/?{query}")[0] == 400, query
+
+
+def test_a_limit_on_get_counts_head_and_what_a_post_says_it_is(nginx: Nginx) -> None:
+    def counted(method: str, *fields: str) -> bool:
+        lines = [f"{method} /by-get/ HTTP/1.1", "Host: x", "Connection: close", "X-Api-Key: k", *fields, "", ""]
+        with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
+            connection.sendall("\r\n".join(lines).encode())
+            return b"RateLimit:" in connection.recv(4096)
+
+    assert counted("HEAD")
+    assert counted("POST", "Content-Length: 0", "X-HTTP-Method-Override: delete")
+    assert not counted("POST", "Content-Length: 0")
+    assert not counted("PUT", "Content-Length: 0", "X-HTTP-Method-Override: DELETE")
+
+
+def test_a_host_is_one_client_in_any_case_and_with_any_port(nginx: Nginx) -> None:
+    told = []
+    for host in ("shop.example", "SHOP.example", "shop.example:80", "shop.example."):
+        lines = ["GET /host/ HTTP/1.1", f"Host: {host}", "Connection: close", "", ""]
+        with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
+            connection.sendall("\r\n".join(lines).encode())
+            told.append(connection.recv(4096).decode().split(";r=")[1].split(";")[0])
+    assert told == ["99", "98", "97", "96"]
+
+
+def test_a_request_that_is_rejected_is_never_told_to_send_its_body(nginx: Nginx) -> None:
+    for _ in range(3):
+        get(nginx, "expects", "/few/")
+    lines = ["POST /few/ HTTP/1.1", "Host: x", "X-Api-Key: expects", "Content-Length: 9", "Expect: 100-continue"]
+    with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    assert answer.startswith("HTTP/1.1 429 ")
+    assert "Connection: close" in answer
 
 
 def test_two_tokens_in_one_request_name_nobody(nginx: Nginx) -> None:

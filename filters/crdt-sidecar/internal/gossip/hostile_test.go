@@ -146,3 +146,64 @@ func TestWhoeverLacksTheSecretIsNotBelieved(t *testing.T) {
 	second.take(t, rule) // what comes after the packets is read after them
 	eventually(t, "the peer's unit is known", func() bool { return first.room(rule) == 4 })
 }
+
+// hands is a clock that the test moves.
+type hands struct{ wall, monotonic int64 }
+
+func (h *hands) read() (int64, int64) { return h.wall, h.monotonic }
+
+func (h *hands) pass(d time.Duration) { h.wall += int64(d); h.monotonic += int64(d) }
+
+// recorder is a node with a secret, but without a network, and with a clock that the test moves.
+func recorder() (*Node, *hands) {
+	h := &hands{wall: time.Now().UnixNano()}
+	clk := clock.New(h.read)
+	return &Node{
+		config: Config{Secret: []byte("0123456789abcdef")}, self: 1, table: table.New(1, clk, 100), clock: clk,
+		skews: map[limit.Replica]skew{},
+	}, h
+}
+
+func TestARecordedMessageThatIsSentAgainDrainsNoBucket(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 50 * time.Second, -50 * time.Second} { // of the peer's clock
+		for _, algorithm := range []limit.Algorithm{limit.TokenBucket, limit.LeakyBucket, limit.GCRA} {
+			node, h := recorder()
+			rule, _ := limit.NewRule(algorithm, 10, 10_000, 0)
+			peer, sent := limit.NewState(rule), h.wall+int64(ahead)
+			limit.Lease(peer, 2, sent, rule, 10)
+			item := wire.Item{Key: table.KeyOf([]byte("client"), rule), Cells: peer.Cells(2)}
+			message := wire.Append(wire.Start(wire.Header{Sender: 2, Now: sent}), item)
+			room := func() int64 { return node.table.Peek([]byte("client"), rule, 1).Remaining }
+			node.NotifyMsg(message)
+			if room() != 0 {
+				t.Fatalf("algorithm %d: the peer's units were not believed: room for %d", algorithm, room())
+			}
+			for range 20 {
+				h.pass(14 * time.Second)
+				node.Skew()
+				node.table.Sweep()
+				node.NotifyMsg(message)
+				if room() != 10 {
+					t.Fatalf("algorithm %d, %s ahead: an old message leaves %d of 10", algorithm, ahead, room())
+				}
+			}
+			if late := node.Counters.BadMessages.Load(); late != 20 {
+				t.Errorf("%d late messages counted of 20", late)
+			}
+		}
+	}
+}
+
+func TestMessagesThatOvertakeEachOtherOrComeFromASlewedClockAreBelieved(t *testing.T) {
+	node, h := recorder()
+	for second := range int64(600) {
+		h.pass(time.Second)
+		slewed := int64(30*time.Second) - min(second, 500)*int64(time.Second)/20
+		for _, under := range []time.Duration{0, 2 * time.Second} {
+			node.NotifyMsg(wire.Start(wire.Header{Sender: 2, Now: h.wall + slewed - int64(under)}))
+		}
+	}
+	if late := node.Counters.BadMessages.Load(); late != 0 {
+		t.Errorf("%d of 1,200 honest messages were refused", late)
+	}
+}

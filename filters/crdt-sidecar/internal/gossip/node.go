@@ -39,6 +39,11 @@ const (
 	forgetAfter  = time.Hour
 	// mostSkews bounds whose clocks are watched: whoever sends may call himself anything.
 	mostSkews = 1024
+	// lateAfter is how much longer than others a message may be under way: no key is dropped as early, so a copy of an
+	// earlier one says nothing new.
+	lateAfter = int64(5 * time.Second)
+	// forgetSkew is after how long a silent sender's skew is forgotten: then its last message is too old for a stranger's.
+	forgetSkew = 2*limit.MaxAhead + lateAfter
 	// regainWithin bounds how long a node fetches what the others hold before it decides without the rest.
 	regainWithin = 10 * time.Second
 )
@@ -98,7 +103,12 @@ type Counters struct {
 type skew struct {
 	nanoseconds int64
 	at          int64
+	most        int64 // the largest lately: that of the message that was under way the shortest
 }
+
+// least is what of the largest skew still holds: it shrinks by a tenth of the time that passes, as a clock that is slewed
+// may lose it.
+func (s skew) least(now int64) int64 { return s.most - (now-s.at)/10 }
 
 // Start brings a node up, joins the others once if any answers, and begins to disseminate.
 func Start(config Config, self limit.Replica, held *table.Table, clk *clock.Clock) (*Node, error) {
@@ -192,8 +202,11 @@ func (n *Node) Skew() int64 {
 	defer n.skewing.Unlock()
 	largest := int64(0)
 	for sender, s := range n.skews {
-		if n.clock.Monotonic()-s.at > int64(time.Minute) {
+		silent := n.clock.Monotonic() - s.at
+		if silent > forgetSkew {
 			delete(n.skews, sender)
+		}
+		if silent > int64(time.Minute) {
 			continue
 		}
 		largest = max(largest, s.nanoseconds, -s.nanoseconds)
@@ -478,6 +491,10 @@ func (n *Node) receive(message []byte) (header wire.Header, items []wire.Item, o
 		n.Counters.BadMessages.Add(1)
 		return header, nil, false
 	}
+	if len(n.config.Secret) > 0 && n.isLate(header) {
+		n.Counters.BadMessages.Add(1)
+		return header, nil, false
+	}
 	n.Counters.MessagesReceived.Add(1)
 	n.Counters.BytesReceived.Add(int64(len(message)))
 	n.note(header)
@@ -491,7 +508,24 @@ func (n *Node) note(header wire.Header) {
 	if _, known := n.skews[header.Sender]; !known && len(n.skews) >= mostSkews {
 		return
 	}
-	n.skews[header.Sender] = skew{header.Now - n.clock.Now(), n.clock.Monotonic()}
+	ahead, now := header.Now-n.clock.Now(), n.clock.Monotonic()
+	most := ahead
+	if before, known := n.skews[header.Sender]; known {
+		most = max(most, before.least(now))
+	}
+	n.skews[header.Sender] = skew{ahead, now, most}
+}
+
+// isLate is whether a message was under way longer than any of ours is: somebody recorded it and sends it again. A bucket
+// would count what it says from now on. Without a secret a packet is as easily made up, with any time.
+func (n *Node) isLate(header wire.Header) bool {
+	n.skewing.Lock()
+	defer n.skewing.Unlock()
+	ahead := header.Now - n.clock.Now()
+	if known, ok := n.skews[header.Sender]; ok {
+		return ahead < known.least(n.clock.Monotonic())-lateAfter
+	}
+	return ahead < -limit.MaxAhead
 }
 
 // packer puts items into messages of about a size.

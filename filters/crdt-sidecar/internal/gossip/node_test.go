@@ -415,3 +415,37 @@ func TestGarbageFromTheNetworkIsCountedAndIgnored(t *testing.T) {
 		t.Errorf("%d bad messages counted of 5", bad)
 	}
 }
+
+func TestBytesSentAreThoseOfTheMessagesAndOfNoneThatFailed(t *testing.T) {
+	node := &Node{log: log.New(io.Discard, "", 0)}
+	send := func(_ *memberlist.Node, message []byte) error {
+		if len(message) > 1000 {
+			return errCut
+		}
+		return nil
+	}
+	node.deliver(&memberlist.Node{Name: "peer"}, [][]byte{make([]byte, 300), make([]byte, 500), make([]byte, 2000)}, send)
+	if bytes, messages := node.Counters.BytesSent.Load(), node.Counters.MessagesSent.Load(); bytes != 800 || messages != 2 {
+		t.Errorf("%d bytes in %d messages, of 800 in 2", bytes, messages)
+	}
+}
+
+func TestWhatAJoinerIsToldGoesByStreamsWhichHaveRoomForIt(t *testing.T) {
+	group := startGroup(t, 2, time.Hour)
+	defer stopAll(group)
+	for i := range 200 {
+		if _, err := group[0].table.Take(fmt.Append(nil, "client", i), ruleOf(limit.FixedWindow, 10), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dials := func() int64 {
+		group[0].wire.mu.Lock()
+		defer group[0].wire.mu.Unlock()
+		return int64(group[0].wire.dials)
+	}
+	dialled, sent := dials(), group[0].node.Counters.MessagesSent.Load()
+	group[0].node.stream(group[0].node.peers()[0])
+	if messages, streams := group[0].node.Counters.MessagesSent.Load()-sent, dials()-dialled; messages < 10 || streams < messages {
+		t.Errorf("%d messages went by %d streams", messages, streams)
+	}
+}

@@ -1,6 +1,9 @@
 package limit
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // Bucket is what one replica granted since a busy period began, in nanoseconds of emission (cost x window / limit),
 // so that a limit may change while its cells live. A later epoch overwrites an earlier one.
@@ -35,8 +38,18 @@ func (b Bucket) net() int64 { return b.Granted - b.Returned }
 type bucketState struct {
 	window int64
 	tat    int64
+	own    int64 // the TAT by this node's own grants alone: whatever the others say, tat is never below it
 	start  int64 // of the busy period that tat belongs to
-	cells  []Bucket
+	cells  []cell
+}
+
+// cell is a replica's cell, with what this node alone knows of it.
+type cell struct {
+	Bucket
+	charged int64 // how much of its net grants is in the TAT of the busy period that began at since
+	since   int64
+	heard   int64 // when it last changed here
+	mine    bool  // this node's own, which is never forgotten
 }
 
 // emission is how long a bucket takes to refill a number of units; the time of one unit is rounded up to a nanosecond.
@@ -69,9 +82,11 @@ func (s *bucketState) Count(self Replica, now int64, rule Rule, amount int64) {
 	full := emission(rule, rule.Burst)
 	grant := min(emission(rule, amount), full)
 	s.tat = now + min(s.debt(now, rule)+grant, full) // more than a full bucket can't be owed
+	s.own = now + min(max(s.own-now, 0)+grant, full)
 	cell := s.cell(self)
+	cell.heard, cell.mine = now, true
 	if cell.Epoch < s.start || cell.Epoch == 0 {
-		*cell = Bucket{Replica: self, Epoch: max(cell.Epoch+1, min(s.start, now))}
+		cell.Bucket = Bucket{Replica: self, Epoch: max(cell.Epoch+1, min(s.start, now))}
 	}
 	cell.Granted = min(cell.Granted+grant, MaxEmission)
 	cell.Capacity = max(cell.Capacity, full)
@@ -86,54 +101,121 @@ func (s *bucketState) GiveBack(self Replica, now int64, rule Rule, amount, age i
 	cell.Returned += emission(rule, back)
 	cell.Returned = min(cell.Returned, cell.Granted)
 	s.tat -= emission(rule, back)
+	s.own -= emission(rule, back)
 	return back
 }
 
 // Merge joins the cells and charges their growth to the TAT. The sender's TAT bounds the charge from above (its debt
 // and ours together) and, when cells are new to us and all that it stands for are there, from below: a node that
 // restarts takes the debt over as it is. What the sender's clock says counts from when it sent, so that clocks may differ.
+//
+// What others give back lowers the TAT by at most what their own grants raised it, and never below our own grants: so no
+// message makes this node admit more than it would alone.
 func (s *bucketState) Merge(now int64, cells Cells) {
 	shift := int64(0)
 	if cells.Sent > 0 {
 		shift = now - cells.Sent
 	}
 	cells.TAT += shift
-	charged, capacity, unknown := s.tat, int64(0), false
-	for _, theirs := range cells.Buckets {
-		mine := s.cell(theirs.Replica)
+	grown := make([]int64, len(cells.Buckets))
+	capacity, unknown := int64(0), false
+	for i, theirs := range cells.Buckets {
+		mine := s.peer(theirs.Replica, now)
+		if mine == nil {
+			continue // the key has as many replicas as it may have
+		}
 		unknown = unknown || mine.Epoch == 0
-		charged = s.charge(charged, min(theirs.Epoch+shift, now), now, *mine, theirs)
 		capacity = max(capacity, theirs.Capacity)
-		*mine = mine.join(theirs)
+		grown[i] = mine.learn(theirs, now)
+		s.takeBack(mine, -grown[i])
 	}
-	ceiling := max(s.tat, now) + max(cells.TAT-now, 0)
-	charged = min(charged, ceiling)
+	charged := s.tat
+	for i, theirs := range cells.Buckets {
+		if grown[i] > 0 {
+			charged = s.charge(charged, min(theirs.Epoch+shift, now), now, grown[i])
+		}
+	}
+	charged = min(charged, max(s.tat, now)+max(cells.TAT-now, 0))
 	if unknown && cells.Whole {
 		charged = max(charged, cells.TAT)
 	}
+	before := s.tat
 	s.tat = min(charged, max(s.tat, now+capacity))
+	s.attribute(cells.Buckets, grown, s.tat-max(before, s.start))
+}
+
+// learn joins a copy of the cell and says by how much its net grants grew; a new busy period counts from nothing.
+func (c *cell) learn(theirs Bucket, now int64) int64 {
+	before := c.Bucket
+	c.Bucket = before.join(theirs)
+	if c.Bucket == before {
+		return 0
+	}
+	c.heard = now
+	if c.Epoch > before.Epoch {
+		return c.net()
+	}
+	return c.net() - before.net()
+}
+
+// takeBack lowers the TAT by what a cell gave back.
+func (s *bucketState) takeBack(c *cell, units int64) {
+	if units <= 0 || c.since != s.start {
+		return
+	}
+	back := min(units, c.charged)
+	c.charged -= back
+	s.tat = min(s.tat, max(s.tat-back, s.own))
 }
 
 // charge is the TAT with the growth of a cell whose busy period began at begin, by our clock.
-func (s *bucketState) charge(tat, begin, now int64, mine, theirs Bucket) int64 {
-	if theirs.Epoch < mine.Epoch {
-		return tat
-	}
-	growth := theirs.net()
-	if theirs.Epoch == mine.Epoch {
-		growth = mine.join(theirs).net() - mine.net()
-	}
+func (s *bucketState) charge(tat, begin, now, growth int64) int64 {
 	if tat < begin {
 		tat, s.start = begin, begin
 	}
 	return min(tat+min(growth, MaxFill), now+MaxFill)
 }
 
+// attribute shares out by how much the TAT rose among the cells that grew: so much may each take back.
+func (s *bucketState) attribute(cells []Bucket, grown []int64, rise int64) {
+	for i, theirs := range cells {
+		share := min(max(rise, 0), max(grown[i], 0))
+		if share == 0 {
+			continue
+		}
+		mine := s.cell(theirs.Replica)
+		if mine.since != s.start {
+			mine.charged, mine.since = 0, s.start
+		}
+		mine.charged += share
+		rise -= share
+	}
+}
+
+// peer is another replica's cell. When there are as many as may be, that which was heard of longest ago makes room, if it
+// is old; nil when none is.
+func (s *bucketState) peer(replica Replica, now int64) *cell {
+	if _, found := s.find(replica); found || len(s.cells) < MaxReplicas {
+		return s.cell(replica)
+	}
+	oldest, heard := -1, now-MaxAhead
+	for i, c := range s.cells {
+		if !c.mine && c.heard <= heard {
+			oldest, heard = i, c.heard
+		}
+	}
+	if oldest < 0 {
+		return nil
+	}
+	s.cells = slices.Delete(s.cells, oldest, oldest+1)
+	return s.cell(replica)
+}
+
 func (s *bucketState) Cells(own Replica) Cells {
 	cells := Cells{Kind: KindBucket, Whole: own == 0, Window: s.window, TAT: s.tat}
 	for _, cell := range s.cells {
 		if cell.Epoch > 0 && (own == 0 || cell.Replica == own) {
-			cells.Buckets = append(cells.Buckets, cell)
+			cells.Buckets = append(cells.Buckets, cell.Bucket)
 		}
 	}
 	return cells
@@ -143,13 +225,15 @@ func (s *bucketState) Size() int64 { return 0 }
 
 func (s *bucketState) Expires() int64 { return s.tat }
 
+func (s *bucketState) find(replica Replica) (int, bool) {
+	return slices.BinarySearchFunc(s.cells, replica, func(c cell, id Replica) int { return cmp.Compare(c.Replica, id) })
+}
+
 // cell is the replica's cell, made when it is new; cells stay sorted so that equal states look equal.
-func (s *bucketState) cell(replica Replica) *Bucket {
-	at := sort.Search(len(s.cells), func(i int) bool { return s.cells[i].Replica >= replica })
-	if at == len(s.cells) || s.cells[at].Replica != replica {
-		s.cells = append(s.cells, Bucket{})
-		copy(s.cells[at+1:], s.cells[at:])
-		s.cells[at] = Bucket{Replica: replica}
+func (s *bucketState) cell(replica Replica) *cell {
+	at, found := s.find(replica)
+	if !found {
+		s.cells = slices.Insert(s.cells, at, cell{Bucket: Bucket{Replica: replica}})
 	}
 	return &s.cells[at]
 }

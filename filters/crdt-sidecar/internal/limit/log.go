@@ -25,8 +25,18 @@ type logState struct {
 	window  int64
 	entries []Entry // sorted by stamp, then replica
 	holdings
-	sent [2]int64 // own entries up to here went out at the last and at the last but one reading of Cells
+	news []news
 }
+
+// news is an entry of this node's own that the others may not have: it goes out twice, as a message may be lost.
+type news struct {
+	entry Entry
+	told  int  // how often it went out to everyone
+	seen  bool // by anybody: it must not change any more
+}
+
+// timesTold is how often an own entry goes out; whoever misses both messages gets it by the next full exchange.
+const timesTold = 2
 
 // holdings is what the entries of a log sum up to, by replica.
 type holdings struct {
@@ -91,8 +101,38 @@ func (s *logState) GiveBack(self Replica, now int64, _ Rule, amount, age int64) 
 	if age >= s.window || back <= 0 {
 		return 0
 	}
-	s.add(self, now-age, -back)
+	if left := back - s.unmake(now-age, back); left > 0 {
+		s.add(self, now-age, -left)
+	}
 	return back
+}
+
+// unmake takes units off the newest grants until an instant that nobody has been told of, and says how many: what was
+// never told needs no second entry that takes it back.
+func (s *logState) unmake(until, units int64) int64 {
+	unmade := int64(0)
+	for i := len(s.news) - 1; i >= 0 && unmade < units; i-- {
+		item := &s.news[i]
+		if item.seen || item.entry.Units <= 0 || item.entry.Stamp > until {
+			continue
+		}
+		off := min(units-unmade, item.entry.Units)
+		item.entry.Units -= off
+		unmade += off
+		s.shrink(item.entry)
+	}
+	s.news = slices.DeleteFunc(s.news, func(n news) bool { return n.entry.Units == 0 })
+	return unmade
+}
+
+// shrink gives the entry of that name as many units as this one has, and forgets it when it has none.
+func (s *logState) shrink(entry Entry) {
+	at, _ := slices.BinarySearchFunc(s.entries, entry, Entry.compare)
+	s.count(entry.Replica, entry.Units-s.entries[at].Units)
+	s.entries[at].Units = entry.Units
+	if entry.Units == 0 {
+		s.entries = slices.Delete(s.entries, at, at+1)
+	}
 }
 
 // add inserts an entry under the first number that is free.
@@ -101,6 +141,7 @@ func (s *logState) add(self Replica, at, units int64) {
 	for !s.insert(entry) {
 		entry.Number++
 	}
+	s.news = append(s.news, news{entry: entry})
 }
 
 func (s *logState) Merge(now int64, cells Cells) {
@@ -130,24 +171,33 @@ func (s *logState) prune(now int64) {
 		gone++
 	}
 	s.entries = s.entries[gone:]
+	if gone > 0 {
+		s.news = slices.DeleteFunc(s.news, func(n news) bool { return n.entry.Stamp <= now-s.window })
+	}
 }
 
-// Cells is the whole log, or, for one replica, the entries not yet read twice: a lost message is made up by the next.
+// Cells is the whole log, or, for this node alone, its entries not yet read twice: a lost message is made up by the next.
 func (s *logState) Cells(own Replica) Cells {
 	cells := Cells{Kind: KindLog, Whole: own == 0, Window: s.window}
 	if own == 0 {
 		cells.Entries = append(cells.Entries, s.entries...)
+		s.tell(0)
 		return cells
 	}
-	newest := s.sent[0]
-	for _, entry := range s.entries {
-		if entry.Replica == own && (entry.Stamp >= s.sent[1] || entry.Units < 0) {
-			cells.Entries = append(cells.Entries, entry)
-			newest = max(newest, entry.Stamp)
-		}
+	for _, item := range s.news {
+		cells.Entries = append(cells.Entries, item.entry)
 	}
-	s.sent = [2]int64{newest, s.sent[0]}
+	s.tell(1)
 	return cells
+}
+
+// tell notes that the news went out, to everyone (1) or to somebody (0).
+func (s *logState) tell(everyone int) {
+	for i := range s.news {
+		s.news[i].told += everyone
+		s.news[i].seen = true
+	}
+	s.news = slices.DeleteFunc(s.news, func(n news) bool { return n.told >= timesTold })
 }
 
 func (s *logState) Size() int64 { return int64(len(s.entries)) }

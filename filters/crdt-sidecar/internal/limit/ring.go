@@ -155,8 +155,21 @@ func (s *ringState) merge(now int64, replica Replica, i int, slot Slot) {
 	if slot.Epoch > now/s.length() {
 		rings = &s.ahead
 	}
+	if !s.admits(rings, replica, now) {
+		return
+	}
 	mine := ringOf(rings, replica, s.slots)
 	mine.Slots[i] = mine.Slots[i].join(slot)
+}
+
+// admits is whether there is room for a replica's ring; when there are as many as may be, those make room that are over.
+func (s *ringState) admits(rings *[]Ring, replica Replica, now int64) bool {
+	if _, found := findRing(*rings, replica); found || len(*rings) < MaxReplicas {
+		return true
+	}
+	first := now/s.length() - int64(s.whole()) // the oldest sub-window that still counts
+	*rings = slices.DeleteFunc(*rings, func(r Ring) bool { return r.newest() < first })
+	return len(*rings) < MaxReplicas
 }
 
 // catchUp takes over what was kept apart of sub-windows that have begun.
@@ -242,9 +255,13 @@ func (s *ringState) existing(replica Replica, epoch int64) *Slot {
 
 func (s *ringState) ring(replica Replica) *Ring { return ringOf(&s.rings, replica, s.slots) }
 
+func findRing(rings []Ring, replica Replica) (int, bool) {
+	return slices.BinarySearchFunc(rings, replica, func(r Ring, id Replica) int { return cmp.Compare(r.Replica, id) })
+}
+
 // ringOf is the replica's ring, made when it is new; rings stay sorted so that equal states look equal.
 func ringOf(rings *[]Ring, replica Replica, slots int) *Ring {
-	at, found := slices.BinarySearchFunc(*rings, replica, func(r Ring, id Replica) int { return cmp.Compare(r.Replica, id) })
+	at, found := findRing(*rings, replica)
 	if !found {
 		*rings = slices.Insert(*rings, at, Ring{Replica: replica, Slots: make([]Slot, slots)})
 	}

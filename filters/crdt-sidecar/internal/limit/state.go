@@ -50,6 +50,10 @@ type Cells struct {
 // MaxAhead is how far a peer's clock may be ahead of ours: as far as a clock may be behind before it jumps.
 const MaxAhead = int64(clock.AdoptAfter)
 
+// MaxReplicas bounds the replicas of one key: tens of nodes with their former lives. Every decision reads each of them, and
+// whoever sends without a secret may make up any number.
+const MaxReplicas = 256
+
 // Foreign is what may be merged of a peer's cells, and how many it left out as too far in the future: none of self's own,
 // which nobody else writes, and nothing that a clock can't have written yet, as it would hide what is written until then.
 func (c Cells) Foreign(self Replica, now int64) (Cells, int64) {
@@ -136,6 +140,14 @@ func Peek(s State, now int64, rule Rule, cost int64) Answer {
 		answer.Delay = delay(s, now, rule)
 	}
 	return answer.after(s, now, rule)
+}
+
+// Whole is a share of everything that remains, in millionths.
+const Whole = 1_000_000
+
+// PartOf is the most of cost that a lease of a share (in millionths) of what remains may hold: at least one unit.
+func PartOf(s State, now int64, rule Rule, cost, share int64) int64 {
+	return min(cost, max(1, mulDivUp(max(s.Room(now, rule), 0), share, Whole)))
 }
 
 // Lease counts as much of cost as fits; Allowed is that amount.

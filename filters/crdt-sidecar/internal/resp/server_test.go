@@ -35,3 +35,36 @@ func TestAClientThatDoesNotReadIsLetGo(t *testing.T) {
 		}
 	}
 }
+
+func TestClosingAConnectionWakesTheThreadThatReadsFromIt(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	peer, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = peer.Close() }()
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := inThread(accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(make([]byte, 1))
+		ended <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // the thread is in read(2) by then; if it is not, it ends all the same
+	go func() { _ = conn.Close() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the thread still waits for bytes")
+	}
+}

@@ -92,10 +92,10 @@ func (t *Table) Take(name []byte, rule limit.Rule, cost int64) (limit.Answer, er
 	})
 }
 
-// Lease counts as much of cost as fits.
-func (t *Table) Lease(name []byte, rule limit.Rule, cost int64) (limit.Answer, error) {
+// Lease counts as much of cost as fits into a share of what remains, in millionths.
+func (t *Table) Lease(name []byte, rule limit.Rule, cost, share int64) (limit.Answer, error) {
 	return t.decide(name, rule, func(s limit.State, now int64) (limit.Answer, bool) {
-		answer := limit.Lease(s, t.self, now, rule, cost)
+		answer := limit.Lease(s, t.self, now, rule, limit.PartOf(s, now, rule, cost, share))
 		return answer, answer.Allowed > 0
 	})
 }

@@ -54,7 +54,7 @@ func TestAFullTableRefusesNewKeysAndKeepsTheOldOnes(t *testing.T) {
 }
 
 func TestLogsAreBoundedTogether(t *testing.T) {
-	held, _ := newTable(2)
+	held, h := newTable(2)
 	p := rule(t, limit.SlidingWindowLog, 1000, 60_000)
 	counted := 0
 	for range 100 {
@@ -64,6 +64,12 @@ func TestLogsAreBoundedTogether(t *testing.T) {
 	}
 	if counted != 2*entriesPerKey {
 		t.Errorf("%d entries held", counted)
+	}
+	stranger := limit.NewState(p)
+	limit.Take(stranger, 2, h.wall, p, 1)
+	held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: stranger.Cells(0)}})
+	if entries := held.entries.Load(); entries != 2*entriesPerKey || held.Counters.IgnoredCells.Load() != 1 {
+		t.Errorf("%d entries held after a peer sent more", entries)
 	}
 }
 
@@ -86,19 +92,32 @@ func TestIdleKeysDropByAgeAndMakeRoom(t *testing.T) {
 	}
 }
 
-func TestCellsFromTheFutureAreDroppedByMonotonicAge(t *testing.T) {
+func TestCellsFromTheFarFutureMakeNoKey(t *testing.T) {
 	held, h := newTable(6)
 	p := rule(t, limit.FixedWindow, 5, 1000)
 	future := limit.NewState(p)
 	future.Count(2, h.wall+int64(1000*time.Hour), p, 5)
 	held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: future.Cells(0)}})
-	if answer := held.Peek([]byte("k"), p, 5); answer.Allowed != 1 {
-		t.Error("a peer's clock in the future rejects our client now")
+	if answer := held.Peek([]byte("k"), p, 5); answer.Allowed != 1 || held.Keys() != 0 {
+		t.Error("a peer's clock in the future is believed")
 	}
-	h.pass(8 * time.Second)
-	held.Sweep()
-	if held.Keys() != 0 {
-		t.Error("a peer's clock in the future makes us hold a key for ever")
+}
+
+func TestCellsFromTheNearFutureAreDroppedByMonotonicAge(t *testing.T) {
+	for _, algorithm := range []limit.Algorithm{limit.FixedWindow, limit.SlidingWindowCounter} {
+		held, h := newTable(6)
+		p := rule(t, algorithm, 5, 1000)
+		future := limit.NewState(p)
+		future.Count(2, h.wall+limit.MaxAhead/2, p, 5)
+		held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: future.Cells(0)}})
+		if answer := held.Peek([]byte("k"), p, 5); answer.Allowed != 1 || held.Keys() != 1 {
+			t.Error("a peer's clock in the future rejects our client now")
+		}
+		h.pass(8 * time.Second)
+		held.Sweep()
+		if held.Keys() != 0 {
+			t.Error("a peer's clock in the future makes us hold a key until that time")
+		}
 	}
 }
 
@@ -133,6 +152,19 @@ func TestAlgorithmsNeverShareState(t *testing.T) {
 		answer, err := held.Take([]byte("k"), rule(t, algorithm, 5, 1000), 5)
 		if err != nil || answer.Allowed != 1 {
 			t.Errorf("algorithm %d found another's state: %+v", algorithm, answer)
+		}
+	}
+}
+
+func TestRulesThatDifferInTheirSubWindowsNeverShareState(t *testing.T) {
+	held, _ := newTable(100)
+	for subWindows := range int64(5) {
+		p, err := limit.NewRule(limit.SlidingWindowCounter, 5, 1000, subWindows+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := held.Take([]byte("k"), p, 5); err != nil || answer.Allowed != 1 {
+			t.Errorf("%d sub-windows found another's state: %+v", subWindows+1, answer)
 		}
 	}
 }

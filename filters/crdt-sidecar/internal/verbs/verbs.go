@@ -31,10 +31,11 @@ type Verbs struct {
 }
 
 type request struct {
-	key  []byte
-	rule limit.Rule
-	cost int64
-	age  int64 // nanoseconds
+	key   []byte
+	rule  limit.Rule
+	cost  int64
+	age   int64 // nanoseconds
+	share int64 // millionths
 }
 
 // Handle answers one request; it is a resp.Handler.
@@ -99,7 +100,7 @@ func (v *Verbs) decide(verb string, r request) (limit.Answer, error) {
 	case "PB.TAKE":
 		return v.Table.Take(r.key, r.rule, r.cost)
 	case "PB.LEASE":
-		return v.Table.Lease(r.key, r.rule, r.cost)
+		return v.Table.Lease(r.key, r.rule, r.cost, r.share)
 	case "PB.REPORT":
 		return v.Table.Report(r.key, r.rule, r.cost)
 	case "PB.GIVE":
@@ -109,10 +110,13 @@ func (v *Verbs) decide(verb string, r request) (limit.Answer, error) {
 	}
 }
 
-// usage is what to type; PB.GIVE has one argument more than its neighbours.
+// usage is what to type; PB.GIVE has one argument more than its neighbours, and PB.LEASE may have one.
 func usage(verb string) (least, most int, text string) {
-	if verb == "PB.GIVE" {
+	switch verb {
+	case "PB.GIVE":
 		return 7, 7, verb + " key algorithm limit window_ms cost parameter age_ms"
+	case "PB.LEASE":
+		return 5, 7, verb + " key algorithm limit window_ms cost [parameter [share_ppm]]"
 	}
 	return 5, 6, verb + " key algorithm limit window_ms cost [parameter]"
 }
@@ -129,7 +133,7 @@ func parse(verb string, arguments [][]byte) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	return parseNumbers(arguments[0], algorithm, arguments[2:])
+	return parseNumbers(verb, arguments[0], algorithm, arguments[2:])
 }
 
 func algorithmOf(name []byte) (limit.Algorithm, error) {
@@ -144,10 +148,13 @@ func algorithmOf(name []byte) (limit.Algorithm, error) {
 	return 0, fmt.Errorf("algorithm is %s; allowed: %s", shorten(name), strings.Join(allowed, ", "))
 }
 
-// parseNumbers takes limit, window_ms, cost and, when they are there, parameter and age_ms.
-func parseNumbers(key []byte, algorithm limit.Algorithm, texts [][]byte) (request, error) {
-	var numbers [5]int64
-	names := [5]string{"limit", "window_ms", "cost", "parameter", "age_ms"}
+// parseNumbers takes limit, window_ms, cost and, when they are there, parameter and what the verb alone has.
+func parseNumbers(verb string, key []byte, algorithm limit.Algorithm, texts [][]byte) (request, error) {
+	numbers := [5]int64{4: limit.Whole}
+	names := [5]string{"limit", "window_ms", "cost", "parameter", "share_ppm"}
+	if verb == "PB.GIVE" {
+		numbers[4], names[4] = 0, "age_ms"
+	}
 	for i, text := range texts {
 		number, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
@@ -162,10 +169,18 @@ func parseNumbers(key []byte, algorithm limit.Algorithm, texts [][]byte) (reques
 	if err := limit.CheckRange("cost", numbers[2], 1, limit.MaxUnits); err != nil {
 		return request{}, err
 	}
-	if err := limit.CheckRange("age_ms", numbers[4], 0, limit.MaxWindow/nanosPerMilli); err != nil {
-		return request{}, err
+	made := request{key: bytes.Clone(key), rule: rule, cost: numbers[2]}
+	return made, made.complete(verb, names[4], numbers[4])
+}
+
+// complete takes what the verb alone has.
+func (r *request) complete(verb, name string, number int64) error {
+	if verb == "PB.GIVE" {
+		r.age = number * nanosPerMilli
+		return limit.CheckRange(name, number, 0, limit.MaxWindow/nanosPerMilli)
 	}
-	return request{key: bytes.Clone(key), rule: rule, cost: numbers[2], age: numbers[4] * nanosPerMilli}, nil
+	r.share = number
+	return limit.CheckRange(name, number, 1, limit.Whole)
 }
 
 func appendAnswer(out []byte, answer limit.Answer) []byte {

@@ -71,3 +71,16 @@ func TestGarbageNeverPanicsAndNeverOverflows(t *testing.T) {
 		}
 	})
 }
+
+func TestCellsOfTheFinestRuleAreRead(t *testing.T) {
+	slots := make([]limit.Slot, limit.MaxSubWindows+1)
+	for i := range slots {
+		slots[i] = limit.Slot{Epoch: int64(10*len(slots) + i), Granted: 1}
+	}
+	finest := []Item{{Key{1}, limit.Cells{
+		Kind: limit.KindRing, Sent: 1e18, Window: 60e9, Slots: len(slots), Rings: []limit.Ring{{Replica: 7, Slots: slots}},
+	}}}
+	if _, items, err := Decode(encode(finest)); err != nil || len(items) != 1 || len(items[0].Cells.Rings[0].Slots) != len(slots) {
+		t.Fatalf("%v %+v", err, items)
+	}
+}

@@ -6,7 +6,16 @@
 local M = {}
 
 -- What decides an answer everywhere, whatever a route names besides.
-local always = { "authorization", "cookie", "host", "accept", "accept-language" }
+local always = {
+  "authorization",
+  "cookie",
+  "host",
+  "accept",
+  "accept-language",
+  "origin",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+}
 
 local function written(value)
   if type(value) == "table" then
@@ -19,14 +28,16 @@ local function written(value)
   return value and #value .. ":" .. value or "-"
 end
 
---- The headers by which a route tells callers apart: those that it names, in small letters, after those that always count.
+--- What a route tells callers apart by: the headers and variables of nginx that it names, after the headers that always count.
+-- Headers are in small letters; a variable, such as `$remote_addr`, stays as it is.
 function M.headers(named)
   local list, there = {}, {}
   for _, names in ipairs({ always, named }) do
     for _, name in ipairs(names) do
-      if not there[name:lower()] then
-        there[name:lower()] = true
-        list[#list + 1] = name:lower()
+      local one = name:sub(1, 1) == "$" and name or name:lower()
+      if not there[one] then
+        there[one] = true
+        list[#list + 1] = one
       end
     end
   end
@@ -35,10 +46,18 @@ end
 
 --- The key of a request.
 -- @param headers by name in small letters: a text, or a list of texts for one that came several times
-function M.key(route, headers)
+-- @param variables nginx's, by name
+-- @param sent the variables that nginx itself sends to the service in this location, such as `{ "$remote_addr" }`
+function M.key(route, headers, variables, sent)
   local parts = { written(route.bundle) }
-  for _, name in ipairs(route.headers) do
-    parts[#parts + 1] = written(headers[name])
+  for _, names in ipairs({ route.headers, sent or {} }) do
+    for _, name in ipairs(names) do
+      local value = headers[name]
+      if name:sub(1, 1) == "$" then
+        value = variables[name:sub(2)]
+      end
+      parts[#parts + 1] = written(value)
+    end
   end
   return table.concat(parts)
 end

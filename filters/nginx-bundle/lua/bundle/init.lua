@@ -1,6 +1,6 @@
 --- The filter: has single requests of a caller wait for each other, and sends them on as one.
 --
--- In nginx.conf: init_by_lua `require("bundle").start(path)`, init_worker_by_lua `.work()`, access_by_lua `.access()` with
+-- In nginx.conf: init_by_lua `require("bundle").start(path)`, init_worker_by_lua `.work()`, access_by_lua `.access(...)` with
 -- `set $bundle_uri "";` in the same location, the internal location `= /.bundle` that calls the servers behind, and a
 -- location with content_by_lua `.status()`. nginx.conf.template has all of it.
 --
@@ -98,8 +98,9 @@ local function in_bundle(bundle, complete, uri)
 end
 
 -- What a request gets together with others; nothing where it goes on alone.
-local function together(route, id, headers, uri)
-  local bundle, complete = waiting_room:join(identity.key(route, headers), id, route, ngx.now())
+local function together(route, id, headers, uri, sent)
+  local key = identity.key(route, headers, ngx.var, sent)
+  local bundle, complete = waiting_room:join(key, id, route, ngx.now())
   if not bundle then
     counts.add("overflows")
     return nil
@@ -114,7 +115,11 @@ local function together(route, id, headers, uri)
 end
 
 -- The answer that the current request gets from its bundle; nothing if it isn't to be bundled, or goes on alone.
-local function share()
+local function share(sent)
+  -- Lua's subrequests do not work there: ngx.location.capture raises an error.
+  if (ngx.req.http_version() or 1) >= 2 then
+    return nil
+  end
   local headers, err = ngx.req.get_headers(most_headers)
   if err then
     return nil
@@ -125,7 +130,7 @@ local function share()
     return nil
   end
   counts.add("requests")
-  local one = together(route, id, headers, uri)
+  local one = together(route, id, headers, uri, sent)
   if not one then
     counts.add("calls")
   end
@@ -146,11 +151,12 @@ local function answer(one)
 end
 
 --- Has the current request wait for others, and answers it with its part; lets it go on where it is alone.
-function M.access()
+-- @param ... the variables that nginx itself sends to the service in this location, such as "$remote_addr"
+function M.access(...)
   if ngx.req.is_internal() then
     return nil
   end
-  local ok, one = pcall(share)
+  local ok, one = pcall(share, { ... })
   if not ok then
     return fault(one)
   end

@@ -57,12 +57,12 @@ end
 local function header_names(value, path, problems)
   local good = type(value) == "table" and #value > 0
   for _, name in ipairs(good and value or {}) do
-    good = good and type(name) == "string" and name:find("^[%w-]+$")
+    good = good and type(name) == "string" and (name:find("^[%w-]+$") or name:find("^%$[%a_][%w_]*$"))
   end
   if good then
     return value
   end
-  wrong(problems, path, 'a list of headers, such as ["Authorization"]')
+  wrong(problems, path, 'a list of headers and variables of nginx, such as ["Authorization", "$remote_addr"]')
 end
 
 local route_fields = { "single", "bundle", "size", "wait", "per" }

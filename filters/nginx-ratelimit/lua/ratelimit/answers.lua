@@ -114,7 +114,17 @@ function M.is_described()
   return header["RateLimit-Policy"] ~= nil or header["X-RateLimit-Limit"] ~= nil
 end
 
+-- A client that waits to be told to send its body need not: without this, nginx tells it to and throws the body away. It may
+-- send it all the same, or not, so what follows on the connection could be either.
+local function ask_for_no_body()
+  if ngx.var.http_expect then
+    ngx.req.clear_header("Expect")
+    ngx.header["Connection"] = "close"
+  end
+end
+
 local function finish(status, body)
+  ask_for_no_body()
   ngx.status = status
   ngx.header["Content-Type"] = "application/problem+json"
   ngx.header["Content-Length"] = #body

@@ -4,14 +4,14 @@ local ffi = require("ffi")
 local asking = require("ratelimit.asking")
 local clock = require("ratelimit.clock")
 local keys = require("ratelimit.keys")
+local leases = require("ratelimit.leases")
 local leasing = require("ratelimit.leasing")
 local metrics = require("ratelimit.metrics")
 
 local M = {}
 
--- A rejection is remembered for at most this long, so that a raised limit or a returned lease is noticed. It answers requests
--- of the same cost only, with what the store said: another cost has another wait.
-local remembered = 1e6
+-- A rejection is remembered no longer than a lease believes one. It answers requests of the same cost only, with what the store
+-- said: another cost has another wait.
 local too_short_to_remember = 5000
 local clock_grain = 0.002
 
@@ -25,8 +25,9 @@ local function is_cached(limit)
   return limit.is_remote and not limit.lease
 end
 
--- A rejection in the cache: when to try again (-1: never), when everything is free again, and what remains.
-local rejection = ffi.typeof("struct { double retry_at, reset_at, remaining; }")
+-- A rejection in the cache: until when it is believed, when to try again (-1: never), when everything is free again, and what
+-- remains. The times are on the steady clock: the dictionary's own follow the machine's, which may be set back.
+local rejection = ffi.typeof("struct { double believed_until, retry_at, reset_at, remaining; }")
 local as_rejection = ffi.typeof("const $ *", rejection)
 
 local function cached_rejection(subject)
@@ -34,18 +35,17 @@ local function cached_rejection(subject)
   if not bytes then
     return nil
   end
-  local now, said = clock.now(), ffi.cast(as_rejection, bytes)
-  local never, wait = said.retry_at < 0, said.retry_at - now
-  if wait <= 0 and not never then
+  local now, said = clock.steady(), ffi.cast(as_rejection, bytes)
+  if now >= said.believed_until then
     return nil
   end
   return {
     allowed = false,
     remaining = said.remaining,
     reset = math.max(0, said.reset_at - now),
-    retry_after = never and -1 or wait,
+    retry_after = said.retry_at < 0 and -1 or math.max(1, said.retry_at - now),
     delay = 0,
-    time = now,
+    time = clock.now(),
     by = "over_limit_cache",
   }
 end
@@ -55,10 +55,10 @@ local function remember_rejection(subject, answer)
   if wait < too_short_to_remember and wait >= 0 or subject.cost == 0 then
     return
   end
-  local seconds = (wait < 0 and remembered or math.min(wait, remembered)) / 1e6 - clock_grain
-  local now = clock.now()
-  local told = rejection(wait < 0 and -1 or now + wait, now + answer.reset, answer.remaining)
-  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), ffi.string(told, ffi.sizeof(told)), seconds)
+  local life, now = wait < 0 and leases.believed or math.min(wait, leases.believed), clock.steady()
+  local told = rejection(now + life, wait < 0 and -1 or now + wait, now + answer.reset, answer.remaining)
+  local bytes, seconds = ffi.string(told, ffi.sizeof(told)), life / 1e6 - clock_grain
+  local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), bytes, seconds)
   if forced then
     metrics.add("ratelimit_evictions_total")
   end
@@ -134,12 +134,12 @@ local function is_denied(subjects, answers)
   return false
 end
 
-local function ask_store(name, subjects, outcomes)
+local function ask_store(name, subjects, outcomes, deadlines)
   local requests = {}
   for i, subject in ipairs(subjects) do
     requests[i] = request_for(subject)
   end
-  local found, err = asking.ask(name, requests)
+  local found, err = asking.ask(name, requests, deadlines)
   local denied = found and is_denied(subjects, found)
   for i, subject in ipairs(subjects) do
     if not found then
@@ -164,19 +164,19 @@ local function rejected(outcomes, from)
 end
 
 -- What a lease or the cache of rejections says; nil, and a reason when the lease's store failed.
-local function find_nearby(subject)
+local function find_nearby(subject, deadlines)
   if subject.limit.lease then
-    return leasing.decide(subject)
+    return leasing.decide(subject, deadlines)
   elseif is_cached(subject.limit) then
     return cached_rejection(subject)
   end
 end
 
 -- Decides what needs no store call; returns the subjects that need one, by store and in the order of the rules.
-local function decide_nearby(subjects, outcomes)
+local function decide_nearby(subjects, outcomes, deadlines)
   local order, groups = {}, {}
   for _, subject in ipairs(subjects) do
-    local limit, found, failed = subject.limit, find_nearby(subject)
+    local limit, found, failed = subject.limit, find_nearby(subject, deadlines)
     if found then
       outcomes[#outcomes + 1] = conclude(subject, found, found.by, found.time)
     elseif failed then
@@ -202,15 +202,15 @@ end
 
 --- Decides all subjects: outcomes, and whether the request is rejected.
 function M.all(subjects)
-  local outcomes = {}
-  local order, groups = decide_nearby(subjects, outcomes)
+  local outcomes, deadlines = {}, {}
+  local order, groups = decide_nearby(subjects, outcomes, deadlines)
   local stop = rejected(outcomes, 1)
   for _, name in ipairs(order) do
     if stop then
       break
     end
     local from = #outcomes + 1
-    ask_store(name, groups[name], outcomes)
+    ask_store(name, groups[name], outcomes, deadlines)
     stop = rejected(outcomes, from)
   end
   if stop then
@@ -248,8 +248,8 @@ function M.nearby(subject)
 end
 
 -- Asks a limit's store for one subject.
-local function ask_one(subject)
-  local found, err = asking.ask(subject.limit.store, { request_for(subject) })
+local function ask_one(subject, deadlines)
+  local found, err = asking.ask(subject.limit.store, { request_for(subject) }, deadlines)
   if not found then
     return decide_without_store(subject, err)
   end
@@ -271,11 +271,12 @@ function M.one(subject, allowed, remaining, reset, retry_after, delay, time)
       delay = delay,
     }, "store", time)
   end
-  local found, failed = find_nearby(subject)
+  local deadlines = {}
+  local found, failed = find_nearby(subject, deadlines)
   if found then
     return conclude(subject, found, found.by, found.time)
   end
-  return failed and decide_without_store(subject, failed) or ask_one(subject)
+  return failed and decide_without_store(subject, failed) or ask_one(subject, deadlines)
 end
 
 return M

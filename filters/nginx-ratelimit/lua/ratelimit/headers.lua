@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local base = require("resty.core.base")
+local fields = require("ratelimit.fields")
 require("resty.core.request")
 
 ffi.cdef([[
@@ -22,10 +23,8 @@ local truncated = ffi.new("int[1]")
 local without_limit, in_lower_case = 0, 0
 local dash, underscore = byte("-"), byte("_")
 
---- A header's name as this module wants it. A server that reads names from variables of its own can't tell `_` from `-`.
-function M.name(text)
-  return (text:lower():gsub("_", "-"))
-end
+--- A header's name as this module wants it.
+M.name = fields.name
 
 local function is_spelled_otherwise(key, name)
   for i = 1, #name do
@@ -74,7 +73,7 @@ local function all()
 end
 
 local function value(list, at)
-  return ffi.string(list[at].value.data, list[at].value.len)
+  return fields.trimmed(ffi.string(list[at].value.data, list[at].value.len))
 end
 
 --- The first value of the header `name` of the current request, and whether there are more; nil when there is none.

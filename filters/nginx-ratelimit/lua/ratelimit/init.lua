@@ -92,7 +92,7 @@ end
 
 -- The only limit of the rules: the common case, decided without lists, and in shared memory without a table.
 local function judge_one(rules, limit)
-  if (limit.prefix or limit.methods) and not subjects.matches(limit, ngx.var.uri, ngx.req.get_method()) then
+  if not subjects.concerns(limit) then
     return nothing
   end
   local subject, refused = subjects.one(limit)
@@ -123,7 +123,10 @@ local function judge_many(rules)
 end
 
 local function judge(rules)
-  if rules.only then
+  local refused = subjects.unclear_target(rules)
+  if refused then
+    return nil, refused
+  elseif rules.only then
     return judge_one(rules, rules.only)
   end
   return judge_many(rules)
@@ -142,13 +145,7 @@ end
 
 -- The same when not even the subjects can be found.
 local function judge_blindly(rules)
-  local uri, method, limits = ngx.var.uri, ngx.req.get_method(), {}
-  for _, limit in ipairs(rules.limits) do
-    if subjects.matches(limit, uri, method) then
-      limits[#limits + 1] = limit
-    end
-  end
-  local outcomes, stop = deciding.blindly(limits)
+  local outcomes, stop = deciding.blindly(subjects.limits(rules))
   record_all(rules, outcomes)
   return outcomes, stop
 end
@@ -285,7 +282,8 @@ function M.work()
   ngx.timer.at(0, asking.warm)
   every(1, asking.warm)
   if ngx.worker.id() == 0 then
-    every(60, asking.purge)
+    every(1, asking.purge_in_turn)
+    every(1, asking.check)
   end
 end
 

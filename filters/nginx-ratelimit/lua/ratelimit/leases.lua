@@ -18,13 +18,28 @@
 --
 -- Pure: a lease is a table, the caller passes the time (microseconds) and does the asking.
 
-local ceil, max, min = math.ceil, math.max, math.min
+local ceil, huge, max, min = math.ceil, math.huge, math.max, math.min
 
 local M = {}
 
+--- A rejection by the store is believed for at most this long: quota that comes back, or a raised limit, is noticed then.
+M.believed = 1e6
+
 --- A lease that holds nothing yet.
 function M.new(now)
-  return { credits = 0, used = 0, at = 0, expires = 0, since = now, served = 0, rate = 0 }
+  return { credits = 0, used = 0, at = 0, expires = 0, since = now, served = 0, rate = 0, denied_until = 0 }
+end
+
+--- Whether a lease rejects its client without asking the store again: for a while, and under the same limit only.
+function M.denies(lease, now, limit)
+  local is_same = lease.denied_limit == limit.limit and lease.denied_burst == (limit.burst or 0)
+  return is_same and now < lease.denied_until and lease.credits < 1
+end
+
+local function believe(lease, now, limit, answer)
+  local wait = min(answer.retry_after or 0, limit.lease.expires, M.believed)
+  lease.denied_until = answer.allowed and 0 or now + wait
+  lease.denied_limit, lease.denied_burst = limit.limit, limit.burst or 0
 end
 
 --- Takes `cost` from the lease; false when it holds too little or has expired.
@@ -42,10 +57,12 @@ function M.put_back(lease, cost)
   lease.credits, lease.used, lease.served = lease.credits + cost, lease.used - cost, lease.served - cost
 end
 
--- The client's rate over the last lease, smoothed by half, in units a microsecond.
+-- The client's rate over the last lease, smoothed by half, in units a microsecond. Its first request says nothing of it.
 local function measure(lease, now)
-  local elapsed = max(1, now - lease.since)
-  lease.rate = lease.rate == 0 and lease.served / elapsed or (lease.rate + lease.served / elapsed) / 2
+  if lease.at > 0 then
+    local rate = lease.served / max(1, now - lease.since)
+    lease.rate = lease.rate == 0 and rate or (lease.rate + rate) / 2
+  end
   lease.since, lease.served = now, 0
 end
 
@@ -58,16 +75,16 @@ function M.most(lease, now, config, cost)
   return max(cost, min(config.most, ceil(lease.rate * config.expires)))
 end
 
--- Use in a fixed window that is over needs no report: it would be booked in the next window.
-local function forget_past(lease, now, limit)
-  if limit.algorithm == "fixed_window" and now >= (lease.window_end or 0) then
+-- What nothing counts any more needs no report and can't be given back: the end of its window, or a window since, is over.
+local function forget_past(lease, now)
+  if now >= (lease.counted_until or 0) then
     lease.credits, lease.used = 0, 0
   end
 end
 
 --- What to ask of the store for a new batch: verb and amount.
 function M.request(lease, now, limit, cost)
-  forget_past(lease, now, limit)
+  forget_past(lease, now)
   lease.wanted = M.most(lease, now, limit.lease, cost)
   if limit.lease.mode == "lazy" then
     return "report", lease.used
@@ -81,6 +98,11 @@ local function ending(limit, now, answer)
   return now + (limit.algorithm == "fixed_window" and min(life, answer.reset) or life)
 end
 
+-- When what is taken from the lease until it expires has left the client's count.
+local function counted_until(limit, now, answer, expires)
+  return limit.algorithm == "fixed_window" and now + answer.reset or expires + (limit.ttl or huge)
+end
+
 --- Fills the lease from the store's answer to `request`; returns what the batch holds.
 function M.fill(lease, now, limit, answer, reported, time)
   if limit.lease.mode == "lazy" then
@@ -89,21 +111,42 @@ function M.fill(lease, now, limit, answer, reported, time)
   else
     lease.credits, lease.used = lease.credits + answer.granted, 0
   end
-  lease.at = time or now
-  lease.expires, lease.window_end = ending(limit, now, answer), now + answer.reset
+  lease.at, lease.expires = time or now, ending(limit, now, answer)
+  lease.counted_until = counted_until(limit, now, answer, lease.expires)
+  believe(lease, now, limit, answer)
   return lease.credits
+end
+
+--- Gives up a batch that is too small for a request, before the store is asked for that alone. Of a lazy lease nothing is booked
+-- yet: what the store grants now, it would grant a second time.
+function M.give_up(lease, limit)
+  if limit.lease.mode == "lazy" then
+    lease.credits = 0
+  end
 end
 
 --- What to tell the store when the lease has expired or is idle: verb and amount; nil when there is nothing to tell.
 -- Empties the lease.
 function M.settle(lease, now, limit)
-  forget_past(lease, now, limit)
+  forget_past(lease, now)
   local credits, used = lease.credits, lease.used
   lease.credits, lease.used, lease.expires = 0, 0, 0
   if limit.lease.mode == "lazy" then
     return used > 0 and "report" or nil, used
   end
   return credits > 0 and "refund" or nil, credits
+end
+
+--- Takes a report back that the store has not answered: it will be told again, as long as it counts (`until_then`).
+-- One that the store has booked all the same is then booked twice, which rejects too much. A refund booked twice would admit too
+-- much: it is not repeated.
+-- @return whether the lease owes it now
+function M.owe(lease, now, amount, until_then)
+  if now >= until_then then
+    return false
+  end
+  lease.used, lease.counted_until = lease.used + amount, max(lease.counted_until or 0, until_then)
+  return true
 end
 
 return M

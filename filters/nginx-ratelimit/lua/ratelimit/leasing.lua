@@ -13,9 +13,10 @@ local shared = require("ratelimit.shared_leases")
 local M = {}
 
 local most_keys = 50000
-local settled_together = 50
-local patience = 0.05
+local patience = 50e3
 local look_again = 0.002
+-- No store has a longer timeout.
+local most_talk = 1e6
 
 local function outcome(lease, now)
   return {
@@ -35,7 +36,7 @@ local function rejection(lease, now)
     allowed = false,
     remaining = 0,
     reset = math.max(0, lease.reset_at - now),
-    retry_after = math.max(1, lease.denied_until - now),
+    retry_after = math.max(1, lease.retry_at - now),
     delay = 0,
     time = clock.now(),
     by = "lease",
@@ -43,22 +44,32 @@ local function rejection(lease, now)
 end
 
 local function remember(lease, now, answer)
-  lease.reset_at = now + answer.reset
+  lease.reset_at, lease.retry_at = now + answer.reset, now + answer.retry_after
   lease.beyond = lease.limit.lease.mode == "lazy" and answer.remaining - lease.credits or answer.remaining
-  lease.denied_until = answer.allowed and 0 or now + answer.retry_after
 end
 
-local function tell(requests)
-  for _, request in ipairs(requests) do
+-- Whether the store has answered.
+local function tell(requests, deadlines)
+  local answers = asking.ask(requests[1].limit.store, requests, deadlines)
+  for _, request in ipairs(answers and requests or {}) do
     metrics.add(metrics.series("ratelimit_lease_settled_total", "limit", request.limit.name, "verb", request.verb))
   end
-  return asking.ask(requests[1].limit.store, requests)
+  return answers ~= nil
 end
 
 -- What a lease still owes the store, as a request; nil when nothing.
 local function debt(lease, now)
   local verb, amount = leases.settle(lease, now, lease.limit)
-  return verb and { key = lease.key, limit = lease.limit, verb = verb, amount = amount, at = lease.at, binding = false }
+  return verb
+    and {
+      key = lease.key,
+      limit = lease.limit,
+      verb = verb,
+      amount = amount,
+      at = lease.at,
+      counted_until = lease.counted_until,
+      binding = false,
+    }
 end
 
 -- What to tell and to ask the store for a new batch: what an expired one owes, a verb and an amount.
@@ -69,10 +80,10 @@ local function wanting(lease, subject)
   return { owed = owed, verb = verb, amount = amount }
 end
 
-local function ask_store(subject, wanted)
+local function ask_store(subject, wanted, deadlines)
   local limit = subject.limit
   if wanted.owed then
-    tell({ wanted.owed })
+    tell({ wanted.owed }, deadlines)
   end
   return asking.ask(limit.store, {
     {
@@ -83,7 +94,7 @@ local function ask_store(subject, wanted)
       share = limit.lease.share,
       binding = false,
     },
-  })
+  }, deadlines)
 end
 
 local function take_in(lease, subject, wanted, answers)
@@ -97,7 +108,7 @@ local function use(lease, subject)
   local now = clock.steady()
   if leases.take(lease, now, subject.cost) then
     return outcome(lease, now)
-  elseif (lease.denied_until or 0) > now and lease.credits < 1 then
+  elseif leases.denies(lease, now, subject.limit) then
     return rejection(lease, now)
   end
 end
@@ -106,19 +117,27 @@ end
 
 local held, count = {}, 0
 
+local function hold(key, limit, now)
+  local lease = leases.new(now)
+  lease.key, lease.limit = key, limit
+  held[key], count = lease, count + 1
+  return lease
+end
+
 local function find(subject, now)
   local lease = held[subject.key]
   if not lease and count < most_keys then
-    lease = leases.new(now)
-    lease.key, lease.limit = subject.key, subject.limit
-    held[subject.key], count = lease, count + 1
+    lease = hold(subject.key, subject.limit, now)
+  end
+  if lease then
+    lease.limit = subject.limit -- the rules may have changed
   end
   return lease
 end
 
-local function fetch(lease, subject)
+local function fetch(lease, subject, deadlines)
   local wanted = wanting(lease, subject)
-  local answers, err = ask_store(subject, wanted)
+  local answers, err = ask_store(subject, wanted, deadlines)
   if not answers then
     return nil, err
   end
@@ -126,45 +145,79 @@ local function fetch(lease, subject)
   return true
 end
 
-local function fetch_alone(lease, subject)
+-- While a lease talks to the store, others wait: a batch that is read before what was used is reported holds too much.
+local function begin_talk(lease)
   lease.waiting = semaphore.new()
-  local ok, done, err = pcall(fetch, lease, subject)
+end
+
+local function end_talk(lease)
   local waiting = lease.waiting
   lease.waiting = nil
   waiting:post(math.max(1, -waiting:count()))
-  return ok and done, ok and err or done
 end
 
-local function decide_in_worker(subject)
-  local lease = find(subject, clock.steady())
-  if not lease then
-    return nil
-  end
+local function use_or_give_up(lease, subject)
   local found = use(lease, subject)
-  if found then
-    return found
+  if not found then
+    leases.give_up(lease, subject.limit)
   end
-  if lease.waiting then
-    lease.waiting:wait(patience)
-  else
-    local ok, err = fetch_alone(lease, subject)
-    if not ok then
-      return nil, err
+  return found
+end
+
+local function fetch_alone(lease, subject, deadlines)
+  begin_talk(lease)
+  local ok, done, err = pcall(fetch, lease, subject, deadlines)
+  end_talk(lease)
+  if not ok or not done then
+    return nil, ok and err or done
+  end
+  return use_or_give_up(lease, subject)
+end
+
+local function decide_in_worker(subject, deadlines, till)
+  repeat
+    local now = clock.steady()
+    local lease = find(subject, now) -- again: it may have been settled meanwhile
+    local found = lease and use(lease, subject)
+    if found or not lease then
+      return found
+    elseif not lease.waiting then
+      return fetch_alone(lease, subject, deadlines)
     end
-  end
-  return use(lease, subject)
+    lease.served = lease.served - subject.cost -- it comes again
+    lease.waiting:wait(math.max(0, till - now) / 1e6)
+  until clock.steady() >= till
+  return nil
+end
+
+-- What a store that is away would not hear stays where it is.
+local function is_due(lease, now, all)
+  local is_over = now >= lease.expires and now >= lease.denied_until and not asking.is_away(lease.limit.store, now)
+  return (all or is_over) and not lease.waiting
 end
 
 local function owed_in_worker(now, all)
   local debts = {}
   for key, lease in pairs(held) do
-    local is_over = now >= lease.expires and now >= (lease.denied_until or 0)
-    if (all or is_over) and not lease.waiting then
-      debts[#debts + 1] = debt(lease, now)
-      held[key], count = nil, count - 1
+    if is_due(lease, now, all) then
+      local owed = debt(lease, now)
+      if owed then
+        begin_talk(lease)
+        debts[#debts + 1] = owed
+      else
+        held[key], count = nil, count - 1
+      end
     end
   end
   return debts
+end
+
+local function settled_in_worker(request, now, is_owed)
+  local lease = held[request.key]
+  if not is_owed or not leases.owe(lease, now, request.amount, request.counted_until) then
+    held[request.key], count = nil, count - 1
+  end
+  end_talk(lease)
 end
 
 -- Held by a balancer. ------------------------------------------------------------------------------------------------
@@ -188,29 +241,28 @@ local function decide_or_want(subject)
       lease.served = lease.served - subject.cost -- it comes again
       return {}
     end
-    lease.fetching_until = now + patience * 1e6
+    lease.fetching_until = now + patience
     return { wanted = wanting(lease, subject) }
   end
 end
 
-local function fetch_for_all(subject, wanted)
+local function fetch_for_all(subject, wanted, deadlines)
   local key, limit = subject.key, subject.limit
   look_at(key, limit, clock.steady() + limit.lease.expires)
-  local ok, answers, err = pcall(ask_store, subject, wanted)
+  local ok, answers, err = pcall(ask_store, subject, wanted, deadlines)
   answers, err = ok and answers or nil, ok and err or answers
   local found = shared.change(key, limit, function(lease)
     lease.fetching_until = 0
     if answers then
       take_in(lease, subject, wanted, answers)
       look_at(key, limit, lease.expires)
-      return use(lease, subject)
+      return use_or_give_up(lease, subject)
     end
   end)
   return found, not answers and err or nil
 end
 
-local function decide_in_balancer(subject)
-  local deadline = clock.steady() + patience * 1e6
+local function decide_in_balancer(subject, deadlines, till)
   repeat
     local said = dues < most_keys and shared.change(subject.key, subject.limit, decide_or_want(subject))
     if not said then
@@ -218,10 +270,10 @@ local function decide_in_balancer(subject)
     elseif said.found then
       return said.found
     elseif said.wanted then
-      return fetch_for_all(subject, said.wanted)
+      return fetch_for_all(subject, said.wanted, deadlines)
     end
     ngx.sleep(look_again)
-  until clock.steady() >= deadline
+  until clock.steady() >= till
   return nil
 end
 
@@ -229,7 +281,9 @@ end
 local function settle_if_over(now, all)
   return function(lease)
     if lease.fetching_until <= now and (all or now >= lease.expires) then
-      return debt(lease, now)
+      local owed = debt(lease, now)
+      lease.fetching_until = owed and now + most_talk or 0
+      return owed
     end
   end
 end
@@ -237,7 +291,7 @@ end
 local function due_at(now, all)
   local list = {}
   for key, entry in pairs(due) do
-    if all or now >= entry.at then
+    if all or now >= entry.at and not asking.is_away(entry.limit.store, now) then
       list[#list + 1] = { key = key, limit = entry.limit }
     end
   end
@@ -252,15 +306,30 @@ local function owed_in_balancer(now, all, debts)
   return debts
 end
 
+local function settled_in_balancer(request, now, is_owed)
+  shared.change(request.key, request.limit, function(lease)
+    lease.fetching_until = 0
+    if is_owed then
+      leases.owe(lease, now, request.amount, request.counted_until)
+    end
+  end)
+  if is_owed then
+    look_at(request.key, request.limit, now)
+  end
+end
+
 -- Both. --------------------------------------------------------------------------------------------------------------
 
 --- Decides from the lease of a subject, taking a new batch when needed.
+-- @param deadlines until when the request waits, by store: `asking` keeps to it
 -- @return an outcome; or nil when the store must be asked for this request alone; or nil and a reason when the store failed
-function M.decide(subject)
-  if subject.limit.lease.holder == "balancer" then
-    return decide_in_balancer(subject)
+function M.decide(subject, deadlines)
+  if ngx.worker.exiting() then
+    return nil -- nobody would settle it
   end
-  return decide_in_worker(subject)
+  local till = math.min(clock.steady() + patience, asking.deadline(subject.limit.store, deadlines))
+  local decide = subject.limit.lease.holder == "balancer" and decide_in_balancer or decide_in_worker
+  return decide(subject, deadlines, till)
 end
 
 --- Undoes a decision of the lease, when another limit rejected the request.
@@ -278,7 +347,7 @@ local function by_store(debts)
   local batches, open = {}, {}
   for _, each in ipairs(debts) do
     local batch = open[each.limit.store]
-    if not batch or #batch >= settled_together then
+    if not batch or #batch >= asking.most_together(each.limit.store) then
       batch = {}
       open[each.limit.store], batches[#batches + 1] = batch, batch
     end
@@ -287,11 +356,22 @@ local function by_store(debts)
   return batches
 end
 
+-- A report is owed until the store has answered it. A refund that was booked twice would be a second quota: it is sent once.
+local function settled(batch, is_told)
+  local now = clock.steady()
+  for _, request in ipairs(batch) do
+    local is_owed = not is_told and request.verb == "report" and asking.knows(request.limit.store)
+    local settled_there = request.limit.lease.holder == "balancer" and settled_in_balancer or settled_in_worker
+    settled_there(request, now, is_owed)
+  end
+end
+
 --- Settles what has expired; `all` also settles what has not (the worker ends).
 function M.sweep(all)
   local now = clock.steady()
   for _, batch in ipairs(by_store(owed_in_balancer(now, all, owed_in_worker(now, all)))) do
-    tell(batch)
+    local ok, is_told = pcall(tell, batch)
+    settled(batch, ok and is_told)
   end
 end
 

@@ -3,10 +3,12 @@
 -- contracts/ratelimit/plan.schema.json describes the same for editors. Durations become microseconds.
 -- Pure but for `secret_file` and `password_file`, which `read` supplies.
 
+local addresses = require("ratelimit.addresses")
 local cjson = require("cjson.safe")
 local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
 local keys = require("ratelimit.keys")
+local paths = require("ratelimit.paths")
 local shape = require("ratelimit.shape")
 
 local M = {}
@@ -21,6 +23,7 @@ local source = object({
   secret_file = { shape.any_text },
   verified = { shape.boolean, default = false },
   ignore_case = { shape.boolean, default = false },
+  leeway = { shape.duration("0s", "1h") },
 })
 
 local function one_or_more(item)
@@ -60,12 +63,15 @@ local limit = object({
     object({
       path_prefix = { text("^/", "a path that begins with /") },
       methods = { shape.list(text("^%u+$", "a method in capitals"), 1) },
+      ignore_case = { shape.boolean, default = true },
     }),
     default = {},
   },
   key = { one_or_more(source), required = true },
   missing_key = { word("reject", "skip", "address"), default = "address" },
   ambiguous_key = { word("reject", "first", "last"), default = "reject" },
+  invalid_token = { word("missing", "reject"), default = "missing" },
+  ipv6_prefix = { whole(1, 128), default = addresses.prefix },
   algorithm = { word(unpack(cores.names)), required = true },
   limit = { quantity, required = true },
   window = { window, required = true },
@@ -116,6 +122,7 @@ local rules = object({
   balancer = { text("^[%w_.%-]+$", "letters, digits, _ . and -"), default = "balancer" },
   balancers = { whole(1, 10000), default = 1 },
   stores = { shape.map("^[%w_%-]+$", "letters, digits, _ and -", store), default = {} },
+  servers = { shape.list(word(unpack(paths.names)), 1), default = paths.names },
   limits = { shape.list(limit), required = true },
   fields = { word("draft", "legacy", "both", "off"), default = "draft" },
   dry_run = { shape.boolean, default = false },
@@ -145,10 +152,28 @@ local function of_tier(each, values)
   return out
 end
 
+-- What of a request a name must be able to be. nginx's variables are named here without their $.
+local nameable = {
+  header = { "^[%w!#$%%&'*+.^_`|~-]+$", "the name of a header has letters, digits and - only" },
+  jwt = { "^[%w!#$%%&'*+.^_`|~-]+$", "the name of a header has letters, digits and - only" },
+  variable = { "^[%w_]+$", "the name of a variable has letters, digits and _ only, and no $ before them" },
+}
+
+local function check_name(each, path, problems)
+  local allowed = each.name and nameable[each.from]
+  if allowed and not each.name:find(allowed[1]) then
+    shape.problem(problems, path .. ".name", each.name, "no request has that: " .. allowed[2])
+  end
+end
+
 local needs_name = { header = true, query = true, cookie = true, variable = true }
 local has_case = { query = true, cookie = true }
 
 local function check_source(each, path, problems)
+  check_name(each, path, problems)
+  if each.leeway and each.from ~= "jwt" then
+    shape.problem(problems, path .. ".leeway", each.leeway, "only a jwt has times that clocks may differ about")
+  end
   if each.ignore_case and not has_case[each.from] then
     shape.problem(problems, path .. ".ignore_case", true, "only the names of a query and of a cookie have a case")
   end
@@ -212,7 +237,51 @@ local function check_store(each, path, problems, stores)
   end
 end
 
-local function check_tiers(each, path, problems)
+-- A bucket over the sidecar: what rule.go of crdt-sidecar takes.
+local most_per_millisecond = 1000
+
+local function check_sidecar(each, path, problems, stores)
+  local used = stores[each.store]
+  if used and used.kind == "crdt" and has_burst[each.algorithm] and each.limit * 1e3 > most_per_millisecond * each.window then
+    local most = ("the sidecar counts at most %d units per millisecond in a bucket"):format(most_per_millisecond)
+    shape.problem(problems, path .. ".limit", each.limit, most)
+  end
+end
+
+local function check_match(each, path, problems)
+  local why = each.path_prefix and paths.never(each.path_prefix)
+  if why then
+    shape.problem(problems, path .. ".path_prefix", each.path_prefix, "no request would match: " .. why)
+  end
+end
+
+-- Whether the only key is the client's address, which has one spelling.
+local function is_of_addresses(each)
+  return #each.key == 1 and each.key[1].from == "address"
+end
+
+local function check_listed(each, field, listed, path, problems)
+  if not addresses.listed(listed, each.ipv6_prefix) then
+    local allowed = 'no client has this key: write an address such as "192.0.2.1", or a network such as "2001:db8::/%d"'
+    shape.problem(problems, path .. "." .. field, listed, allowed:format(each.ipv6_prefix))
+  end
+end
+
+local function check_lists(each, path, problems)
+  if not is_of_addresses(each) then
+    return
+  end
+  for _, field in ipairs({ "allow", "deny" }) do
+    for i, listed in ipairs(each[field]) do
+      check_listed(each, ("%s[%d]"):format(field, i - 1), listed, path, problems)
+    end
+  end
+  for client in pairs(each.clients) do
+    check_listed(each, "clients." .. client, client, path, problems)
+  end
+end
+
+local function check_tiers(each, path, problems, stores)
   for client, tier in pairs(each.clients) do
     if not each.tiers[tier] then
       shape.problem(problems, path .. ".clients." .. client, tier, "no such tier")
@@ -220,6 +289,7 @@ local function check_tiers(each, path, problems)
   end
   for tier, values in pairs(each.tiers) do
     check_algorithm(of_tier(each, values), path .. ".tiers." .. tier, problems)
+    check_sidecar(of_tier(each, values), path .. ".tiers." .. tier, problems, stores)
   end
 end
 
@@ -232,8 +302,11 @@ local function check_limit(each, path, problems, stores)
   end
   check_algorithm(each, path, problems)
   check_lease(each, path, problems)
+  check_match(each.match, path .. ".match", problems)
   check_store(each, path, problems, stores)
-  check_tiers(each, path, problems)
+  check_sidecar(each, path, problems, stores)
+  check_lists(each, path, problems)
+  check_tiers(each, path, problems, stores)
 end
 
 local function check_address(each, path, problems)
@@ -356,13 +429,57 @@ local function source_of(key)
   return table.concat(words, "+")
 end
 
-local function prepare(each, balancers, stores, dry_run)
+-- GET is also HEAD: servers answer both by one handler.
+local function methods_of(match)
+  local methods = match.methods and set(match.methods)
+  if methods then
+    methods.HEAD = methods.HEAD or methods.GET
+  end
+  return methods
+end
+
+local function keyed(each, map)
+  local out = {}
+  for key, value in pairs(map) do
+    out[is_of_addresses(each) and addresses.listed(key, each.ipv6_prefix) or key] = value
+  end
+  return out
+end
+
+-- Lists of addresses in the spelling of the keys.
+local function prepare_lists(each)
+  each.allow, each.deny = keyed(each, set(each.allow)), keyed(each, set(each.deny))
+  each.clients = keyed(each, each.clients)
+end
+
+local default_leeway = 60e6
+
+local function prepare_source(from, each)
+  from.ipv6_prefix, from.leeway = each.ipv6_prefix, from.leeway or default_leeway
+end
+
+local function prepare_match(each, differences)
+  each.methods, each.ignore_case, each.differences = methods_of(each.match), each.match.ignore_case ~= false, differences
+  local prefix = each.match.path_prefix
+  each.prefix = prefix and each.ignore_case and prefix:lower() or prefix
+end
+
+local function prepare_sources(each)
+  for _, from in ipairs(each.key) do
+    prepare_source(from, each)
+  end
+  if each.tier then
+    prepare_source(each.tier, each)
+  end
+end
+
+local function prepare(each, balancers, stores, dry_run, differences)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
   each.is_remote, each.binding = kind ~= "memory", not (each.shadow or dry_run)
-  each.allow, each.deny = set(each.allow), set(each.deny)
-  each.methods = each.match.methods and set(each.match.methods)
-  each.prefix = each.match.path_prefix
+  prepare_lists(each)
+  prepare_match(each, differences)
+  prepare_sources(each)
   each.source = source_of(each.key)
   each.localized = localized(each, balancers)
   local tiers = {}
@@ -465,8 +582,10 @@ function M.parse(json, read)
   if #problems > 0 then
     return nil, problems
   end
+  checked.differences = paths.differences(checked.servers)
   for _, each in ipairs(checked.limits) do
-    prepare(each, checked.balancers, checked.stores, checked.dry_run)
+    prepare(each, checked.balancers, checked.stores, checked.dry_run, checked.differences)
+    checked.binding = checked.binding or each.binding
   end
   short_cut(checked)
   checked.stores.memory = checked.stores.memory or store({ kind = "memory" }, "", {})

@@ -82,18 +82,42 @@ function M.share(value, path, problems)
   return M.problem(problems, path, value, "must be a number above 0 and at most 1")
 end
 
-local units = { us = 1, ms = 1e3, s = 1e6, m = 60e6, h = 3600e6, d = 86400e6 }
+-- Microseconds of a unit: a whole number, and how many noughts follow it.
+local units = { us = { 1, 0 }, ms = { 1, 3 }, s = { 1, 6 }, m = { 6, 7 }, h = { 36, 8 }, d = { 864, 8 } }
+local most_digits = 12
+
+-- What digits behind the point are worth; nil when that isn't a whole number. No product reaches 2^53, so none is rounded:
+-- 8.2 times a million is 8199999.999999999 in floating point.
+local function behind_the_point(digits, unit)
+  local counted = digits:match("^(.-)0*$")
+  if #counted > most_digits then
+    return nil
+  end
+  local noughts = unit[2] - #counted
+  local value = counted == "" and 0 or tonumber(counted) * unit[1]
+  if noughts >= 0 then
+    return value * 10 ^ noughts
+  end
+  return value % 10 ^ -noughts == 0 and value / 10 ^ -noughts or nil
+end
+
+--- The microseconds of a duration such as "1.5s", exactly; nil for other texts, and for those that aren't whole.
+function M.microseconds(text)
+  local whole, fraction, name = text:match("^(%d+)%.?(%d*)(%a+)$")
+  local unit = units[name]
+  if not unit or #whole > most_digits then
+    return nil
+  end
+  local rest = behind_the_point(fraction, unit)
+  return rest and tonumber(whole) * unit[1] * 10 ^ unit[2] + rest
+end
 
 --- A duration such as "50ms" or "60s", in microseconds, between two others.
 function M.duration(least, most)
-  local function parse(text)
-    local number, unit = text:match("^(%d+%.?%d*)(%a+)$")
-    return number and units[unit] and tonumber(number) * units[unit]
-  end
-  local low, high = parse(least), parse(most)
+  local low, high = M.microseconds(least), M.microseconds(most)
   return function(value, path, problems)
-    local parsed = type(value) == "string" and parse(value)
-    if parsed and parsed == math.floor(parsed) and parsed >= low and parsed <= high then
+    local parsed = type(value) == "string" and M.microseconds(value)
+    if parsed and parsed >= low and parsed <= high then
       return parsed
     end
     return M.problem(problems, path, value, ('must be a duration from "%s" to "%s", such as "50ms" or "60s"'):format(least, most))

@@ -20,10 +20,13 @@ local fields = {
   "served",
   "rate",
   "wanted",
-  "window_end",
+  "counted_until",
   "reset_at",
+  "retry_at",
   "beyond",
   "denied_until",
+  "denied_limit",
+  "denied_burst",
   "fetching_until",
 }
 local bytes = #fields * 8

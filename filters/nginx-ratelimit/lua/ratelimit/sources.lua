@@ -3,6 +3,7 @@
 -- nginx's own variables for headers, arguments and cookies have the first of several values, in any case of the name and
 -- undecoded; a server behind may read another one. So all values are read, and an ambiguous one counts as none.
 
+local addresses = require("ratelimit.addresses")
 local arguments = require("ratelimit.arguments")
 local headers = require("ratelimit.headers")
 local tokens = require("ratelimit.tokens")
@@ -15,6 +16,15 @@ local function header(name, rule)
     return arguments.pick(headers.values(name), rule)
   end
   return value
+end
+
+local function claim_of(value, from, rule)
+  local token, unclear = arguments.pick(tokens.within(value), rule)
+  if not token then
+    return nil, unclear
+  end
+  local claim, invalid = tokens.claim(token, from, ngx.time())
+  return claim, nil, invalid
 end
 
 local readers = {
@@ -30,23 +40,29 @@ local readers = {
   variable = function(from)
     return ngx.var[from.name]
   end,
-  address = function()
-    return ngx.var.remote_addr
+  address = function(from)
+    return addresses.key(ngx.var.remote_addr, from.ipv6_prefix)
   end,
   everyone = function()
     return "everyone"
   end,
   jwt = function(from, rule)
     local value, unclear = header(from.header, rule)
-    local token = value and (value:match("^[Bb][Ee][Aa][Rr][Ee][Rr]%s+(.+)$") or value)
-    return token and tokens.claim(token, from, ngx.time()), unclear
+    if not value then
+      return nil, unclear
+    end
+    return claim_of(value, from, rule)
   end,
 }
 
 local prefixes = { http_ = "header", arg_ = "query", cookie_ = "cookie" }
+local addressing = { remote_addr = true, binary_remote_addr = true }
 
--- nginx's variables `http_*`, `arg_*` and `cookie_*` are read like the sources that they stand for.
+-- nginx's variables `http_*`, `arg_*`, `cookie_*` and for the address are read like the sources that they stand for.
 local function of_variable(from)
+  if addressing[from.name] then
+    return { from = "address", ipv6_prefix = from.ipv6_prefix }
+  end
   for prefix, kind in pairs(prefixes) do
     local name = from.name:lower():match("^" .. prefix .. "(.+)$")
     if name then
@@ -56,9 +72,17 @@ local function of_variable(from)
   return from
 end
 
+-- A host has a case, a port and a dot at its end that mean nothing; nginx's variable is without them.
+local function of_header(from)
+  if from.from == "header" and headers.name(from.name) == "host" then
+    return { from = "variable", name = "host" }
+  end
+  return from
+end
+
 -- Made once for each source of the rules.
 local function prepare(from)
-  local real = from.from == "variable" and of_variable(from) or from
+  local real = of_header(from.from == "variable" and of_variable(from) or from)
   if real.from == "header" or real.from == "jwt" then
     real.header = headers.name(real.name or "Authorization")
   end
@@ -68,16 +92,17 @@ end
 
 --- What one source says about the current request; nil when it says nothing.
 -- @param rule which of several values counts: "first", "last", or "reject" for none
--- @return the value; or nil, and true when the request has several and none counts
+-- @return the value; or nil, true when the request has several and none counts, and true when it has a token that isn't valid
 function M.read(from, rule)
   local real = from.real or prepare(from)
-  local value, unclear = readers[real.from](real, rule)
-  return value ~= "" and value or nil, unclear
+  local value, unclear, invalid = readers[real.from](real, rule)
+  return value ~= "" and value or nil, unclear, invalid
 end
 
 --- The key of the current request for a limit, as its source tells it; or nil when a source is missing.
 -- Several sources are joined with their lengths, so that no value can pretend to be two.
--- @return the key; or nil, and true when a source has several values and it is not clear which counts
+-- @return the key; or nil, true when a source has several values and it is not clear which counts, and true when a token isn't
+-- valid
 function M.key(limit)
   local list = limit.key
   if #list == 1 then
@@ -85,13 +110,18 @@ function M.key(limit)
   end
   local parts = {}
   for i, from in ipairs(list) do
-    local value, unclear = M.read(from, limit.ambiguous_key)
+    local value, unclear, invalid = M.read(from, limit.ambiguous_key)
     if not value then
-      return nil, unclear
+      return nil, unclear, invalid
     end
     parts[i] = #value .. ":" .. value
   end
   return table.concat(parts)
+end
+
+--- The key of a client that has only its address.
+function M.address(limit)
+  return readers.address(limit)
 end
 
 local function whole(text, most)

@@ -1,38 +1,71 @@
 --- Whom a request concerns: the client under each limit that matches, its storage key, and the cost.
 
 local counting = require("ratelimit.counting")
+local headers = require("ratelimit.headers")
 local keys = require("ratelimit.keys")
 local lock = require("ratelimit.stores.lock")
 local metrics = require("ratelimit.metrics")
+local paths = require("ratelimit.paths")
 local sources = require("ratelimit.sources")
+
+local find = string.find
 
 local M = {}
 
--- A prefix ends where a segment of the path ends: `/login` holds for `/login` and `/login/x`, not for `/loginx`.
--- What follows a `;` in a segment is a parameter to servers in Java.
-local function begins(uri, prefix)
-  if uri:sub(1, #prefix) ~= prefix then
-    return false
+-- Headers by which a request says that it has another method than its own; frameworks hear them with POST alone.
+local overriding = { "x-http-method-override", "x-http-method", "x-method-override" }
+
+local function has_method(methods, method)
+  if methods[method] then
+    return true
   end
-  local next = uri:sub(#prefix + 1, #prefix + 1)
-  return prefix:sub(-1) == "/" or next == "" or next == "/" or next == ";"
+  for i = 1, method == "POST" and #overriding or 0 do
+    for _, said in ipairs(headers.values(overriding[i])) do
+      if methods[said:upper()] then
+        return true
+      end
+    end
+  end
+  return false
 end
 
-local function without_parameters(uri)
-  return (uri:gsub(";[^/]*", ""):gsub("//+", "/"))
+-- Whether a limit holds for the path and the method that the current request has to any server behind.
+local function matches(limit, path, others, method)
+  return (not limit.prefix or paths.is_under(path, others, limit.prefix, limit.ignore_case))
+    and (not limit.methods or has_method(limit.methods, method))
 end
 
-local function is_under(uri, prefix)
-  return begins(uri, prefix) or uri:find(";", 1, true) ~= nil and begins(without_parameters(uri), prefix)
+--- Whether a limit holds for the current request.
+function M.concerns(limit)
+  if not limit.prefix and not limit.methods then
+    return true
+  end
+  local path = ngx.var.uri
+  return matches(limit, path, paths.others(path, ngx.var.request_uri, limit.differences), ngx.req.get_method())
 end
 
---- Whether a limit holds for a path and a method.
-function M.matches(limit, uri, method)
-  return (not limit.prefix or is_under(uri, limit.prefix)) and (not limit.methods or limit.methods[method])
+--- The limits that hold for the current request.
+function M.limits(rules)
+  local list, path, method = {}, ngx.var.uri, ngx.req.get_method()
+  local others = paths.others(path, ngx.var.request_uri, rules.differences)
+  for _, limit in ipairs(rules.limits) do
+    if matches(limit, path, others, method) then
+      list[#list + 1] = limit
+    end
+  end
+  return list
 end
 
 local function refusal(status, title, detail)
   return { status = status, title = title, detail = detail }
+end
+
+--- Why the target of the current request can't be told; nil when it can. nginx ends a target at `#`, which isn't allowed there
+-- (RFC 9112, section 3.2), and sends all of it on; servers that read on have another path and other arguments.
+function M.unclear_target(rules)
+  if rules.binding and find(ngx.var.request_uri, "#", 1, true) then
+    return refusal(400, "Ambiguous target", "The target of the request has a #; write it as %23.")
+  end
 end
 
 local function ambiguous(limit)
@@ -45,15 +78,17 @@ local keyless = "no-key"
 
 -- The key of the request under a limit and where it comes from; or nil: not subject to it; or nil, nil and a refusal.
 local function key_of(limit)
-  local value, unclear = sources.key(limit)
+  local value, unclear, invalid = sources.key(limit)
   if value then
     return value, limit.source
   elseif unclear then
     return nil, nil, ambiguous(limit)
+  elseif invalid and limit.invalid_token == "reject" then
+    return nil, nil, refusal(400, "Invalid token", ("The limit %s can't read who is asking."):format(limit.name))
   end
   metrics.add(metrics.series("ratelimit_missing_keys_total", "limit", limit.name))
   if limit.missing_key == "address" then
-    return ngx.var.remote_addr, keyless
+    return sources.address(limit), keyless
   elseif limit.missing_key == "reject" then
     return nil, nil, refusal(400, "Missing client key", ("The limit %s needs to know who is asking."):format(limit.name))
   end
@@ -141,15 +176,13 @@ end
 
 --- The subjects of the current request under all limits; or nil and a refusal.
 function M.all(rules)
-  local uri, method, list = ngx.var.uri, ngx.req.get_method(), {}
-  for _, limit in ipairs(rules.limits) do
-    if M.matches(limit, uri, method) then
-      local subject, refused = M.one(limit)
-      if refused then
-        return nil, refused
-      end
-      list[#list + 1] = subject
+  local list = {}
+  for _, limit in ipairs(M.limits(rules)) do
+    local subject, refused = M.one(limit)
+    if refused then
+      return nil, refused
     end
+    list[#list + 1] = subject
   end
   return list
 end

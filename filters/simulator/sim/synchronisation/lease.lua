@@ -21,7 +21,6 @@ function M.new(store, rule, scenario, stream)
   local sharing = rule.lease.holder == "balancer" and workers or 1
   for holder = 1, ceil(scenario.balancers / sharing) do
     held[holder] = leases.new(0)
-    held[holder].denied_until = 0
   end
   return setmetatable({
     store = store,
@@ -72,9 +71,8 @@ local function fetch(self, holder, lease, now, cost)
   end
   local verb, amount = leases.request(lease, now, self.limit, cost)
   local allowed, remaining, reset, retry_after, _, granted = ask(self, holder, verb, now, amount, self.limit.lease.share)
-  local answer = { allowed = allowed, remaining = remaining, reset = reset, granted = granted }
+  local answer = { allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, granted = granted }
   leases.fill(lease, now, self.limit, answer, amount, self.booked)
-  lease.denied_until = allowed and 0 or now + retry_after
   self.next_end = min(self.next_end, due(lease))
   self.asked = self.asked + 1
 end
@@ -88,7 +86,7 @@ function M:decide(now, worker, cost)
   local lease = self.held[holder]
   if leases.take(lease, now, cost) then
     return true
-  elseif lease.denied_until > now and lease.credits < 1 then
+  elseif leases.denies(lease, now, self.limit) then
     return false
   end
   fetch(self, holder, lease, now, cost)

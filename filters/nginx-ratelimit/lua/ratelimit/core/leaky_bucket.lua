@@ -6,6 +6,8 @@
 -- Example: limit 60 per 60 s, burst 3: at 0 s three pass with delays of 0, 1 and 2 s, the fourth is rejected.
 -- The published pseudocode lets simultaneous requests leave together (its delay is 0 when the clock did not move);
 -- here two requests never leave closer than window/limit. The caller sleeps for the delay.
+-- A time of emptiness that is ahead by more than two full buckets is of a clock that was set back by more than one: the state
+-- begins anew.
 
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 
@@ -23,7 +25,8 @@ end
 
 -- The work that waits in the bucket, in 1/limit microseconds.
 local function level(state, now, rule)
-  return min(max(0, (state[1] - now) * rule.limit + state[2]), rule.burst * rule.window)
+  local work, full = (state[1] - now) * rule.limit + state[2], rule.burst * rule.window
+  return work > 2 * full and 0 or min(max(0, work), full)
 end
 
 local function fill(state, now, rule, work)

@@ -5,7 +5,8 @@
 -- every step is a whole number and nothing rounds (exact while burst * window < 2^53).
 -- The formula: missing = max(0, missing - elapsed * limit); admit when missing + cost * window <= burst * window.
 -- Example: limit 60 per 60 s, burst 2: at 0 s two pass, the third is told to retry after 1 s.
--- Weak point: burst + limit can pass in one window. A clock that steps back refills nothing until it moves on.
+-- Weak point: burst + limit can pass in one window. A clock that steps back refills nothing until it moves on; one that is set
+-- back by more than a full bucket takes to fill begins anew.
 
 local ceil, floor, max = math.ceil, math.floor, math.max
 
@@ -22,7 +23,11 @@ function M.ttl(rule)
 end
 
 local function missing(state, now, rule)
-  return max(0, state[2] - max(0, now - state[1]) * rule.limit)
+  local elapsed = now - state[1]
+  if -elapsed * rule.limit > rule.burst * rule.window then
+    return 0
+  end
+  return max(0, state[2] - max(0, elapsed) * rule.limit)
 end
 
 local function retry_after(lack, rule, cost)

@@ -5,6 +5,7 @@
 -- `variable:NAME`.
 
 local csv = require("ratelimit.offline.csv")
+local shape = require("ratelimit.shape")
 
 local M = {}
 
@@ -13,7 +14,6 @@ M.verdicts = { "allowed", "rejected", "denied", "refused" }
 local columns = { "time", "method", "path", "address", "repeat", "expect", "limit", "header:NAME", "variable:NAME" }
 local allowed_columns, allowed_verdicts = table.concat(columns, ", "), table.concat(M.verdicts, ", ")
 local most_repeats, longest = 1e6, 366 * 86400e6
-local units = { us = 1, ms = 1e3, s = 1e6, m = 60e6, h = 3600e6, d = 86400e6 }
 
 local function set(list)
   local out = {}
@@ -57,9 +57,8 @@ local function check_columns(heading, report)
 end
 
 local function duration(text)
-  local number, unit = text:match("^(%d+%.?%d*)(%a+)$")
-  local value = number and units[unit] and tonumber(number) * units[unit]
-  return value and value == math.floor(value) and value <= longest and value or nil
+  local value = shape.microseconds(text)
+  return value and value <= longest and value or nil
 end
 
 -- The values of a record by column; headers as a list, since one may be there twice.

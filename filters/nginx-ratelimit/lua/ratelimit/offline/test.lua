@@ -17,6 +17,7 @@ end
 
 -- The rules as they are tested: no leases, and with `enforce` as if nothing were a shadow.
 local function prepare(rules, enforce)
+  rules.binding = rules.binding or enforce
   for _, limit in ipairs(rules.limits) do
     for _, variant in ipairs(each_variant(limit)) do
       variant.lease = nil
@@ -37,7 +38,10 @@ end
 
 -- What becomes of a request: a verdict, the names of the limits that reject it, and their outcomes.
 local function decide(rules)
-  local found, refused = subjects.all(rules)
+  local found, refused = nil, subjects.unclear_target(rules)
+  if not refused then
+    found, refused = subjects.all(rules)
+  end
   if refused then
     return { verdict = refused.status == 403 and "denied" or "refused", by = {}, outcomes = {}, detail = refused.detail }
   end

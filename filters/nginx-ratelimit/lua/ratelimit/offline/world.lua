@@ -3,7 +3,10 @@
 --
 -- Stands in for nginx's own modules, so it is loaded before the filter's and never within nginx.
 
-local headers_here = {}
+local fields = require("ratelimit.fields")
+local paths = require("ratelimit.paths")
+
+local headers_here = { name = fields.name }
 
 local M = {}
 
@@ -21,7 +24,7 @@ end
 -- What nginx gives: nil for what is not Base64.
 local function decode_base64(text)
   local bytes, bits, held = {}, 0, 0
-  for character in text:gsub("=*$", ""):gmatch(".") do
+  for character in text:gmatch("[^=]") do
     if not digits[character] then
       return nil
     end
@@ -62,15 +65,11 @@ _G.ngx = {
   log = no_operation,
 }
 
-function headers_here.name(text)
-  return (text:lower():gsub("_", "-"))
-end
-
 function headers_here.values(name)
   local values = {}
   for _, header in ipairs(request.headers) do
     if headers_here.name(header.name) == name then
-      values[#values + 1] = header.value
+      values[#values + 1] = fields.trimmed(header.value)
     end
   end
   return values
@@ -99,14 +98,6 @@ local verbs = require("ratelimit.core.verbs")
 
 local states = {}
 
-local function copy(state)
-  local out = {}
-  for i = 1, #state do
-    out[i] = state[i]
-  end
-  return out
-end
-
 local function state_of(asked)
   local state = states[asked.key]
   if not state then
@@ -119,9 +110,23 @@ local function state_of(asked)
   return state
 end
 
-local function answer(asked, state, amount)
+-- A state that can be decided upon and then be forgotten: what is written goes over the kept one. A copy would be as long as
+-- the limit of a log is high.
+local function draft(state)
+  return setmetatable({}, { __index = state })
+end
+
+local function keep(answered)
+  for place, number in pairs(answered.draft) do
+    answered.state[place] = number
+  end
+end
+
+local function answer(asked, amount)
+  local state = state_of(asked)
+  local over = draft(state)
   local core = cores[asked.limit.algorithm]
-  local allowed, remaining, reset, retry_after, delay, granted = verbs.take(core, state, now, asked.limit, amount)
+  local allowed, remaining, reset, retry_after, delay, granted = verbs.take(core, over, now, asked.limit, amount)
   return {
     allowed = allowed,
     remaining = remaining,
@@ -130,6 +135,7 @@ local function answer(asked, state, amount)
     delay = delay,
     granted = granted,
     state = state,
+    draft = over,
   }
 end
 
@@ -146,14 +152,14 @@ end
 local function ask(_, requests)
   local answers = { time = now }
   for i, asked in ipairs(requests) do
-    answers[i] = answer(asked, copy(state_of(asked)), asked.amount)
+    answers[i] = answer(asked, asked.amount)
   end
   local welcome = is_welcome(requests, answers)
   for i, asked in ipairs(requests) do
     if welcome then
-      states[asked.key] = answers[i].state
+      keep(answers[i])
     elseif answers[i].granted > 0 then
-      answers[i] = answer(asked, copy(state_of(asked)), 0)
+      answers[i] = answer(asked, 0)
     end
   end
   return answers
@@ -161,30 +167,31 @@ end
 
 package.loaded["ratelimit.asking"] = { ask = ask, nearby = no_operation, is_busy = no_operation }
 
-local function decoded(path)
-  return (path:gsub("%%(%x%x)", function(hex)
-    return string.char(tonumber(hex, 16))
-  end))
-end
-
 --- The path as nginx routes it: decoded, slashes merged, `.` and `..` resolved.
 function M.normalized(path)
-  local parts = {}
-  for part in decoded(path):gmatch("[^/]+") do
-    if part == ".." then
-      parts[#parts] = nil
-    elseif part ~= "." then
-      parts[#parts + 1] = part
+  return paths.resolved(paths.decoded(path))
+end
+
+-- The host without what means nothing in it, as nginx has it.
+local function host_of(headers)
+  for _, header in ipairs(headers) do
+    if fields.name(header.name) == "host" then
+      return (fields.trimmed(header.value):lower():gsub(":%d+$", ""):gsub("%.$", ""))
     end
   end
-  local ends = path:find("/%.?%.?$") and #parts > 0 and "/" or ""
-  return "/" .. table.concat(parts, "/") .. ends
 end
 
 --- Begins the request that is decided next, at `time` (microseconds since 1970).
 function M.begin(asked, time)
-  local path, arguments = asked.path:match("^([^?]*)%??(.*)$")
-  local seen = { uri = M.normalized(path), args = arguments, remote_addr = asked.address, request_method = asked.method }
+  local path, arguments = asked.path:match("^([^?#]*)%??([^#]*)")
+  local seen = {
+    uri = M.normalized(path),
+    request_uri = asked.path,
+    args = arguments,
+    host = host_of(asked.headers),
+    remote_addr = asked.address,
+    request_method = asked.method,
+  }
   for name, value in pairs(asked.variables) do
     seen[name] = value
   end

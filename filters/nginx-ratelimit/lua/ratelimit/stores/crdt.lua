@@ -16,9 +16,9 @@ function M.new(config)
   return setmetatable({ address = config.address }, M)
 end
 
---- Makes a pooled connection ahead of the requests.
-function M:warm()
-  return resp.call(connection.patient(self.address, 2), { "PING" })
+--- Makes a pooled connection to an address `ahead` of the requests.
+function M.warm(address)
+  return resp.call(address, { "PING" })
 end
 
 local verbs = { take = "PB.TAKE", reserve = "PB.LEASE", report = "PB.REPORT", refund = "PB.GIVE" }
@@ -40,18 +40,26 @@ local function limit_part(limit)
   return limit.told
 end
 
+-- What a verb alone says: how old the units are that come back; the share of what remains that a lease may hold, in millionths.
+local function last_part(verb, request, now)
+  if verb == "PB.GIVE" then
+    return bulk(math.max(0, math.floor((now - request.at) / 1000)))
+  elseif verb == "PB.LEASE" then
+    return bulk(math.max(1, math.floor((request.share or 1) * 1e6 + 0.5)))
+  end
+end
+
 --- The encoded command for a request.
 function M.command(request, now)
   local limit, verb = request.limit, request.amount == 0 and "PB.PEEK" or verbs[request.verb]
-  local head = verb == "PB.GIVE" and "*8\r\n" or "*7\r\n"
-  local age = verb == "PB.GIVE" and bulk(math.max(0, math.floor((now - request.at) / 1000))) or ""
-  return head
+  local last = last_part(verb, request, now)
+  return (last and "*8\r\n" or "*7\r\n")
     .. bulk(verb)
     .. bulk(request.key)
     .. limit_part(limit)
     .. bulk(math.max(1, request.amount))
     .. bulk(parameter(limit))
-    .. age
+    .. (last or "")
 end
 
 local function micro(milliseconds)
@@ -78,8 +86,8 @@ function M.answer(request, reply)
   }
 end
 
-local function ask(self, request)
-  local reply, err = resp.ask(self.address, M.command(request, clock.now()))
+local function ask(address, request, deadline)
+  local reply, err = resp.ask(address, M.command(request, clock.now()), deadline)
   if not reply then
     return nil, err
   elseif reply.error then
@@ -88,29 +96,47 @@ local function ask(self, request)
   return M.answer(request, reply)
 end
 
-local function give_back(self, requests, answers, count)
+-- What the request has no time left for is given back when it has gone on.
+local function give_back_later(address, refund)
+  local patient = connection.patient(address, 1)
+  ngx.timer.at(0, function()
+    ask(patient, refund)
+  end)
+end
+
+local function without_grant(answer)
+  answer.remaining, answer.granted = answer.remaining + answer.granted, 0
+  return answer
+end
+
+local function give_back(self, requests, answers, count, deadline)
   local now = clock.now()
   for i = 1, count do
     local granted = answers[i].granted
     if granted > 0 then
       local refund = { verb = "refund", key = requests[i].key, limit = requests[i].limit, amount = granted, at = now }
-      answers[i] = ask(self, refund) or answers[i]
+      local given = clock.steady() < deadline and ask(self.address, refund, deadline)
+      if not given then
+        give_back_later(self.address, refund)
+      end
+      answers[i] = given or without_grant(answers[i])
     end
   end
 end
 
 --- Decides requests in order; stops at the first binding rejection.
-function M:decide(requests)
+function M:decide(requests, _, deadline)
   local answers = { time = clock.now() }
+  deadline = deadline or connection.deadline(self.address)
   for i = 1, #requests do
-    local answer, err = ask(self, requests[i])
+    local answer, err = ask(self.address, requests[i], deadline)
     if not answer then
-      give_back(self, requests, answers, i - 1)
+      give_back(self, requests, answers, i - 1, deadline)
       return nil, err
     end
     answers[i] = answer
     if requests[i].binding and not answer.allowed then
-      give_back(self, requests, answers, i - 1)
+      give_back(self, requests, answers, i - 1, deadline)
       break
     end
   end

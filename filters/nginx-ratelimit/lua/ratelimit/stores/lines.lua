@@ -4,6 +4,7 @@
 -- Whoever holds a line has an end (`till`): one that was killed meanwhile leaves the line to the next who comes.
 
 local semaphore = require("ngx.semaphore")
+local clock = require("ratelimit.clock")
 
 local M = {}
 M.__index = M
@@ -15,6 +16,11 @@ local spare = 1
 --- Lines in which nobody waits longer than `patience` seconds for a turn.
 function M.new(patience)
   return setmetatable({ patience = patience, hold = patience + spare, lines = {} }, M)
+end
+
+-- Seconds on a clock that nobody sets back.
+local function now_in_seconds()
+  return clock.steady() / 1e6
 end
 
 -- The first in line who has not gone away meanwhile.
@@ -40,7 +46,7 @@ end
 
 -- Takes a line that nobody holds, or waits in it; afterwards the waiter is to lead, is done, or has gone.
 local function enter(self, key, waiter, patience)
-  local line, now = self.lines[key], ngx.now()
+  local line, now = self.lines[key], now_in_seconds()
   if line and now < line.till then
     waiter.state = "waiting"
     return wait(self, line, waiter, patience)
@@ -57,7 +63,7 @@ local function leave(self, key)
     return
   end
   table.remove(line.waiting, 1)
-  line.till, next.state = ngx.now() + self.hold, "lead"
+  line.till, next.state = now_in_seconds() + self.hold, "lead"
   next.semaphore:post(1)
 end
 
@@ -109,10 +115,10 @@ function M:together(key, request, ask)
 end
 
 local function enter_all(self, keys)
-  local deadline = ngx.now() + self.patience
+  local deadline = now_in_seconds() + self.patience
   for i, key in ipairs(keys) do
     local waiter = {}
-    enter(self, key, waiter, deadline - ngx.now())
+    enter(self, key, waiter, deadline - now_in_seconds())
     if waiter.state ~= "lead" then
       return i - 1
     end

@@ -9,7 +9,7 @@ local connection = require("ratelimit.wire.connection")
 local lines = require("ratelimit.stores.lines")
 local mysql = require("ratelimit.wire.mysql")
 
-local M = {}
+local M = { most_together = 50 }
 M.__index = M
 
 local number = "%.17g"
@@ -33,10 +33,10 @@ local function unhurried(text)
   return "SET STATEMENT max_statement_time = 0 FOR " .. text
 end
 
---- Makes a pooled connection ahead of the requests, and has the server compile the procedures for it.
-function M:warm()
+--- Makes a pooled connection to an address `ahead` of the requests, and has the server compile the procedures for it.
+function M.warm(address)
   return mysql.call(
-    connection.patient(self.address, 2),
+    address,
     unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
   )
 end
@@ -119,8 +119,8 @@ local function talk(open, text)
   return nil, lines.busy
 end
 
-local function query(self, requests, order, ending, now)
-  local rows, err = mysql.call(self.address, statement(requests, order, ending, now), talk)
+local function query(self, requests, order, ending, now, deadline)
+  local rows, err = mysql.call(self.address, statement(requests, order, ending, now), talk, deadline)
   if rows == false then
     return nil, lines.busy
   elseif rows and #rows ~= #requests then
@@ -143,9 +143,9 @@ local function ask_for_one(self, requests, now)
 end
 
 -- Asks for requests of several keys together.
-local function ask(self, requests, now)
+local function ask(self, requests, now, deadline)
   local order = in_order(requests)
-  local rows, err = query(self, requests, order, "CALL ratelimit_finish()", now)
+  local rows, err = query(self, requests, order, "CALL ratelimit_finish()", now, deadline)
   if not rows then
     return nil, err
   end
@@ -170,7 +170,8 @@ end
 
 -- Rows that were sent before a later limit rejected say what was rolled back since: a second query asks what is there.
 local function ask_for_all(self, requests, now)
-  local answers, err = ask(self, requests, now)
+  local deadline = connection.deadline(self.address)
+  local answers, err = ask(self, requests, now, deadline)
   if not answers then
     return nil, err
   end
@@ -178,7 +179,7 @@ local function ask_for_all(self, requests, now)
   if not looks then
     return answers
   end
-  local found = ask(self, looks, now)
+  local found = ask(self, looks, now, deadline)
   for i, place in ipairs(places) do
     local told = answers[place]
     told.granted, told.remaining = 0, told.remaining + told.granted
@@ -211,7 +212,7 @@ end
 -- Few rows at a time: a request for one of them waits as long as they are locked.
 local purged_together, most_purges = 200, 50
 
---- Forgets state that has expired; returns how many keys.
+--- Forgets state that has expired; returns how many keys, and whether there are more.
 function M:purge()
   local forgotten = 0
   for _ = 1, most_purges do
@@ -222,10 +223,10 @@ function M:purge()
     end
     forgotten = forgotten + tonumber(rows[1][1])
     if tonumber(rows[1][1]) < purged_together then
-      break
+      return forgotten, false
     end
   end
-  return forgotten
+  return forgotten, true
 end
 
 return M

@@ -10,6 +10,7 @@ local cores = require("ratelimit.core")
 local lock = require("ratelimit.stores.lock")
 local pages = require("ratelimit.stores.pages")
 local shelf = require("ratelimit.stores.shelf")
+local tidying = require("ratelimit.stores.tidying")
 local verbs = require("ratelimit.core.verbs")
 
 local M = {}
@@ -36,10 +37,14 @@ end
 
 --- A store on the shared dictionary `ratelimit_state`.
 function M.new(config)
+  local kept = shelf.new(ngx.shared.ratelimit_state)
   return setmetatable({
-    shelf = shelf.new(ngx.shared.ratelimit_state),
+    shelf = kept,
     lock = lock.new(config.timeout),
-    tidied = 0,
+    tidying = tidying.new(ngx.shared.ratelimit_locks, clock.steady),
+    tidy = function(count)
+      return kept:tidy(count)
+    end,
   }, M)
 end
 
@@ -62,19 +67,10 @@ local function save(self, key, limit, state)
   return self.shelf:write(key, state + 1, size * 8, limit.seconds * 1000)
 end
 
--- Makes room for new keys when the dictionary is full: at most once a second, expired entries only.
-local function tidy(self)
-  local now = ngx.now()
-  if now - self.tidied >= 1 then
-    self.tidied = now
-    self.shelf:tidy(10000)
-  end
-end
-
 local function save_or_tidy(self, key, limit, state)
   local ok, err = save(self, key, limit, state)
   if not ok and err == "no memory" then
-    tidy(self)
+    self.tidying:try(self.tidy)
     ok, err = save(self, key, limit, state)
   end
   return ok, err

@@ -10,7 +10,7 @@ local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
 local script = require("ratelimit.stores.script")
 
-local M = {}
+local M = { most_together = 50 }
 M.__index = M
 
 -- Text and digest of a script, by algorithm; `all` has every one.
@@ -42,9 +42,9 @@ function M.new(config)
   return setmetatable({ address = config.address }, M)
 end
 
---- Makes a pooled connection ahead of the requests.
-function M:warm()
-  return resp.call(connection.patient(self.address, 2), { "PING" })
+--- Makes a pooled connection to an address `ahead` of the requests.
+function M.warm(address)
+  return resp.call(address, { "PING" })
 end
 
 -- What a call says of a limit never changes, and is encoded once.
@@ -86,6 +86,21 @@ function M.encode(command, body, requests, now)
   local count = #requests
   local keys, parts = parts_of(requests)
   return "*" .. 4 + count * 11 .. "\r\n" .. bulk(command) .. bulk(body) .. bulk(count) .. keys .. bulk(now or -1) .. parts
+end
+
+--- Why a server may forget clients that have used up their limits, from its INFO; nil when it won't.
+function M.forgetting(info)
+  local policy, most = info:match("maxmemory_policy:([%w-]+)"), info:match("maxmemory:(%d+)")
+  if policy and policy ~= "noeviction" and most ~= "0" then
+    return ("a flood of made-up keys pushes out the counts of others: maxmemory-policy is %s; "):format(policy)
+      .. "write: CONFIG SET maxmemory-policy noeviction"
+  end
+end
+
+--- Looks at the server's settings; returns what is wrong with them, or nil.
+function M:check()
+  local info = resp.call(connection.patient(self.address, 2), { "INFO", "memory" })
+  return type(info) == "string" and M.forgetting(info) or nil
 end
 
 local doubles = ffi.typeof("double[?]")
@@ -131,11 +146,12 @@ function M.digest(limit)
 end
 
 --- Decides all requests together: what one binding limit rejects is taken from none.
-function M:decide(requests, now)
+function M:decide(requests, now, deadline)
   local found = script_for(requests)
-  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now))
+  deadline = deadline or connection.deadline(self.address)
+  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now), deadline)
   if type(reply) == "table" and reply.error and reply.error:find("^NOSCRIPT") then
-    reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now))
+    reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now), deadline)
   end
   if not reply then
     return nil, err

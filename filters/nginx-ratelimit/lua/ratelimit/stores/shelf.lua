@@ -54,9 +54,9 @@ function M:write(key, buffer, bytes, milliseconds)
   return nil, ffi.string(reason[0])
 end
 
---- Makes room: forgets at most `count` expired values.
+--- Makes room: forgets at most `count` expired values, and returns how many.
 function M:tidy(count)
-  self.dict:flush_expired(count)
+  return self.dict:flush_expired(count)
 end
 
 return M

@@ -346,8 +346,9 @@ local function greet(open, address)
 end
 
 --- Sends one query over a pooled connection and returns the rows of all its results, or what `talk` makes of it.
-function M.call(address, text, talk)
-  return connection.exchange(address, greet, talk or M.query, text)
+-- @param deadline when it has to be done, on the steady clock (default: the address's timeout from now)
+function M.call(address, text, talk, deadline)
+  return connection.exchange(address, greet, talk or M.query, text, deadline)
 end
 
 --- Quotes bytes as a hexadecimal literal: no character of a key can end it.

@@ -102,17 +102,31 @@ local function greet(open, address)
   return ok, err
 end
 
+-- Errors about the request. Any other is about the server: READONLY, MASTERDOWN, NOAUTH, LOADING and whatever is yet to come.
+local about_the_request = { NOSCRIPT = true, FULL = true }
+
+-- Whether a reply is an error that another connection might not meet.
+local function is_unwelcome(reply)
+  return type(reply) == "table" and reply.error ~= nil and not about_the_request[reply.error:match("^%u*")]
+end
+
 local function talk(open, request)
   local ok, err = open:send(request)
   if not ok then
     return nil, err
   end
-  return M.decode(open)
+  local reply
+  reply, err = M.decode(open)
+  if is_unwelcome(reply) then
+    open:distrust()
+  end
+  return reply, err
 end
 
 --- Sends one encoded command and returns its reply.
-function M.ask(address, request)
-  return connection.exchange(address, greet, talk, request)
+-- @param deadline when it has to be there, on the steady clock (default: the address's timeout from now)
+function M.ask(address, request, deadline)
+  return connection.exchange(address, greet, talk, request, deadline)
 end
 
 --- Sends one command and returns its reply.

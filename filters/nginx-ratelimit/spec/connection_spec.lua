@@ -1,0 +1,162 @@
+-- Connections over made-up sockets: what a server says and how long it takes is the test's.
+
+local now, opened, replies
+
+local function steady()
+  return now
+end
+
+package.loaded["ratelimit.clock"] = { now = steady, steady = steady }
+
+-- A socket that remembers its pool and what became of it. Each reply is a function: bytes, or nil and a reason.
+local function socket()
+  local made = { timeouts = {} }
+  opened[#opened + 1] = made
+  made.settimeouts = function(_, left)
+    made.timeouts[#made.timeouts + 1] = left
+  end
+  made.connect = function(_, _, _, options)
+    made.pool = options.pool
+    return true
+  end
+  made.getreusedtimes = function()
+    return 0
+  end
+  made.send = function()
+    return true
+  end
+  made.receiveany = function()
+    return table.remove(replies, 1)()
+  end
+  made.setkeepalive = function()
+    made.kept = true
+    return true
+  end
+  made.close = function()
+    made.closed = true
+    return true
+  end
+  return made
+end
+
+_G.ngx = { socket = { tcp = socket } }
+
+local connection = require("ratelimit.wire.connection")
+local redis = require("ratelimit.stores.redis")
+local resp = require("ratelimit.wire.resp")
+
+local function says(text)
+  return function()
+    return text
+  end
+end
+
+local names = 0
+
+-- A new server, which answers with `list`.
+local function server(list)
+  now, opened, replies, names = 1e9, {}, list, names + 1
+  return { host = "h", port = 1, timeout = 0.05, pool = "server " .. names, pool_size = 4, idle = 60 }
+end
+
+describe("a connection", function()
+  it("is closed after an error of the server, and all others to that server are left", function()
+    for _, kind in ipairs({ "READONLY", "NOAUTH", "NOPERM", "MASTERDOWN", "CLUSTERDOWN", "LOADING", "ERR", "-" }) do
+      local text = kind .. " x"
+      local address = server({ says("+OK\r\n"), says("-" .. text .. "\r\n"), says("+OK\r\n") })
+      for _ = 1, 3 do
+        resp.call(address, { "PING" })
+      end
+      assert.are.same({ true, nil }, { opened[1].kept, opened[1].closed })
+      assert.are.same({ opened[1].pool, nil, true }, { opened[2].pool, opened[2].kept, opened[2].closed }, text)
+      assert.are_not.equal(opened[1].pool, opened[3].pool, text)
+      assert.is_true(opened[3].kept)
+    end
+  end)
+
+  it("is kept after an error that is about the request alone", function()
+    for _, text in ipairs({ "NOSCRIPT No matching script.", "FULL 3 keys are held" }) do
+      local address = server({ says("-" .. text .. "\r\n"), says("+OK\r\n") })
+      resp.call(address, { "PING" })
+      resp.call(address, { "PING" })
+      assert.is_true(opened[1].kept)
+      assert.equal(opened[1].pool, opened[2].pool)
+    end
+  end)
+
+  it("that finds the server as it was does not leave the new pool as well", function()
+    local address = server({ says("-READONLY x\r\n"), says("+OK\r\n"), says("+OK\r\n") })
+    local slow = connection.open(address)
+    resp.call(address, { "PING" })
+    resp.call(address, { "PING" })
+    slow:distrust()
+    slow:keep()
+    resp.call(address, { "PING" })
+    assert.equal(opened[3].pool, opened[4].pool)
+  end)
+
+  it("comes of age after a minute, and requests change over when new ones have been made ahead", function()
+    local address = server({ says("+PONG\r\n"), says("+PONG\r\n"), says("+PONG\r\n"), says("+PONG\r\n") })
+    resp.call(address, { "PING" })
+    assert.is_false(connection.is_old(address))
+    now = now + 60e6
+    assert.is_true(connection.is_old(address))
+    local ahead = connection.ahead(address, 2)
+    redis.warm(ahead)
+    resp.call(address, { "PING" })
+    connection.use(ahead)
+    resp.call(address, { "PING" })
+    assert.are_not.equal(opened[1].pool, opened[2].pool)
+    assert.are.same({ opened[1].pool, opened[2].pool }, { opened[3].pool, opened[4].pool })
+    assert.is_false(connection.is_old(address))
+  end)
+
+  it("has one deadline for all bytes, however they drip", function()
+    local drips = {}
+    for i = 1, 1000 do
+      drips[i] = function()
+        now = now + 900
+        return "1"
+      end
+    end
+    local address = server(drips)
+    assert.are.same({ nil, "timeout" }, { resp.call(address, { "PING" }) })
+    assert.is_true(now - 1e9 <= 51e3, now - 1e9 .. " us")
+    assert.is_true(opened[1].closed)
+  end)
+
+  it("keeps to the deadline of the request, when that is earlier than its own", function()
+    local address = server({ says("+OK\r\n") })
+    resp.ask(address, "PING", now + 7e3)
+    assert.are.same({ 7 }, opened[1].timeouts)
+    assert.are.same({ nil, "timeout" }, { resp.ask(address, "PING", now) })
+  end)
+
+  it("asks for a script that the server has forgotten within the same deadline", function()
+    local limit = { algorithm = "gcra", limit = 1, window = 1e6, burst = 1, sub_windows = 5 }
+    local request = { key = "k", limit = limit, verb = "take", amount = 1, binding = true }
+    local address = server({
+      function()
+        now = now + 45e3
+        return "-NOSCRIPT x\r\n"
+      end,
+      says("+OK\r\n"),
+    })
+    redis.new({ address = address }):decide({ request })
+    assert.are.same({ 50, 5 }, { opened[1].timeouts[1], opened[2].timeouts[1] })
+  end)
+end)
+
+describe("a Redis that may forget clients", function()
+  it("is named with what to write", function()
+    local wrong = redis.forgetting("maxmemory:1000000\r\nmaxmemory_policy:allkeys-lru\r\n")
+    assert.is_truthy(wrong:find("maxmemory-policy is allkeys-lru; write: CONFIG SET maxmemory-policy noeviction", 1, true))
+    assert.is_truthy(redis.forgetting("maxmemory:1\r\nmaxmemory_policy:volatile-ttl\r\n"))
+  end)
+
+  it("is not one that refuses what does not fit, has no bound, or does not tell", function()
+    assert.is_nil(redis.forgetting("maxmemory:1000000\r\nmaxmemory_policy:noeviction\r\n"))
+    assert.is_nil(redis.forgetting("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n"))
+    assert.is_nil(redis.forgetting(""))
+  end)
+end)

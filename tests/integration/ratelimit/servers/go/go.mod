@@ -1,0 +1,3 @@
+module login
+
+go 1.26
