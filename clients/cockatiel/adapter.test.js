@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { problems } from '../kits/node/refusals.js';
 import { rowsOf } from '../kits/node/testing.js';
+import '../kits/node/timekeeper.testing.js';
 import { LIBRARY, adapter } from './adapter.js';
 
 const VECTORS = new URL('../../contracts/client/vectors/backoff.json', import.meta.url);
@@ -136,4 +137,12 @@ test('a breaker between a time-out and a retry is refused', () => {
   ];
   assert.deepEqual(refused({ stack: [timeout, breaker, tried] }), ['strategy.stack[0].timeout']);
   assert.deepEqual(refused({ stack: [breaker, timeout, tried] }), []);
+});
+
+test('a wait that a server asks for is refused, as this client would not hear it', () => {
+  const fixed = { fixed: { delay_us: 1000 } };
+  assert.deepEqual(refused({ retry: { ...retry(fixed), retry_after_max_us: 1000 } }), [
+    'strategy.retry.retry_after_max_us',
+  ]);
+  assert.deepEqual(refused({ retry: { ...retry(fixed), retry_after_max_us: 0 } }), []);
 });

@@ -160,6 +160,29 @@ func TestABreakerDecidesAsTheSharedVectorsSay(t *testing.T) {
 	}
 }
 
+func TestABreakerOpensOnCallsWhoseTimeATimeoutFurtherOutHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := int64(2)
+		outer := adapter{}.Guard(kit.TimeoutPolicy{AfterUs: 30_000})
+		breaker := adapter{}.Guard(kit.CircuitBreaker{
+			FailureRate: 100, Window: kit.Window{Calls: &calls}, MinimumCalls: 2, OpenForUs: 1_000_000, HalfOpenCalls: 1,
+		})
+		asked := 0
+		silent := func(ctx context.Context) (kit.Outcome, error) {
+			asked++
+			<-ctx.Done()
+			return kit.Timeout, ctx.Err()
+		}
+		for range 5 {
+			_, _ = outer(t.Context(), func(ctx context.Context) (kit.Outcome, error) { return breaker(ctx, silent) })
+			synctest.Wait()
+		}
+		if asked != 2 {
+			t.Errorf("a silent server was asked %d times, want 2 and then an open breaker", asked)
+		}
+	})
+}
+
 func TestABulkheadLetsSoManyInAndTheOthersWaitAsLongAsTheyMay(t *testing.T) {
 	longest := int64(10_000)
 	for _, one := range []struct {

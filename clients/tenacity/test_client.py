@@ -66,6 +66,13 @@ class TenacityTest(unittest.TestCase):
                 self.assertTrue(low <= min(drawn) < low + 2, f"{jitter}: from {min(drawn)}")
                 self.assertTrue(high - 2 < max(drawn) <= high, f"{jitter}: to {max(drawn)}")
 
+    def test_jitter_over_a_backoff_that_has_reached_its_maximum_keeps_to_it(self) -> None:
+        backoff = {"exponential": {"initial_us": 20_000, "multiplier": 2, "max_us": 40_000}}
+        for jitter, low, high in (("full", 0, 40), ("equal", 20, 40), (0.5, 20, 60)):
+            drawn = [delay_s(retry_of(backoff, jitter), 6) * 1000 for _ in range(2000)]
+            self.assertTrue(low <= min(drawn) < low + 2, f"{jitter}: from {min(drawn)}")
+            self.assertTrue(high - 2 < max(drawn) <= high, f"{jitter}: to {max(drawn)}")
+
     def test_a_call_ends_with_its_last_attempt_and_attempts_include_the_first(self) -> None:
         made = []
 

@@ -55,7 +55,11 @@ func (r *runningRound) users(round Round, adapter Adapter) ([]*user, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := &user{number: int64(number), round: round, connection: connection, rows: &r.rows}
+		alarm, err := newAlarm()
+		if err != nil {
+			return nil, err
+		}
+		one := &user{alarm: alarm, number: int64(number), round: round, connection: connection, rows: &r.rows}
 		one.call = stacked(policies.ofUser(), one.attempt)
 		users = append(users, one)
 	}

@@ -3,7 +3,6 @@ package kit
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // user is one virtual user: calls one after another until it has enough. It belongs to one goroutine.
@@ -14,6 +13,7 @@ type user struct {
 	connection *connection
 	rows       *rows
 	clock      clock
+	alarm      *alarm
 
 	calls, successes, attempts, attemptsOfCall int64
 	last                                       Outcome // of the call's last attempt
@@ -22,15 +22,17 @@ type user struct {
 // run calls until there is enough or the context ends; its error is a defect of the adapter.
 func (u *user) run(ctx context.Context) error {
 	defer u.connection.close()
+	defer context.AfterFunc(ctx, u.alarm.close)()
+	defer u.alarm.close()
 	for !u.hasEnough(ctx) {
 		if err := u.makeCall(ctx); err != nil {
 			return err
 		}
 		if u.attemptsOfCall == 0 {
-			u.pause(ctx, u.round.RejectedPauseUs)
+			u.pause(u.round.RejectedPauseUs)
 		}
 		if !u.hasEnough(ctx) {
-			u.pause(ctx, u.round.ThinkTimeUs)
+			u.pause(u.round.ThinkTimeUs)
 		}
 	}
 	return nil
@@ -81,16 +83,7 @@ func (u *user) hasEnough(ctx context.Context) bool {
 
 func reached(count int64, limit *int64) bool { return limit != nil && count >= *limit }
 
-// pause waits, though not beyond the round's end.
-func (u *user) pause(ctx context.Context, pauseUs int64) {
-	left := min(pauseUs, u.round.TimeLimitUs-u.clock.elapsedUs())
-	if left <= 0 {
-		return
-	}
-	timer := time.NewTimer(Micros(left))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+// pause waits, though not beyond the round's end; the end of the user's context ends it.
+func (u *user) pause(pauseUs int64) {
+	u.alarm.wait(Micros(min(pauseUs, u.round.TimeLimitUs-u.clock.elapsedUs())))
 }

@@ -2,6 +2,7 @@ import { Connection } from './connection.js';
 import { REJECTED, Rejected, isSuccess } from './outcomes.js';
 import { policiesOf } from './refusals.js';
 import { Rows } from './rows.js';
+import { timekeeper } from './timekeeper.js';
 
 /** An attempt of a round that is over: whoever still waits in a library ends with it. */
 class Stopped extends Error {}
@@ -87,10 +88,8 @@ class User {
 
   /** Waits, though not beyond the round's end. */
   async pause(pauseUs) {
-    const until = Math.min(this.running.nowUs() + pauseUs, this.round.time_limit_us);
-    // A timer may be early by a part of a millisecond, and lasts one at least.
-    for (let left; (left = until - this.running.nowUs()) > 0 && !this.running.stopped; )
-      await new Promise(left < 1000 ? setImmediate : resolve => this.running.later(resolve, left));
+    const leftUs = Math.min(pauseUs, this.round.time_limit_us - this.running.nowUs());
+    if (leftUs > 0 && !this.running.stopped) await this.running.timekeeper.wait(this.number, leftUs / 1000);
   }
 }
 
@@ -99,7 +98,7 @@ export class RunningRound {
   constructor(round, adapter) {
     Object.assign(this, { round, adapter, rows: new Rows(), stopped: false, durationUs: 0, cpuUs: 0, defect: null });
     this.shared = policiesOf(round).map(policy => (policy.scope === 'user' ? null : adapter.guard(policy)));
-    this.timers = new Set();
+    this.timekeeper = timekeeper(round.users);
     this.startMs = 0;
     this.users = Array.from({ length: round.users }, (_, number) => new User(number, this));
   }
@@ -111,6 +110,7 @@ export class RunningRound {
 
   /** Lets all users begin; resolves when the last of them has ended. */
   async run() {
+    await this.timekeeper.ready;
     const cpu = process.cpuUsage();
     this.startMs = performance.now();
     await Promise.all(this.users.map(user => this.runToEnd(user)));
@@ -134,21 +134,10 @@ export class RunningRound {
     return Math.floor((performance.now() - this.startMs) * 1000);
   }
 
-  later(resolve, us) {
-    const timer = setTimeout(
-      () => {
-        this.timers.delete(timer);
-        resolve();
-      },
-      Math.min(us / 1000, 2 ** 31 - 1),
-    );
-    this.timers.add(timer);
-  }
-
   /** Ends the round, finished or not, and everything that it holds. */
   stop() {
     this.stopped = true;
-    for (const timer of this.timers) clearTimeout(timer);
+    this.timekeeper.endAll();
     for (const user of this.users) user.connection.close();
   }
 }

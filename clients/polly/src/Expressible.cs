@@ -5,6 +5,13 @@ namespace Patternbench.PollyClient;
 /// <summary>Says what of a policy Polly cannot do exactly.</summary>
 internal static class Expressible
 {
+    /// <summary>
+    /// The bucket's tick stays where it was while the bucket is full, so that the time of standing idle counts twice.
+    /// </summary>
+    internal const string NoRateLimit =
+        "Polly takes its limiters from .NET, and none keeps the interval between two calls: its token bucket lets two"
+            + " out at once after a pause, or fills at the ticks of a timer; its windows let two out around a border";
+
     private const long DayUs = 86_400_000_000;
     private const long LeastSamplingUs = 500_000;
     private const string Day = "Polly takes a day at most";
@@ -77,10 +84,9 @@ internal static class Expressible
         problems.AtMost(
             "half_open_calls", breaker.HalfOpenCalls, 1, "a half-open breaker of Polly decides after one call");
         problems.AtMost("open_for_us", breaker.OpenForUs, DayUs, Day);
-        if (breaker.Window.Calls is { } calls)
+        if (FailuresInARow.IsMeantBy(breaker))
         {
-            var why = "Polly 8 looks at the calls of a time; failures in a row were counted by Polly 7";
-            problems.Refuse("window.calls", calls, why, "window.time");
+            FailuresInARow.Refuse(breaker, problems);
             return;
         }
 

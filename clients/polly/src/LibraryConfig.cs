@@ -5,6 +5,7 @@ using Polly.CircuitBreaker;
 using Polly.RateLimiting;
 using Polly.Retry;
 using Polly.Timeout;
+using TimeoutPolicy = Patternbench.Kit.TimeoutPolicy;
 
 namespace Patternbench.PollyClient;
 

@@ -14,15 +14,19 @@ internal sealed class PollyAdapter : IAdapter
         "Polly",
         Description.VersionOf(typeof(ResiliencePipeline)),
         ["baseline", "retry", "circuit_breaker", "stack"],
-        ["retry", "circuit_breaker", "bulkhead", "timeout"]);
+        ["retry", "circuit_breaker", "bulkhead", "timeout"],
+        new Dictionary<string, string> { ["rate_limit"] = Expressible.NoRateLimit });
 
     public void Refuse(Entry entry, Problems problems) => Expressible.Refuse(entry, problems);
 
     public Guard Guard(IPolicy policy, TimeProvider time, Func<double> random)
     {
-        // The library keeps the token sources of its timeouts with the system's clock only, and those need no other.
-        var clock = policy is TimeoutPolicy ? TimeProvider.System : time;
-        var pipeline = LibraryConfig.PipelineOf(policy, clock, random);
+        if (policy is CircuitBreaker breaker && FailuresInARow.IsMeantBy(breaker))
+        {
+            return FailuresInARow.Guard(breaker, time);
+        }
+
+        var pipeline = LibraryConfig.PipelineOf(policy, time, random);
         return (guarded, ended) => ThroughAsync(pipeline, guarded, ended);
     }
 

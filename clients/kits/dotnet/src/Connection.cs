@@ -12,6 +12,9 @@ internal sealed class Connection : IDisposable
 {
     private static readonly UriCreationOptions AsItIs = new() { DangerousDisablePathAndQueryCanonicalization = true };
 
+    /// <summary>The longest time that a token source takes.</summary>
+    private const double LongestUs = int.MaxValue * 1000.0;
+
     private readonly Request _request;
     private readonly Uri _uri;
     private readonly byte[]? _body;
@@ -27,8 +30,7 @@ internal sealed class Connection : IDisposable
         _request = round.Request;
         _uri = new Uri(round.Target.TrimEnd('/') + round.Request.Path, AsItIs);
         _body = round.Request.Body is { } text ? Encoding.UTF8.GetBytes(text) : null;
-        // Timers count whole milliseconds, and cut off the rest.
-        _timeout = TimeSpan.FromMilliseconds(Math.Min(Math.Ceiling(round.Request.TimeoutUs / 1000.0), int.MaxValue));
+        _timeout = TimeSpan.FromMicroseconds(Math.Min(round.Request.TimeoutUs, LongestUs));
         _userAgent = userAgent;
         _client = new HttpMessageInvoker(Handler());
     }
@@ -39,19 +41,19 @@ internal sealed class Connection : IDisposable
     /// </summary>
     internal async ValueTask<int> SendAsync(CancellationToken ended)
     {
-        using var late = CancellationTokenSource.CreateLinkedTokenSource(ended);
-        late.CancelAfter(_timeout);
+        using var late = new CancellationTokenSource(_timeout, PreciseTime.Shared);
+        using var either = CancellationTokenSource.CreateLinkedTokenSource(ended, late.Token);
         _sent = false;
         try
         {
             using var message = Message();
-            using var answer = await _client.SendAsync(message, late.Token).ConfigureAwait(false);
-            await answer.Content.CopyToAsync(Stream.Null, late.Token).ConfigureAwait(false);
+            using var answer = await _client.SendAsync(message, either.Token).ConfigureAwait(false);
+            await answer.Content.CopyToAsync(Stream.Null, either.Token).ConfigureAwait(false);
             return Outcomes.OfStatus((int)answer.StatusCode);
         }
         catch (Exception e) when (e is OperationCanceledException or HttpRequestException or IOException)
         {
-            return late.IsCancellationRequested ? Outcomes.Timeout : Outcomes.ConnectionError;
+            return either.IsCancellationRequested ? Outcomes.Timeout : Outcomes.ConnectionError;
         }
     }
 

@@ -8,12 +8,14 @@ namespace Patternbench.Kit;
 /// <param name="LibraryVersion">the version of it that is loaded</param>
 /// <param name="Strategies">those that it has</param>
 /// <param name="Policies">those that its stacks may have</param>
+/// <param name="WhyNot">by its name, why a policy that the library has all the same is not among them</param>
 public sealed record Description(
     string Name,
     string Library,
     string LibraryVersion,
     IReadOnlyList<string> Strategies,
-    IReadOnlyList<string> Policies)
+    IReadOnlyList<string> Policies,
+    IReadOnlyDictionary<string, string>? WhyNot = null)
 {
     /// <summary>The version of this client.</summary>
     public const string Version = "0.1.0";

@@ -41,7 +41,8 @@ internal static class Expressible
             }
             else
             {
-                below.Refuse("", null, Lacking, string.Join(", ", available));
+                var why = adapter.Description.WhyNot?.GetValueOrDefault(policies[i].Kind) ?? Lacking;
+                below.Refuse("", null, why, string.Join(", ", available));
             }
         }
     }

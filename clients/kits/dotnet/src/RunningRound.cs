@@ -16,7 +16,7 @@ internal sealed class RunningRound : IAsyncDisposable
     internal RunningRound(Round round, IAdapter adapter, CancellationToken abandoned)
     {
         _ending = CancellationTokenSource.CreateLinkedTokenSource(abandoned);
-        var guards = new Guards(round, adapter, new MonotonicTime());
+        var guards = new Guards(round, adapter, PreciseTime.Shared);
         var userAgent = $"patternbench-client-{adapter.Description.Name}/{Description.Version}";
         var users = new List<Task>();
         for (var number = 0; number < round.Users; number++)

@@ -77,21 +77,13 @@ internal sealed class User
         || _attempts >= _round.MaxAttempts
         || _clock.ElapsedUs() >= _round.TimeLimitUs;
 
-    /// <summary>Waits, though not beyond the round's end. A timer counts whole milliseconds, and may be early.</summary>
+    /// <summary>Waits, though not beyond the round's end.</summary>
     private async ValueTask PauseAsync(long pauseUs, CancellationToken ended)
     {
-        var until = Math.Min(_clock.ElapsedUs() + pauseUs, _round.TimeLimitUs);
-        for (var left = until - _clock.ElapsedUs(); left > 0; left = until - _clock.ElapsedUs())
+        var leftUs = Math.Min(pauseUs, _round.TimeLimitUs - _clock.ElapsedUs());
+        if (leftUs > 0)
         {
-            ended.ThrowIfCancellationRequested();
-            if (left < 1000)
-            {
-                await Task.Yield();
-            }
-            else
-            {
-                await Task.Delay((int)Math.Min(left / 1000, int.MaxValue), ended).ConfigureAwait(false);
-            }
+            await PreciseTime.Shared.WaitAsync(TimeSpan.FromMicroseconds(leftUs), ended).ConfigureAwait(false);
         }
     }
 }

@@ -13,11 +13,13 @@ internal static class WarmUp
     [
         new Retry(2, new Backoff(Fixed: new Fixed(0)), Jitter.None),
         new CircuitBreaker(100, null, new Window(TimeUs: 1_000_000), 2, 1_000, 1, "client"),
+        new CircuitBreaker(100, null, new Window(Calls: 2), 2, 1_000, 1, "client"),
+        new TimeoutPolicy(AtMostUs),
     ];
 
     internal static async Task AgainstAsync(string address, IAdapter adapter)
     {
-        var known = Policies.Where(policy => adapter.Description.Policies.Contains(policy.Kind));
+        var known = Policies.Where(policy => Has(adapter, policy));
         IEnumerable<Strategy> strategies = [new("baseline", []), .. known.Select(one => new Strategy(one.Kind, [one]))];
         foreach (var strategy in strategies)
         {
@@ -25,6 +27,13 @@ internal static class WarmUp
             // A call that is not found fails, and retries and breakers have their say.
             await RunAsync(RoundOf(address, "/nothing-here", AtMostUs / 20, strategy), adapter).ConfigureAwait(false);
         }
+    }
+
+    private static bool Has(IAdapter adapter, IPolicy policy)
+    {
+        var problems = new Problems(adapter.Description.Library);
+        adapter.Refuse(new Entry(policy, [], 1), problems);
+        return adapter.Description.Policies.Contains(policy.Kind) && problems.All.Count == 0;
     }
 
     private static async Task RunAsync(Round round, IAdapter adapter)

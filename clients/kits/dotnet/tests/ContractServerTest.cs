@@ -8,18 +8,10 @@ using Xunit;
 namespace Patternbench.Kit.Tests;
 
 /// <summary>Exact counts of calls, attempts and rejections, over real sockets.</summary>
-public sealed class ContractServerTest : IAsyncLifetime
+public sealed class ContractServerTest(WarmServer warm) : IClassFixture<WarmServer>
 {
-    private readonly HttpClient _http = new();
-    private ContractServer _server = null!;
-
-    public async Task InitializeAsync() => _server = await ContractServer.StartAsync(0, new PlainAdapter());
-
-    public async Task DisposeAsync()
-    {
-        _http.Dispose();
-        await _server.DisposeAsync();
-    }
+    private readonly HttpClient _http = warm.Http;
+    private readonly ContractServer _server = warm.Server;
 
     [Fact]
     public async Task ARetryMakesExactlyTheAttemptsOfItsScript()
@@ -43,7 +35,7 @@ public sealed class ContractServerTest : IAsyncLifetime
     public async Task AnAttemptWithoutAnAnswerIsATimeoutAndTheNextGoesOn()
     {
         using var target = new ScriptedTarget(ScriptedTarget.Hangs, ScriptedTarget.Hangs, 200);
-        var rows = await RowsAsync(target, """{"baseline": {}}""", ("users", 1), ("request", RequestOf(20_000)));
+        var rows = await RowsAsync(target, """{"baseline": {}}""", ("users", 1), ("request", RequestOf(200_000)));
         Assert.Equal(["0.1 timeout", "1.1 timeout", "2.1 200"], rows);
     }
 
@@ -51,7 +43,7 @@ public sealed class ContractServerTest : IAsyncLifetime
     public async Task AnAttemptThatAPolicyEndsIsATimeout()
     {
         using var target = new ScriptedTarget(ScriptedTarget.Hangs, 200);
-        var stack = $$"""{"stack": [{"retry": {{Rounds.Fixed}}}, {"timeout": {"after_us": 20000} }]}""";
+        var stack = $$"""{"stack": [{"retry": {{Rounds.Fixed}}}, {"timeout": {"after_us": 200000} }]}""";
         Assert.Equal(["0.1 timeout", "0.2 200"], await RowsAsync(target, stack, ("users", 1)));
     }
 
@@ -64,8 +56,8 @@ public sealed class ContractServerTest : IAsyncLifetime
             Rounds.Breaker("client"),
             ("users", 1),
             ("successes", null),
-            ("rejected_pause_us", 20_000),
-            ("time_limit_us", 200_000));
+            ("rejected_pause_us", 100_000),
+            ("time_limit_us", 1_000_000));
         Assert.Equal(["0.1 503", "1.1 503", "2.0 rejected"], rows.Take(3));
         Assert.InRange(rows.Count, 3, 12);
     }
@@ -79,7 +71,7 @@ public sealed class ContractServerTest : IAsyncLifetime
         {
             using var target = new ScriptedTarget(503);
             await RowsAsync(
-                target, Rounds.Breaker(scope), ("users", 4), ("successes", null), ("time_limit_us", 200_000));
+                target, Rounds.Breaker(scope), ("users", 4), ("successes", null), ("time_limit_us", 600_000));
             Assert.Equal(attempts, target.Requests);
         }
     }
@@ -89,7 +81,7 @@ public sealed class ContractServerTest : IAsyncLifetime
     {
         using var target = new ScriptedTarget(503);
         var stack = $$"""{"stack": [{"retry": {{Rounds.Fixed}}}, {{Rounds.Breaker("client")}}]}""";
-        var rows = await RowsAsync(target, stack, ("users", 1), ("successes", null), ("time_limit_us", 100_000));
+        var rows = await RowsAsync(target, stack, ("users", 1), ("successes", null), ("time_limit_us", 500_000));
         Assert.Equal(["0.1 503", "0.2 503", "1.0 rejected"], rows.Take(3));
     }
 
@@ -179,6 +171,30 @@ public sealed class ContractServerTest : IAsyncLifetime
     private static IEnumerable<string> RowsOf(JsonElement batch) =>
         Enumerable.Range(0, batch.GetProperty("user").GetArrayLength())
             .Select(i => $"{batch.GetProperty("call")[i]}.{batch.GetProperty("attempt")[i]} {batch.GetProperty("outcome")[i]}");
+}
+
+/// <summary>
+/// A server that has made its first calls, as every client has before it says that it listens: those load and compile
+/// code, which can take longer than the times of the tests.
+/// </summary>
+public sealed class WarmServer : IAsyncLifetime
+{
+    internal HttpClient Http { get; } = new();
+
+    internal ContractServer Server { get; private set; } = null!;
+
+    public async Task InitializeAsync()
+    {
+        var adapter = new PlainAdapter();
+        Server = await ContractServer.StartAsync(0, adapter);
+        await WarmUp.AgainstAsync(Server.Address, adapter);
+    }
+
+    public async Task DisposeAsync()
+    {
+        Http.Dispose();
+        await Server.DisposeAsync();
+    }
 }
 
 /// <summary>Answers requests by a script, of which the last entry goes on for ever.</summary>

@@ -8,6 +8,7 @@ import signal
 import sys
 
 from patternbench_client.adapter import Adapter
+from patternbench_client.loop import precise
 from patternbench_client.rounds import CONTRACT, Request, Round
 from patternbench_client.server import ContractServer
 from patternbench_client.users import RunningRound
@@ -17,7 +18,8 @@ LARGEST_HEAD = 16 * 1024 * 1024
 
 def serve(adapter: Adapter) -> None:
     """Serve the contract on ``--port`` (0, the default, takes a free one) until SIGTERM."""
-    asyncio.run(_serve(adapter, _port(sys.argv[1:])))
+    with asyncio.Runner(loop_factory=precise) as runner:
+        runner.run(_serve(adapter, _port(sys.argv[1:])))
 
 
 def _port(arguments: list[str]) -> int:

@@ -1,8 +1,11 @@
 //! What every client in Rust shares: the contract's server, rounds, users and rows, on one thread of tokio.
 
 mod adapter;
+mod alarm;
+mod clock;
 mod connection;
 mod outcome;
+mod problem;
 mod refusals;
 mod round;
 mod rows;
@@ -17,7 +20,8 @@ mod user;
 
 pub use adapter::{Adapter, Answer, Description, Entry, Guard, Guarded};
 pub use outcome::Outcome;
-pub use refusals::{Problem, Problems, problems};
+pub use problem::{Problem, Problems};
+pub use refusals::problems;
 pub use round::{
     After, Backoff, Bulkhead, CircuitBreaker, Failure, Hedge, Jitter, Policy, RateLimit, Request, Retry,
     RetryBudget, Round, Scope, SlowCall, Spread, Strategy, Window,

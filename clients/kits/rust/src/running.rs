@@ -1,25 +1,15 @@
 //! A round under way: its users, each a task, and the rows that they leave.
 
+use crate::clock::{Clock, process_cpu};
 use crate::connection::Connection;
 use crate::rows::Rows;
 use crate::target::Target;
 use crate::user::User;
 use crate::{Adapter, Guard, Policy, Round, Seeds};
-use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::JoinSet;
-
-/// The time since a round's start.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(Instant);
-
-impl Clock {
-    pub(crate) fn elapsed_us(self) -> u64 {
-        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
-}
 
 /// A round that has begun; dropping it ends all that it holds.
 pub(crate) struct Running {
@@ -40,19 +30,19 @@ impl Running {
     /// Gets every user ready, then lets all of them begin. Belongs into a `LocalSet`.
     ///
     /// # Errors
-    /// One sentence, when the round's target isn't valid.
+    /// One sentence, when the round's target isn't valid, or the system has no timer for each user.
     pub(crate) fn start(round: Round, adapter: &dyn Adapter) -> Result<Self, String> {
         let target = Rc::new(Target::of(&round)?);
         let timeout = Duration::from_micros(round.request.timeout_us);
         let guards = Guards::new(&round, adapter);
         let chains: Vec<_> = (0..round.users).map(|_| guards.of_user()).collect();
         let (round, rows) = (Rc::new(round), Rc::new(Rows::default()));
-        let clock = Clock(Instant::now());
+        let clock = Clock::start();
         let ended = Rc::new(Ended::new(clock));
         let mut users = JoinSet::new();
         for (number, chain) in chains.into_iter().enumerate() {
             let connection = Connection::new(Rc::clone(&target), timeout);
-            let user = User::new(number, Rc::clone(&round), connection, Rc::clone(&rows), clock);
+            let user = User::new(number, Rc::clone(&round), connection, Rc::clone(&rows), clock)?;
             users.spawn_local(to_end(Rc::new(user), chain, Rc::clone(&ended)));
         }
         Ok(Self { rows, users, ended })
@@ -102,12 +92,6 @@ impl Ended {
         self.duration_us.set(self.clock.elapsed_us());
         self.cpu.set(process_cpu().saturating_sub(self.cpu_before));
     }
-}
-
-fn process_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
 }
 
 /// The guards of one round: those that all users share, and new ones for each user.

@@ -1,8 +1,9 @@
 //! One virtual user: calls one after another until it has enough.
 
+use crate::alarm::Alarm;
+use crate::clock::Clock;
 use crate::connection::Connection;
 use crate::rows::{Row, Rows};
-use crate::running::Clock;
 use crate::{Answer, Guard, Guarded, Outcome, Round};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,6 +14,7 @@ pub(crate) struct User {
     number: usize,
     round: Rc<Round>,
     connection: Connection,
+    alarm: Alarm,
     rows: Rc<Rows>,
     clock: Clock,
     calls: Cell<u64>,
@@ -22,25 +24,30 @@ pub(crate) struct User {
 }
 
 impl User {
+    /// Belongs into a runtime.
+    ///
+    /// # Errors
+    /// One sentence, when the system has no timer for it.
     pub(crate) fn new(
         number: usize,
         round: Rc<Round>,
         connection: Connection,
         rows: Rc<Rows>,
         clock: Clock,
-    ) -> Self {
+    ) -> Result<Self, String> {
         let zero = || Cell::new(0);
-        Self {
+        Ok(Self {
             number,
             round,
             connection,
+            alarm: Alarm::new()?,
             rows,
             clock,
             calls: zero(),
             successes: zero(),
             attempts: zero(),
             attempts_of_call: zero(),
-        }
+        })
     }
 
     /// Calls until there is enough, pausing in between; `guards` stand around each attempt, the first outermost.
@@ -107,10 +114,9 @@ impl User {
     /// Waits, though not beyond the round's end.
     async fn pause(&self, pause_us: u64) {
         let left_us = self.round.time_limit_us.saturating_sub(self.clock.elapsed_us());
-        let pause_us = pause_us.min(left_us);
-        if pause_us > 0 {
-            tokio::time::sleep(Duration::from_micros(pause_us)).await;
-        }
+        self.alarm
+            .wait(Duration::from_micros(pause_us.min(left_us)))
+            .await;
     }
 }
 
