@@ -7,7 +7,9 @@
 
 mod common;
 
+use common::simulated::{self, URL, simulate};
 use common::{Outcome, Reply, Seen, Server, after, job, ok, run, status, with, wrong_paths};
+use patternbench_attemptlog as attemptlog;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -262,6 +264,26 @@ fn a_deadline_ends_the_call_and_begins_no_pause_that_would_outlast_it() {
         json!([{"deadline": {"after_us": 50_000}}, retry(9, 0)]),
     ));
     assert_eq!(story(&outcome), [(1, "timeout")]);
+}
+
+#[test]
+fn a_deadline_counts_from_when_a_call_was_meant_to_begin_so_that_waiting_for_a_slow_one_is_no_gift() {
+    let pace = json!({"every_us": 10_000, "late": "catch_up", "per": "request"});
+    let workload = json!({"closed": {"users": 1, "pace": pace, "until": {"calls": 4}}});
+    let policies = json!([{"deadline": {"after_us": 50_000}}]);
+    let paced = with(
+        job(URL, workload, json!([{"path": "/"}])),
+        json!({"policies": policies}),
+    );
+    let (rows, _) = simulate(&paced, |_| Some((45 * simulated::MS, 200)));
+    let told: Vec<(i64, i64, i64)> = rows
+        .iter()
+        .map(|row| (row.intended_us / MS, row.start_us / MS, row.end_us / MS))
+        .collect();
+    assert_eq!(told, [(0, 0, 45), (10, 45, 60), (20, 60, 70), (30, 70, 80)]);
+    let outcomes: Vec<attemptlog::Outcome> = rows.iter().map(|row| row.outcome).collect();
+    assert_eq!(outcomes[0], attemptlog::Outcome::Answered);
+    assert_eq!(outcomes[1..], [attemptlog::Outcome::Timeout; 3]);
 }
 
 #[test]

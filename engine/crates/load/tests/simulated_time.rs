@@ -51,6 +51,37 @@ fn arrivals_of_a_day_come_when_their_schedule_says() {
 }
 
 #[test]
+fn rates_of_few_calls_are_over_the_time_for_which_calls_start() {
+    let open = |more| {
+        let schedule = with(
+            json!({"schedule": {"constant": {"rate": 1}}, "max_in_flight": 2}),
+            more,
+        );
+        with(
+            job(URL, json!({"open": schedule}), json!([{}])),
+            json!({"duration_us": 2_000_000}),
+        )
+    };
+    let measured = |job: &serde_json::Value| {
+        let (rows, finished) = simulate(job, |_| Some((MS, 200)));
+        (rows.len(), finished.duration.as_micros())
+    };
+    assert_eq!(
+        measured(&open(json!({}))),
+        (2, 2_000_000),
+        "one a second for two seconds"
+    );
+    assert_eq!(
+        measured(&open(json!({"calls": 1}))),
+        (1, 1000),
+        "their number ended it"
+    );
+    let thinking = json!({"closed": {"users": 1, "think_us": HOUR_US}});
+    let closed = with(job(URL, thinking, json!([{}])), json!({"duration_us": 1_000_000}));
+    assert_eq!(measured(&closed), (1, 1_000_000), "one call, then a pause");
+}
+
+#[test]
 fn a_back_off_lasts_exactly_as_long_as_it_says() {
     let retry = json!([{"retry": {"max_attempts": 4, "backoff": {"exponential": {"initial_us": 50_000, "multiplier": 3}}}}]);
     let closed = json!({"closed": {"users": 1, "until": {"calls": 1}}});

@@ -109,3 +109,29 @@ fn a_warm_up_ends_by_a_number_of_answers_or_once_settled_but_not_by_both() {
         ["warm_up_settled"]
     );
 }
+
+#[test]
+fn attempts_of_the_warm_up_do_not_use_up_those_of_a_user() {
+    let retry = json!([{"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay_us": 1_000}}}}]);
+    let closed =
+        json!({"closed": {"users": 2, "until": {"successes_per_user": 100}, "attempts_per_user": 7}});
+    let job = with(
+        job(URL, closed, json!([{}])),
+        json!({"policies": retry, "warm_up_us": SECOND, "duration_us": 5 * SECOND}),
+    );
+    let (rows, _) = simulate(&job, |_| Some((10 * MS, 503)));
+    for user in 0..2 {
+        let of_user = rows.iter().filter(|row| row.user == user);
+        let (warm_up, measured): (Vec<&_>, Vec<&_>) = of_user.partition(|row| row.warm_up);
+        assert!(warm_up.len() > 7);
+        // The limit is looked at before each call, so the third call of three attempts is the last.
+        assert_eq!(measured.len(), 9);
+    }
+}
+
+#[test]
+fn a_limit_of_attempts_is_at_least_one() {
+    let closed = json!({"closed": {"users": 1, "attempts_per_user": 0}});
+    let job = with(job(URL, closed, json!([{}])), json!({"duration_us": SECOND}));
+    assert_eq!(wrong_paths(&job), ["groups[0].workload.closed.attempts_per_user"]);
+}

@@ -444,6 +444,18 @@ fn the_first_good_answer_of_hedged_attempts_counts_and_the_others_are_cancelled(
 }
 
 #[test]
+fn a_hedged_call_whose_attempt_failed_is_a_failure_though_another_was_turned_away_later() {
+    let mut client = Client::new(vec![hedge(2, 5), bulkhead(1, 3, Some(20))], 2);
+    client.begin(0);
+    client.begin(1); // which gets the place of the first attempt, before the second one
+    client.pass_until(6);
+    client.end_at(0, busy());
+    assert!(client.done[0].is_empty());
+    client.pass_until(30);
+    assert_eq!(client.done[0], [busy()]);
+}
+
+#[test]
 fn a_rate_limit_lets_some_wait_and_rejects_those_whose_turn_is_too_far_away() {
     let mut client = Client::new(vec![rate_limit(1, 10, 2, 10)], 4);
     (0..4).for_each(|call| client.begin(call));

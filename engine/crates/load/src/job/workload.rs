@@ -70,7 +70,7 @@ pub enum Until {
     SuccessesPerUser(u64),
     /// This many journeys per user.
     JourneysPerUser(u64),
-    /// This many attempts per user, checked before each call.
+    /// This many attempts per user of calls after the warm-up, checked before each call.
     AttemptsPerUser(u64),
 }
 
@@ -129,13 +129,21 @@ pub fn workload(node: &Node<'_>, context: &mut Context<'_>) -> Option<Workload> 
 }
 
 fn closed(node: &Node<'_>) -> Option<Closed> {
-    let object = node.object(&["users", "think_us", "pace", "start_over_us", "until"])?;
+    let object = node.object(&[
+        "users",
+        "think_us",
+        "pace",
+        "start_over_us",
+        "until",
+        "attempts_per_user",
+    ])?;
     let users = object.need("users", |node| node.whole(1..=MOST_USERS));
     let think = object.or("think_us", 0, time);
     let pace_node = object.get("pace");
     let pace = object.maybe("pace", pace);
     let start_over = object.or("start_over_us", 0, time);
     let until = object.maybe("until", until);
+    let attempts = object.maybe("attempts_per_user", |node| node.whole(1..=u64::MAX));
     let (think, pace) = (think?, pace?);
     if let Some(node) = pace_node.filter(|_| think > 0) {
         node.wrong(
@@ -148,7 +156,10 @@ fn closed(node: &Node<'_>) -> Option<Closed> {
         think,
         pace,
         start_over: start_over?,
-        until: until?.into_iter().collect(),
+        until: until?
+            .into_iter()
+            .chain(attempts?.map(Until::AttemptsPerUser))
+            .collect(),
     })
 }
 

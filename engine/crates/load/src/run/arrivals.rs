@@ -29,6 +29,8 @@ pub struct Arriving {
     left: u64,
     count: u64,
     pub next: Option<Due>,
+    /// Whether the time was over before the arrivals were.
+    pub outlasts: bool,
 }
 
 /// The arrivals of all groups that have an open workload; schedules are taken out of the job, since they change.
@@ -63,6 +65,7 @@ impl Arriving {
             left: open.calls,
             count: 0,
             next: None,
+            outlasts: false,
         };
         arriving.advance(end);
         arriving
@@ -77,11 +80,13 @@ impl Arriving {
     pub fn advance(&mut self, end: Nanos) {
         let due = if self.left == 0 { None } else { self.source.next() };
         self.left = self.left.saturating_sub(1);
-        self.next = due.filter(|due| due.at < end);
+        self.next = due;
+        self.end_at(end);
     }
 
     /// Lets nothing arrive from a moment on.
     pub fn end_at(&mut self, end: Nanos) {
+        self.outlasts |= self.next.is_some_and(|due| due.at >= end);
         self.next = self.next.filter(|due| due.at < end);
     }
 

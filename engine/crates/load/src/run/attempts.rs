@@ -25,7 +25,7 @@ impl<W: World> Runner<W> {
         let target = self.next_target(job, index);
         let session = &mut self.sessions[index];
         session.attempts = session.attempts.saturating_add(1);
-        session.sent += 1;
+        session.sent += u64::from(session.intended >= self.warm_up);
         let step = step_of(job, session);
         let start = self.now();
         let attempt = Attempt {

@@ -89,7 +89,7 @@ pub struct Session {
     /// Calls and good calls after the warm-up.
     pub calls: u64,
     pub successes: u64,
-    /// Attempts of all its calls.
+    /// Attempts of its calls after the warm-up.
     pub sent: u64,
     /// The latest turn that was taken, for users that keep a pace.
     pub paced: Nanos,

@@ -156,6 +156,16 @@ impl<W: World> Runner<W> {
         self.attempt_ended(job, attempt, Ended::Timeout, now, None);
     }
 
+    /// How long was measured: to the end of the last attempt, or of the time for which calls were to start.
+    ///
+    /// Where few calls come, the last one ends long before that time does, and rates would be too high. A count of
+    /// calls, or arrivals that come to an end, may end the load earlier.
+    fn measured(&self, now: Nanos) -> Duration {
+        let over = now >= self.end || self.arriving.iter().any(|arriving| arriving.outlasts);
+        let end = if over && !self.interrupted { self.end } else { 0 };
+        Duration::from_nanos(self.last_end.max(end).saturating_sub(self.warm_up))
+    }
+
     pub(super) fn finish(mut self, job: &Job) -> Result<Finished, RunError> {
         let now = self.now();
         self.abandon(job, now);
@@ -163,10 +173,11 @@ impl<W: World> Runner<W> {
             .policies
             .take()
             .map_or_else(Vec::new, |policies| policies.acted(job));
+        let duration = self.measured(now);
         let written = self.log.finish()?;
         Ok(Finished {
             written,
-            duration: Duration::from_nanos(self.last_end.saturating_sub(self.warm_up)),
+            duration,
             elapsed: Duration::from_nanos(now),
             overrun: Duration::from_nanos(now.saturating_sub(self.give_up)),
             failures: self.failures,

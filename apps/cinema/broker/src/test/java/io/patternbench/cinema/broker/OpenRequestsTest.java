@@ -58,6 +58,16 @@ class OpenRequestsTest {
   }
 
   @Test
+  void aLargeAnswerThatNobodyExpectsTakesNoMemory() {
+    OpenRequest request = open.open(SUBJECT, CINEMAS, null);
+    answer(open, request, "ucd", json(1_000_000));
+    long taken = open.bytes();
+    answer(open, request, "ucd", json(1_000_000));
+    answer(open, request, "elsewhere", json(1_000_000));
+    assertThat(open.bytes()).isEqualTo(taken);
+  }
+
+  @Test
   void anUnknownIdHasNobodyWhoWaits() {
     Answer answer = new Answer("ucd", 200, json(10));
     assertThat(open.answered(UUID.randomUUID(), answer)).isFalse();

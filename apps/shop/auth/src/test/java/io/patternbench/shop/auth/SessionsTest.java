@@ -36,6 +36,15 @@ class SessionsTest {
   }
 
   @Test
+  void whoPlantedASessionDoesNotShareItAfterTheSignIn() {
+    Session planted = at(NOW, SECRET).with(ITEMS, Session.EMPTY);
+    Session signedIn = at(NOW, SECRET).signedIn(3, planted);
+    assertThat(signedIn.sid()).isNotEqualTo(planted.sid());
+    assertThat(signedIn.orderItems()).isEqualTo(ITEMS);
+    assertThat(at(NOW, SECRET).checked(planted).uid()).isNull();
+  }
+
+  @Test
   void anEmptySessionNeedsNoSignature() {
     Sessions sessions = at(NOW, SECRET);
     assertThat(sessions.checked(null)).isEqualTo(Session.EMPTY);
