@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from patternbench.analyze.differences import paired
+from patternbench.analyze.statements.estimate import paired_counts
 
 LEVEL = 0.95
 ENORMOUS = 1e5
@@ -65,7 +65,7 @@ def difference(base: Sequence[float], other: Sequence[float], among: int = 1) ->
     """The mean of other - base over paired rounds; one of `among` that are told together."""
     if len(base) != len(other):
         raise ValueError(f"{len(base)} and {len(other)} rounds don't pair up")
-    estimate = paired(np.asarray(base, float), np.asarray(other, float))
+    estimate = paired_counts(np.asarray(base, float), np.asarray(other, float))
     return Change(float(estimate.value), *map(float, estimate.ends(1 - (1 - LEVEL) / among)))
 
 

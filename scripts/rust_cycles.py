@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
 def circles(crate: Path) -> list[str]:
     """The circles of a crate, each as ``crate: a.rs -> b.rs -> a.rs``."""
     edges = dependencies(crate)
-    return [f"{crate.name}: {' -> '.join(circle)}" for circle in _smallest(edges)]
+    return [f"{crate.name}: {' -> '.join(circle)}" for circle in smallest(edges)]
 
 
 def dependencies(crate: Path) -> dict[str, set[str]]:
@@ -164,7 +164,7 @@ def _definition(path: ModulePath, modules: dict[ModulePath, Module]) -> Iterator
         yield place
 
 
-def _smallest(edges: dict[str, set[str]]) -> list[list[str]]:
+def smallest(edges: dict[str, set[str]]) -> list[list[str]]:
     """For each file that stands in a circle the shortest one through it, each circle once."""
     found: dict[frozenset[str], list[str]] = {}
     for start in sorted(edges):

@@ -27,7 +27,7 @@ from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRequest, ClientRound
-from patternbench.study.problems import Problem
+from patternbench.terms.problems import Problem
 
 STRATEGIES: dict[str, dict[str, object]] = {
     BASELINE: {"baseline": {}},

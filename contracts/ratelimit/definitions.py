@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SECOND = 1_000_000
+SET_BACK = "a clock that is set back by an hour, and forward again"
 
 
 class Rule(NamedTuple):
@@ -228,11 +229,18 @@ def _paper_gcra(rule: Rule, times: list[int]) -> list[bool]:
     return out
 
 
+def _known(grants: Grants, now: int, rule: Rule) -> Grants:
+    """Forget what was granted on a clock that has been set back since, by more than two windows or full buckets."""
+    full = rule.burst * rule.window // rule.limit
+    return [(at, units) for at, units in grants if at - now <= 2 * max(rule.window, full)]
+
+
 def answers(algorithm: str, rule: Rule, requests: list[tuple[int, int]]) -> list[Answer]:
     """Decide a sequence of (time, cost) by the definition."""
     grants: Grants = []
     out = []
     for now, cost in requests:
+        grants = _known(grants, now, rule)
         out.append(DEFINITIONS[algorithm](grants, now, rule, cost))
         if out[-1].allowed:
             grants.append((now, cost))
@@ -251,6 +259,7 @@ def sequences(rng: random.Random) -> dict[str, list[tuple[int, int]]]:
         "the edges of windows": edges,
         "random arrivals": _random(rng, base, [1]),
         "random arrivals with costs": _random(rng, base, [1, 1, 2, 3, 8, 50]),
+        SET_BACK: [(base + second * SECOND, cost) for second in (3, -3600, 3) for cost in (1, 2, 1, 1, 1, 1)],
     }
 
 

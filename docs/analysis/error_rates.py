@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.compare.comparison import difference, judged, matched_by_block
+from patternbench.analyze.compare.comparison import How, difference, judged
 from patternbench.analyze.load.loadtest import knee, linearity
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.words import effects
@@ -23,17 +23,19 @@ from patternbench.analyze.noise import scenario_floor
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.rounds import ScenarioRounds
+from patternbench.analyze.statements.pairing import matched_by_block
+from patternbench.analyze.statements.verdict import Verdict
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import StoppingRule, decide
 from patternbench.plan.factors import Known, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
 from patternbench.records.stored import PlannedScenario
-from patternbench.report.labels import HEADLINES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import findings, headlines
-from patternbench.study.meaning import Meaning
-from patternbench.study.roles import Role, Unit
+from patternbench.study.model.meaning import Meaning
+from patternbench.terms.responses import HEADLINES
+from patternbench.terms.roles import Role, Unit
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
@@ -56,9 +58,9 @@ def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, 
     rng, found = np.random.default_rng(rounds * 100 + count), np.zeros(3)
     for _ in range(runs):
         ranking = rank(configurations(rng, count, rounds, gain), Objective("p95", minimise=True), ())
-        clear = ranking.doubt <= DOUBT
+        clear = ranking.doubt.even <= DOUBT
         wrong = clear and (gain == 0 or ranking.order[0] != count - 1)
-        found += clear, wrong, ranking.order[0] != 0 and ranking.p[0] <= DOUBT
+        found += clear, wrong, min(ranking.gains(0).values()).even <= DOUBT
     return dict(zip(("clear", "wrong", "over_baseline"), found / runs, strict=True))
 
 
@@ -68,7 +70,8 @@ def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
     for _ in range(runs):
         gains = [0.0] * 10 + [0.3] * real
         pairs = [matched_by_block(*configurations(rng, 2, rounds, gain), ["p95"])[0] for gain in gains]
-        told = [d.verdict != "undecided" for d in judged([difference(a, b, "p95", 0.95) for a, b in pairs], 0.95)]
+        differences = judged([difference(a, b, "p95", How()) for a, b in pairs], 0.95)
+        told = [d.verdict is not Verdict.INCONCLUSIVE for d in differences]
         any_wrong += any(told[:10])
         wrong_share += sum(told[:10]) / max(1, sum(told))
     return {"any": any_wrong / runs, "share": wrong_share / runs}

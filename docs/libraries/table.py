@@ -19,13 +19,15 @@ from patternbench.conformance.bench import RULES
 from patternbench.conformance.check import check_client
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
-from patternbench.study.problems import Problem
+from patternbench.terms.problems import Problem
 
 PAGE = Path(__file__).parents[1] / "libraries.md"
 FINDINGS = Path(__file__).parent / "findings"
 START, END = "<!-- measured -->\n", "\n<!-- end of measured -->"
 YES = "yes"
 SHOWN = (
+    "the think time is kept",
+    "the pause after a rejection is kept",
     "exact counts: retry",
     "back-off: exponential 60ms times 1.5",
     "half-open probes",

@@ -15,16 +15,26 @@ import numpy.typing as npt
 import pandas as pd
 from pages import table
 
-from patternbench.analyze.differences import paired
+from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.estimate import paired_counts
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.verdict import HIGHER as UPWARD
+from patternbench.analyze.statements.verdict import LOWER as DOWNWARD
+from patternbench.analyze.statements.verdict import (
+    Conclusion,
+    Expected,
+    conclude,
+    in_percent,
+    same_within,
+)
 
 Floats = npt.NDArray[np.float64]
 Key = tuple[object, ...]
 
-LEVEL = 0.95
 #: A change below this many percent, up or down, counts as none.
 MARGIN = 20.0
 #: The same ratio downwards: 1 / 1.2.
-MARGIN_DOWN = 100 * (1 / (1 + MARGIN / 100) - 1)
+MARGIN_DOWN = in_percent(MARGIN).low
 #: A change of a share below this many percentage points counts as none.
 MARGIN_POINTS = 1.0
 #: Changes with intervals below this are printed with one decimal.
@@ -96,44 +106,46 @@ def by_block(rounds: pd.DataFrame, factors: Sequence[str], values: pd.Series[flo
 
 def contrasts(claim: Claim) -> list[Contrast]:
     """Every contrast of a claim; all intervals hold together."""
-    level = 1 - (1 - LEVEL) / max(1, len(claim.pairs))
+    level = together(LEVEL, len(claim.pairs))
     return [contrast(a, b, claim.scale, level) for a, b in claim.pairs]
 
 
 def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL) -> Contrast:
     """One change from A to B, over the blocks in which both are known."""
     both = np.isfinite(a) & np.isfinite(b)
-    estimate = paired(a[both], b[both])
+    estimate = paired_counts(a[both], b[both])
     value, low, high = scale.told(np.array([estimate.value, *estimate.ends(level)]))
     return Contrast(float(value), float(low), float(high), scale)
 
 
 def within(contrast: Contrast) -> bool:
     """Whether the whole interval lies within the margin: two one-sided tests (Schuirmann 1987)."""
-    low, high = contrast.scale.margin
-    return contrast.low >= low and contrast.high <= high
+    return expected(SAME, contrast.scale).holds(contrast)
 
 
 def beyond(contrast: Contrast) -> bool:
     """Whether the whole interval lies outside the margin."""
-    low, high = contrast.scale.margin
-    return contrast.high < low or contrast.low > high
+    return expected(SAME, contrast.scale).fails(contrast)
 
 
-FOR: dict[str, Callable[[Contrast], bool]] = {LOWER: lambda c: c.high < 0, HIGHER: lambda c: c.low > 0, SAME: within}
-AGAINST: dict[str, Callable[[Contrast], bool]] = {LOWER: FOR[HIGHER], HIGHER: FOR[LOWER], SAME: beyond}
-WORDS = {LOWER: "confirmed", HIGHER: "confirmed", SAME: "agrees"}
+def expected(says: str, scale: Scale) -> Expected:
+    """The range in which a claim expects a change."""
+    return {HIGHER: UPWARD, LOWER: DOWNWARD}.get(says) or same_within(*scale.margin)
 
 
-def verdict(says: str, changes: Sequence[Contrast]) -> str:
-    """The word for a claim: every interval is for it or against it, some are, both kinds are there, or neither."""
-    agree, oppose = (sum(map(rule[says], changes)) for rule in (FOR, AGAINST))
-    if agree and oppose:
-        return "mixed"
-    if not agree and not oppose:
-        return "cannot be told"
-    word = WORDS[says] if agree else "contradicted"
-    return word if max(agree, oppose) == len(changes) else f"{word} in part"
+def is_for(says: str, change: Contrast) -> bool:
+    """Whether a change is what a claim says."""
+    return expected(says, change.scale).holds(change)
+
+
+def is_against(says: str, change: Contrast) -> bool:
+    """Whether a change is the opposite of what a claim says."""
+    return expected(says, change.scale).fails(change)
+
+
+def verdict(says: str, changes: Sequence[Contrast]) -> Conclusion:
+    """The conclusion on a claim, by the rule of every study's claims."""
+    return conclude(expected(says, changes[0].scale if changes else PERCENT), changes)
 
 
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
@@ -153,7 +165,8 @@ def held(text: str, says: str, changes: Sequence[Contrast]) -> list[str]:
 
 def counts(says: str, changes: Sequence[Contrast]) -> str:
     """How many intervals are for the claim, against it, and neither."""
-    agree, oppose = (sum(map(rule[says], changes)) for rule in (FOR, AGAINST))
+    agree = sum(is_for(says, change) for change in changes)
+    oppose = sum(is_against(says, change) for change in changes)
     told = f"{agree} of {len(changes)} for, {oppose} against"
     differ = sum(c.low > 0 or c.high < 0 for c in changes)
     return f"{told}; {differ} exclude zero" if says == SAME else told

@@ -27,8 +27,6 @@ sys.path.append(str(Path(__file__).parents[1] / "reproductions"))
 import back_off_figure
 import kept_rounds
 from claims import (
-    AGAINST,
-    FOR,
     HIGHER,
     LEVEL,
     LOWER,
@@ -41,11 +39,13 @@ from claims import (
     contrast,
     counts,
     ends,
+    is_against,
+    is_for,
     verdict,
 )
 from pages import table, warned
 
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 HERE = Path(__file__).parent
 PAGE, STORED = HERE.parent / "rule-of-thumb.md", HERE / "rounds.parquet"
@@ -140,9 +140,9 @@ def verdict_of_rule(claims: Sequence[Claim]) -> str:
     changes = [
         (claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told
     ]
-    if any(AGAINST[says](change) for says, change in changes):
+    if any(is_against(says, change) for says, change in changes):
         return "does not hold"
-    return "holds" if all(FOR[says](change) for says, change in changes) else "cannot be told"
+    return "holds" if all(is_for(says, change) for says, change in changes) else "cannot be told"
 
 
 def rule(rounds: pd.DataFrame) -> str:

@@ -8,23 +8,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts import python_cycles
 from scripts.checks import hints
 from scripts.rust_cycles import circles
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/patternbench"
 CRATES = ROOT / "engine/crates"
-PRONOUNS = {"place", "found", "each", "given", "known"}
-"""Words that name nothing: what a value is stays unsaid."""
-SAME_NAME_MODULES = 3
-"""With this many modules of one name, the name says nothing about where one is."""
-LOOKED_FOR = {"__init__", "observer"}
-"""Modules that are looked for by their name: of a package, and of an observer (observe/registry.py)."""
 
 
 @dataclass(frozen=True)
@@ -76,29 +71,55 @@ def class_names(modules: Modules) -> Iterator[Site]:
     yield from (site for name in sites for site in sites[name] if len(sites[name]) > 1)
 
 
-def module_names(modules: Modules) -> Iterator[Site]:
-    """Modules whose name at least two others have."""
-    counts = Counter(path.stem for path in modules)
-    for path in modules:
-        if path.stem not in LOOKED_FOR and counts[path.stem] >= SAME_NAME_MODULES:
-            yield Site(path, 1, path.stem)
+COMPUTES = "analyze"
+"""The rooms of this name compute with frames; elsewhere a row is a value with a type."""
+OFTEN = 5
+"""From this many modules on, a private function of one name is a missing public one, or a name that says little."""
 
 
-def pronouns(modules: Modules) -> Iterator[Site]:
-    """Variables, parameters and functions that are called by a pronoun."""
+def frame_subscripts(modules: Modules) -> Iterator[Site]:
+    """Columns that are asked of something by a text, outside the rooms that compute with frames."""
+    for path, module in modules.items():
+        if COMPUTES in path.parts:
+            continue
+        for node in ast.walk(module):
+            if isinstance(node, ast.Subscript) and _is_text(node.slice) and not _is_type(node):
+                yield Site(path, node.lineno, ast.unparse(node))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_type(node: ast.Subscript) -> bool:
+    """Whether it is an annotation with a name in quotes: `type["Kind"]`, `Literal["a"]`."""
+    return ast.unparse(node.value).rpartition(".")[2] in ANNOTATIONS
+
+
+ANNOTATIONS = {"type", "list", "Literal", "Series", "Observer", "Iterator", "Sequence", "Annotated"}
+
+
+def frame_attributes(modules: Modules) -> Iterator[Site]:
+    """Uses of ``attrs`` of a frame: a result that no type tells of."""
     for path, module in modules.items():
         for node in ast.walk(module):
-            name = _bound(node)
-            if name in PRONOUNS:
-                yield Site(path, node.lineno, name)  # type: ignore[attr-defined]  # whatever binds has a line
+            if isinstance(node, ast.Attribute) and node.attr == "attrs":
+                yield Site(path, node.lineno, ast.unparse(node))
 
 
-def _bound(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return node.id
-    if isinstance(node, ast.arg):
-        return node.arg
-    return node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+def private_names(modules: Modules) -> Iterator[Site]:
+    """Private functions of a module whose name five or more modules define."""
+    sites = defaultdict(list)
+    for path, module in modules.items():
+        for node in module.body:
+            if isinstance(node, hints.Function) and node.name.startswith("_"):
+                sites[node.name].append(Site(path, node.lineno, node.name))
+    yield from (site for name in sorted(sites) for site in sites[name] if len(sites[name]) >= OFTEN)
+
+
+def python_circles(modules: Modules) -> Iterator[Site]:
+    """Modules of the package that import each other in a circle, late imports included."""
+    yield from (Site(PACKAGE, 1, circle) for circle in python_cycles.circles_of(modules, PACKAGE))
 
 
 def rust_cycles(_: Modules) -> Iterator[Site]:
@@ -111,9 +132,11 @@ COUNTS: dict[str, tuple[str, Callable[[Modules], Iterator[Site]]]] = {
     "subscripts": ("texts by which untyped mappings are asked", subscripts),
     "any": ("names whose type holds Any", any_names),
     "classes": ("classes whose name another has", class_names),
-    "modules": ("modules whose name two others have", module_names),
+    "frames": ("columns asked of frames by texts outside analyze", frame_subscripts),
+    "attrs": ("uses of DataFrame.attrs", frame_attributes),
+    "private": ("private functions whose name five modules or more define", private_names),
+    "circles": ("import circles between modules of the package", python_circles),
     "cycles": ("import cycles between files of a Rust crate", rust_cycles),
-    "pronouns": ("names that are pronouns (place, found, each, given, known)", pronouns),
 }
 """What is counted: a key, what it is in words, and how its sites are found."""
 
@@ -124,11 +147,41 @@ def counted(package: Path = PACKAGE) -> dict[str, list[Site]]:
     return {key: list(sites(modules)) for key, (_, sites) in COUNTS.items()}
 
 
+LINES = "lines"
+"""The word that asks for lines of code instead of counts."""
+ROOMS = ("src/patternbench", "engine/crates", "clients", "filters", "apps", "docs", "scripts", "benchmarks")
+"""Where code is; the rooms of the package are told apart."""
+CODE = {".py", ".rs", ".go", ".java", ".lua", ".cs", ".js", ".j2"}
+NO_CODE = {"tests", "test", "spec", "target", "node_modules", "bin", "obj", "dist", "data", "reference", "build"}
+"""Folders with tests, and with what is built, generated or stored."""
+
+
+def lines_by_room(root: Path = ROOT) -> dict[str, int]:
+    """Lines of code of each room, without tests, generated text and data."""
+    sizes: dict[str, int] = defaultdict(int)
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            inside = path.relative_to(root / room)
+            if path.suffix in CODE and not NO_CODE & {*inside.parts} and not _is_test(path) and path.is_file():
+                own = room == ROOMS[0] and len(inside.parts) > 1
+                name = f"{room}/{inside.parts[0]}" if own else room
+                sizes[name] += len(path.read_text(encoding="utf-8").splitlines())
+    return dict(sizes)
+
+
+def _is_test(path: Path) -> bool:
+    return path.stem.startswith("test_") or path.stem.endswith(("_test", ".test", "_spec"))
+
+
 def main(asked: list[str]) -> int:
-    """Print the counts, or every site of those that are asked for by their keys."""
+    """Print the counts, the ``lines`` of code by room, or every site of the counts that are asked for."""
+    if asked == [LINES]:
+        sizes = lines_by_room()
+        print(*(f"{size:7,}  {room}" for room, size in sizes.items()), f"{sum(sizes.values()):7,}  together", sep="\n")
+        return 0
     unknown = [key for key in asked if key not in COUNTS]
     if unknown:
-        print(f"there is no count `{unknown[0]}`; allowed: {', '.join(COUNTS)}", file=sys.stderr)
+        print(f"there is no count `{unknown[0]}`; allowed: {', '.join([*COUNTS, LINES])}", file=sys.stderr)
         return 2
     for key, sites in counted().items():
         if key in asked:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.checks import slips
 from scripts.checks.skips import ROOT
 
 LIST = ROOT / "tests" / "mutants.toml"
@@ -72,6 +73,8 @@ def main(words: list[str], root: Path = ROOT, path: Path = LIST) -> int:
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for number in (signal.SIGTERM, signal.SIGHUP):  # As Ctrl-C does: out by way of every `finally`.
         signal.signal(number, lambda number, _: sys.exit(128 + number))
+    if words[:1] == ["--draw"] and words[2:3] == ["--seed"]:
+        return slips.main(int(words[1]), int(words[3]), words[4:] or slips.ROOMS)
     wanted = [each for each in listed(path) if not words or any(word in each.name for word in words)]
     fates = []
     for mutant in wanted:

@@ -1,5 +1,5 @@
 """``python -m patternbench``: the same command."""
 
-from patternbench.cli.main import main
+from patternbench.command import main
 
 main()

@@ -11,13 +11,21 @@ from tempfile import NamedTemporaryFile
 
 SHORT = 12
 """Hex digits of a hash that tell one content from another."""
-NO_CACHE = (OSError, RuntimeError)
-"""The errors of a missing cache; a user without a home is a RuntimeError."""
+NO_CACHE = (OSError,)
+"""The errors of a missing cache, or of a user without a home."""
 
 
 def folder() -> Path:
     """Our folder in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "patternbench"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache").absolute() / "patternbench"
+
+
+def home() -> Path:
+    """The user's home. Raises OSError for a user without one, such as a bare number in a container."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise OSError("this user has no home; set HOME or XDG_CACHE_HOME to a folder of your own") from None
 
 
 def short_hash(*contents: bytes) -> str:

@@ -29,13 +29,17 @@ from patternbench.conformance.reference_breaker import ReferenceBreaker, Result
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab import engine
+from patternbench.lab.software import engine
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "docs" / "examples" / "plain_client.py"
 FINDINGS = REPOSITORY / "docs" / "libraries" / "findings"
+
+
+KITS = ["resilience4j", "tenacity", "failsafe-go", "tower", "polly"]
+"""A client of each kit that ends, and refuses arguments, in a way of its own."""
 
 
 # --- clients that keep the contract --------------------------------------------------------------------
@@ -79,9 +83,12 @@ def test_a_librarys_client_keeps_every_rule_and_refuses_only_what_the_page_of_li
     findings = check_client(library_client.url)
     assert broken(findings) == []
     page = json.loads((FINDINGS / f"{library_client.name}.json").read_text())
-    assert {finding.rule: finding.status for finding in findings} == {
-        rule: status for rule, status, _ in page["findings"]
+    told = {rule: status for rule, status, _ in page["findings"]}
+    # A busy machine cannot tell how well pauses are kept; it says so, and nothing against the client.
+    seen = {
+        finding.rule: told[finding.rule] if finding.status == "inconclusive" else finding.status for finding in findings
     }
+    assert seen == told
 
 
 def test_a_librarys_client_has_the_strategies_that_its_description_declares(library_client: Client) -> None:
@@ -127,11 +134,11 @@ def test_the_native_client_keeps_every_rule_and_refuses_nothing() -> None:
         findings = check_client(url)
     assert broken(findings) == []
     # A study with a stack gives it jobs instead of rounds.
-    others = [finding.rule for finding in findings if finding.status != "passed"]
+    others = [finding.rule for finding in findings if finding.status == "not applicable"]
     assert others == [rule.name for rule in RULES if rule.needs == "stack"]
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
+@pytest.mark.parametrize("name", KITS)
 def test_a_client_of_a_kit_ends_at_once_when_it_is_told_to(name: str) -> None:
     process = subprocess.Popen(built(name).command, stdout=subprocess.PIPE)
     try:
@@ -144,7 +151,7 @@ def test_a_client_of_a_kit_ends_at_once_when_it_is_told_to(name: str) -> None:
         process.wait()
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
+@pytest.mark.parametrize("name", KITS)
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--prot", "0"]])
 def test_a_client_of_a_kit_refuses_bad_arguments_with_a_line_and_no_trace(name: str, arguments: list[str]) -> None:
     command = [*built(name).command[:-2], *arguments]
@@ -156,7 +163,7 @@ def test_a_client_of_a_kit_refuses_bad_arguments_with_a_line_and_no_trace(name: 
     assert "goroutine" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["resilience4j", "tenacity", "failsafe-go", "tower"])
+@pytest.mark.parametrize("name", KITS)
 def test_a_client_of_a_kit_says_when_its_port_is_taken(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -268,6 +275,16 @@ def time_limit_ignored(m: ModuleType) -> None:
     change_rounds(m, lambda body: body.update(time_limit_us=body["time_limit_us"] * 3))
 
 
+def pauses_cut_to_milliseconds(m: ModuleType) -> None:
+    pause = m.User.pause
+    m.User.pause = lambda user, pause_us: pause(user, pause_us // 1000 * 1000)
+
+
+def pauses_rounded_up_to_milliseconds(m: ModuleType) -> None:
+    pause = m.User.pause
+    m.User.pause = lambda user, pause_us: pause(user, -(-pause_us // 1000) * 1000)
+
+
 def never_abandoned(m: ModuleType) -> None:
     m.Round.abandon = lambda round_: None
 
@@ -333,6 +350,8 @@ DEFECTS: list[tuple[Callable[[ModuleType], None], str]] = [
     (errors_counted_as_answers, "timeouts"),
     (connection_for_each_attempt, "connections are kept alive"),
     (time_limit_ignored, "time_limit_us"),
+    (pauses_cut_to_milliseconds, "the think time is kept"),
+    (pauses_cut_to_milliseconds, "the pause after a rejection is kept"),
     (never_abandoned, "abandoned under load"),
     (never_abandoned, "abandoned while an attempt hangs"),
     (two_rounds_at_once, "one round at a time"),
@@ -349,6 +368,16 @@ def test_a_client_is_caught_with(defect: Callable[[ModuleType], None], rule: str
     with serving(module) as url:
         findings = check_client(url, only={rule})
     assert broken(findings) == [rule]
+
+
+@pytest.mark.parametrize("rule", ["the think time is kept", "the pause after a rejection is kept"])
+def test_a_client_that_rounds_its_pauses_up_to_milliseconds_never_passes(rule: str) -> None:
+    module = with_breaker(example())
+    pauses_rounded_up_to_milliseconds(module)
+    with serving(module) as url:
+        (_, finding) = check_client(url, only={rule})
+    assert finding.status in {"failed", "inconclusive"}
+    assert int(finding.seen.split(": ")[1].split(" us late")[0]) >= 700
 
 
 def test_a_broken_client_makes_the_command_exit_with_1() -> None:

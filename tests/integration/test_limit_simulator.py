@@ -21,8 +21,8 @@ from patternbench.ratelimit.analyze.throttling import LimitRule, summarize, summ
 from patternbench.ratelimit.plan.accuracy_map import ARRIVALS, ClientGroup, Map, scenarios
 from patternbench.ratelimit.simulate import simulator
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 pytestmark = [
     pytest.mark.integration,

@@ -12,7 +12,7 @@ from tests.support.studies import ROOT
 
 from patternbench.cli.test_limits import test_limits as verb
 from patternbench.ratelimit.simulate import simulator
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 EXAMPLES = ROOT / "filters" / "nginx-ratelimit" / "examples"
 PLAN, REQUESTS = EXAMPLES / "plan.json", EXAMPLES / "requests.csv"

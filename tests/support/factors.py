@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from patternbench.analyze.factors import FactorTable
 from patternbench.plan.factors import Factor, Known, factor_of
 from patternbench.report.sections.wish import known_of
-from patternbench.study.meaning import Meaning
-from patternbench.study.roles import Role, Unit
+from patternbench.study.model.meaning import Meaning
+from patternbench.terms.factors import FactorTable
+from patternbench.terms.roles import Role, Unit
 
 MEANINGS: Mapping[str, Meaning] = {
     "users": Meaning(Role.LOAD, Unit.COUNT),

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 
 import httpx
 
-from patternbench.lab import debian
 from patternbench.lab.bench import Bench
+from patternbench.lab.software import debian
 
 CUSTOMER, OTHER = "c000000001", "c000000002"
 ADDRESS = {"streetAddress": "Bahnhofplatz 8", "postalCode": "8640", "city": "Rapperswil"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patternbench.lab.launch import Launch
-from patternbench.lab.references import SELF, address_of, part_of, reached, resolved
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.references import SELF, address_of, part_of, reached, resolved
 
 OWN = {"folder": "/own", "change": "0", "user": "ann", "secret.password": "hidden"}
 

@@ -27,7 +27,11 @@ def pinned(
     """Create the folder of a run with these scenarios and rounds."""
     run.create()
     places = [place.as_json() for place in rounds]
-    folder.write_json(run.plan, {"factors": factors or {}, "scenarios": list(scenarios), "rounds": places})
+    known = {scenario["id"] for scenario in scenarios}
+    others = sorted({place["scenario"] for place in places} - known)
+    whole = [*scenarios, *({"id": name, "levels": {}} for name in others)]
+    folder.write_json(run.plan, {"factors": factors or {}, "scenarios": whole, "rounds": places})
     folder.write_json(run.manifest, {"manifest": 1, "study": "x", "study_file": "study.yaml", "left_out": {}})
     run.study.write_text(STUDY)
+    run.unlock()
     return run

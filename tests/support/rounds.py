@@ -29,7 +29,13 @@ class Nothing:
         """None."""
         return {}
 
+    def cut_logs(self) -> list[str]:
+        return []
+
     def refused_limits(self) -> dict[str, str]:
+        return {}
+
+    def stored_bytes(self) -> dict[str, int]:
         return {}
 
     def carried_over(self) -> dict[str, tuple[str, ...]]:
@@ -52,4 +58,4 @@ class Delivering:
         """Write one attempt."""
         self.tasks.append(task)
         attempts.write(into, attempts.from_batches([ONE], warm_up=False))
-        return DrivenRound(rows=1, cpu_seconds=0.0, doubts=[])
+        return DrivenRound(rows=1, cpu_seconds=0.0, doubts=[], calls=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from patternbench.plan.expand import Plan
 from patternbench.study.load import loads
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = """\
@@ -30,6 +30,22 @@ strategies:
     circuit_breaker:
       {failure_rate: 100, window: {calls: 2}, minimum_calls: 2, open_for: [20ms, 40ms, 60ms], half_open_calls: 1}
 """
+
+OWN_SYSTEM = """\
+patternbench-system: 1
+name: own
+about: a service of a user's own
+components:
+  - process:
+      name: shop
+      {}
+endpoint: shop
+"""
+
+
+def own_system(*lines: str) -> str:
+    """The file of a system whose only component, a process, says these lines."""
+    return OWN_SYSTEM.format("\n      ".join(lines))
 
 
 def study(text: str = EXAMPLE, **changes: str) -> Study:

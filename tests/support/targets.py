@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from patternbench.lab import engine
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Announced
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.software import engine
 
 
 @contextmanager

@@ -6,6 +6,8 @@ for each line. ``GET /stock/ID`` makes one query. Arguments: port, database file
 
 from __future__ import annotations
 
+import importlib
+import os
 import sqlite3
 import sys
 import urllib.request
@@ -14,12 +16,11 @@ from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from opentelemetry import trace
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.sqlite3 import SQLite3Instrumentor
 from opentelemetry.instrumentation.urllib import URLLibInstrumentor
 from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 LINES = 6
 IN_MEMORY = 17
@@ -71,13 +72,21 @@ def _stock(connection: sqlite3.Connection) -> int:
     return int(cursor.fetchone()[0])
 
 
+def exporter() -> SpanExporter:
+    """The exporter of the protocol that the standard variable names; the SDK leaves that choice to its user."""
+    way = "grpc" if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") == "grpc" else "http"
+    module = importlib.import_module(f"opentelemetry.exporter.otlp.proto.{way}.trace_exporter")
+    made: SpanExporter = module.OTLPSpanExporter()
+    return made
+
+
 def main(port: str, database: str, stock: str = "") -> None:
     """Serve on loopback until told to end."""
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS line (number INTEGER, amount INTEGER)")
         connection.executemany("INSERT INTO line VALUES (?, 3)", [(number,) for number in range(LINES)])
     provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(exporter()))
     trace.set_tracer_provider(provider)
     SQLite3Instrumentor().instrument()
     URLLibInstrumentor().instrument()

@@ -16,7 +16,7 @@ from patternbench.observe import registry
 
 PACKAGE = ROOT / "src/patternbench"
 OBSERVERS = [name.removeprefix("patternbench.") for name in registry.folders()]
-PURE = ["study", "plan", "analyze", *(f"{name}/{room}" for name in OBSERVERS for room in ("plan", "analyze"))]
+PURE = ["terms", "study", "plan", "analyze", *(f"{name}/{room}" for name in OBSERVERS for room in ("plan", "analyze"))]
 ROOMS = sorted({path.parent.name for path in PACKAGE.glob("*/__init__.py")} - set(OBSERVERS))
 STARTERS = {"subprocess", "multiprocessing", "pty"}
 STARTS = re.compile(r"os\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*)|asyncio\.create_subprocess_\w+")
@@ -25,12 +25,12 @@ DRAWS = re.compile(
     r"(random|np\.random|numpy\.random)\.(?!Random$|default_rng$|Generator$)\w+|(secrets|uuid)\.\w+|os\.urandom"
 )
 """Calls that draw from a source that the caller has not seeded."""
-FILES = {"pathlib", "shutil", "tempfile", "socket", "httpx", "sqlite3", "patternbench.study.files"}
+FILES = {"pathlib", "shutil", "tempfile", "socket", "httpx", "sqlite3", "patternbench.study.text.files"}
 READS = re.compile(
     r"open|print|input|pd\.read_\w+|os\.(open|listdir|scandir|walk|getenv|stat)"
     r"|.*\.(read_text|read_bytes|write_text|write_bytes|iterdir|is_file|exists|to_parquet|to_pickle)"
 )
-OF_FILES = {PACKAGE / "study" / "files.py", PACKAGE / "study" / "load.py"}
+OF_FILES = {PACKAGE / "study" / "text" / "files.py", PACKAGE / "study" / "load.py"}
 """How a study's file is read: the only files of the pure rooms that touch a file."""
 
 
@@ -102,6 +102,13 @@ def test_the_rooms_know_no_observer_by_name() -> None:
         if name.startswith(tuple(f"patternbench.{observer}" for observer in OBSERVERS))
     }
     assert not named
+
+
+def test_the_map_of_the_architecture_knows_every_room_and_wing_and_none_that_is_not_there() -> None:
+    mapped = re.findall(r"^\| `src/patternbench/([\w.]+)`", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py", "__main__.py"}
+    assert sorted(mapped) == sorted(folders | modules)
 
 
 @pytest.mark.parametrize(

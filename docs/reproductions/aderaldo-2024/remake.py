@@ -22,7 +22,7 @@ from tables import rewritten
 from patternbench.records.folder import RunFolder
 from patternbench.report.model import counting
 from patternbench.study.load import load
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 STUDIES = ("resilience-patterns", "resilience-patterns-all")
 

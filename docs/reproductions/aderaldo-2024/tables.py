@@ -60,8 +60,8 @@ def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
 def slowness(rounds: pd.DataFrame) -> pd.Series:
     """The probe's time without the part that comes from how busy the scenario keeps the shared CPU.
 
-    On a CPU that is often idle the same work takes a little longer. That is not the machine's doing by chance, so a
-    line through all rounds takes it out.
+    On a CPU that is often idle the same work takes a little longer, and this run's probe ran during the load. A line
+    through all rounds takes most of that out, not all: within a scenario, a slow machine makes the CPU busier.
     """
     logs, share = np.log(rounds[PROBE_TIME]), busy(rounds)
     known = logs.notna() & share.notna()

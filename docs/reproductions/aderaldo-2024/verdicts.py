@@ -22,10 +22,11 @@ from tables import KEYS, RESPONSES, WORLD, all_rounds_of, at_one_speed, rewritte
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from claims import HIGHER, LOWER, SAME, WORDS, Claim, Floats, contrasts, verdict, verdicts
+from claims import HIGHER, LOWER, SAME, Claim, Floats, contrasts, verdict, verdicts
 
 from patternbench.analyze.noise import Floor
 from patternbench.analyze.noise import floors as floors_of
+from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.report.model import counting
 from patternbench.speed.observer import PROBE_TIME
 
@@ -42,8 +43,8 @@ QUIET = 10.0
 OURS = "(not the paper's)"
 #: The verdicts, from the one that bears the paper out to the one that does not.
 IN_ORDER = (
-    *(f"{word}{part}" for word in dict.fromkeys(WORDS.values()) for part in ("", " in part")),
-    *("mixed", "cannot be told", "contradicted in part", "contradicted"),
+    *(Conclusion.CONFIRMED, Conclusion.CONFIRMED_IN_PART, Conclusion.AGREES, Conclusion.AGREES_IN_PART),
+    *(Conclusion.MIXED, Conclusion.INCONCLUSIVE, Conclusion.CONTRADICTED_IN_PART, Conclusion.CONTRADICTED),
 )
 Configuration = tuple[str, str, int]
 

@@ -22,8 +22,8 @@ from patternbench.records.journal import Acted, Entry
 from patternbench.report import load_tests
 from patternbench.series.observer import OBSERVER
 from patternbench.study.load import load
-from patternbench.study.problems import InputError, Problem
-from patternbench.traces.report import traces_section
+from patternbench.terms.problems import InputError, Problem
+from patternbench.traces.report import section as traces_section
 
 HERE = Path(__file__).parent
 TABLES = ("load", "smoothed", "ways", "open", "burst", "faults", "drawings")

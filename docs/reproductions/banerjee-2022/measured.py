@@ -26,8 +26,8 @@ import pandas as pd
 import published
 from pages import write
 
-from patternbench.analyze.differences import paired
-from patternbench.study.problems import InputError
+from patternbench.analyze.statements.estimate import paired_counts
+from patternbench.terms.problems import InputError
 
 PAGE = Path(__file__).parents[1] / "banerjee-2022.md"
 PATTERNS = Path(__file__).parents[2] / "patterns"
@@ -86,7 +86,7 @@ def _end(ratio: float) -> str:
 
 def ratio(over: Floats, under: Floats, level: float = LEVEL) -> Ratio:
     """Return the geometric mean of positive values over others that ran in the same blocks, with its t interval."""
-    estimate = paired(np.log(under), np.log(over))
+    estimate = paired_counts(np.log(under), np.log(over))
     low, high = (float(np.exp(end)) for end in estimate.ends(level))
     return Ratio(float(np.exp(estimate.value)), *((None, None) if np.isnan(low) else (low, high)))
 
@@ -178,7 +178,7 @@ def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
         rows = with_breaker[with_breaker["fault"] == fault]
         sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
         both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-        estimate = paired(both[:, 0], both[:, 1])
+        estimate = paired_counts(both[:, 0], both[:, 1])
         low, high = estimate.ends(together(len(shared)))
         fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
         interval = "one round: no interval" if np.isnan(low) else f"{low:.1f} to {high:.1f}"

@@ -140,7 +140,7 @@ class Bundles:
 def of_breaker(rounds: pd.DataFrame | None) -> str:
     """What a client's breaker does to what a limit admits."""
     if rounds is None:
-        return "Not measured yet: `patternbench run studies/insurance-breaker-quick.yaml`."
+        return "Not measured yet: `patternbench run studies/insurance-breaker.yaml --quick`."
     rounds = rounds.assign(limit=rounds["limit"].astype(str))
     values = {name: by_block(rounds, BREAKER, rounds[name]) for name in ADMITTED}
     limits = sorted(set(rounds["limit"]), key=lambda limit: (limit == "none", _rank(("", limit, ""))))

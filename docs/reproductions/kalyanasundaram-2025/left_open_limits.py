@@ -20,7 +20,7 @@ from left_open_shoppers import (
     of_overload,
     of_routes,
 )
-from limit_rounds import BUNDLES, QUICK, measured_with
+from limit_rounds import BUNDLES, QUICK, measured_with, not_measured
 from limits_published import NO_LIMITER
 from shop_passes import pair
 
@@ -36,7 +36,7 @@ MOST_FAILED, SLOWEST_MS = 1.0, 250.0
 """Up to which percent of passes that failed, and which 95th percentile of requests, a rate counts as kept up with."""
 
 
-def of_left_open(measured: Mapping[str, pd.DataFrame], not_measured: str) -> str:
+def of_left_open(measured: Mapping[str, pd.DataFrame]) -> str:
     """Each question with its tables and claims, or how to measure it."""
     told = {
         "A limit per client against load shedding in the service": (SHEDDING, of_shedding),
@@ -47,7 +47,7 @@ def of_left_open(measured: Mapping[str, pd.DataFrame], not_measured: str) -> str
         "Bundled product reads": (BUNDLES, of_bundles),
     }
     answers = {
-        title: _answer(measured[name], write) if name in measured else not_measured.format(study=_short(name))
+        title: _answer(measured[name], write) if name in measured else not_measured(_short(name))
         for title, (name, write) in told.items()
     }
     return "\n\n".join(f"### {title}\n\n{answer}" for title, answer in answers.items())

@@ -26,7 +26,7 @@ from patternbench.records import attempts, journal, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from patternbench.study.load import load
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 HERE = Path(__file__).parent
 TARGET, TARGET_LEASES = "rounds", "leases"
@@ -90,19 +90,26 @@ def judged(run: RunFolder) -> pd.DataFrame:
             f"{run.path} has no {run.rounds.name}: let the run end, or type `patternbench report {run.path}`"
         )
     rounds = pd.read_parquet(run.rounds)
-    rows = section.judged_rounds(run, rounds)
+    rows = section.judged_rounds(run, rounds).frame
     again = simulated.read(run)
     answers = again.rounds if again else {}
     for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
         rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
-    rows.attrs = {}
     return rows
+
+
+def not_measured(study: str) -> str:
+    """That a study, or its quick form, has no rounds here, and what to type."""
+    form = " --quick" if study.endswith(QUICK) else ""
+    return f"Not measured yet: `patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}`."
 
 
 def measured_with(rows: pd.DataFrame) -> str:
     """The study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
     study = rows["study"].iloc[0]
-    return f"Measured with [{study}](../../studies/{study}.yaml); blocks: {rows['block'].nunique()}."
+    return (
+        f"Measured with [{study}](../../studies/{study.removesuffix(QUICK)}.yaml); blocks: {rows['block'].nunique()}."
+    )
 
 
 def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:

@@ -35,7 +35,6 @@ from patternbench.ratelimit.report.tables import CLIENTS, COST, NONE, PER_REQUES
 
 PAGE = HERE.with_suffix(".md")
 BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
-NOT_MEASURED = "Not measured yet: `patternbench run studies/{study}.yaml --out runs/{study}`."
 FIXED = "fixed window"
 Tables = Mapping[str, pd.DataFrame]
 
@@ -65,15 +64,15 @@ def parts(kept: Tables) -> dict[str, str]:
     measured = {system: rows[rows["valid"]] for system, rows in leased.items() if rows is not None}
     return {
         "shop": of_shop(kept, near(on_target(kept))),
-        "left open": of_left_open(kept, NOT_MEASURED),
-        "holders": of_holders(measured, NOT_MEASURED),
+        "left open": of_left_open(kept),
+        "holders": of_holders(measured),
     }
 
 
 def of_shop(shop: Tables, target: pd.DataFrame) -> str:
     """Table V, figures, deviations, transactions and passes on the shop, and what they say of the paper."""
     if limit_rounds.SHOP not in shop:
-        return NOT_MEASURED.format(study="rate-limiting-shop-quick")
+        return limit_rounds.not_measured("rate-limiting-shop-quick")
     rows, seen, walked = (shop[name] for name in (limit_rounds.SHOP, limit_rounds.TRANSACTIONS, limit_rounds.PASSES))
     close = near(rows)
     told = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from limit_rounds import measured_with
+from limit_rounds import measured_with, not_measured
 from shop_passes import pair
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -26,12 +26,12 @@ HEADS = ["on", "algorithm", "lease", "waited for the store, % (simulated)", "lat
 HEADS += ["deviation, % of requests", "change, points"]
 
 
-def of_holders(measured: Mapping[str, pd.DataFrame], not_measured: str) -> str:
+def of_holders(measured: Mapping[str, pd.DataFrame]) -> str:
     """What was measured of both holders on each system, and how to measure what was not."""
     held = {name: with_holder(rows) for name, rows in measured.items()}
     compared = [Holders(name, rows) for name, rows in held.items() if set(rows[HOLDER]) >= {WORKER, BALANCER}]
     missing = [study for name, study in STUDIES.items() if name not in {one.name for one in compared}]
-    told = [not_measured.format(study=study) for study in missing]
+    told = [not_measured(study) for study in missing]
     if compared:
         rows = [row for one in compared for row in one.rows()]
         forms = "\n".join(f"- On {one.name}. {one.form}" for one in compared)

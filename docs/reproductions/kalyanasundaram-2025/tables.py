@@ -33,8 +33,8 @@ from patternbench.ratelimit.report.simulation import MATTERS
 from patternbench.ratelimit.report.tables import BALANCERS, BY, COST, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import ENOUGH
 from patternbench.ratelimit.simulate.simulator import simulate
-from patternbench.study.limiter import LEASE_HOLDERS
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import LEASE_HOLDERS
+from patternbench.terms.units import Duration
 
 PAGE = HERE.with_suffix(".md")
 NOT_MEASURED = "not measured"

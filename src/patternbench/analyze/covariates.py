@@ -1,7 +1,11 @@
 """Differences between rounds that a covariate explains: responses as they would have been at one value of it.
 
-A covariate is something that was measured in every round, and that no scenario can have influenced, such as how fast
-the machine was. Rounds are shuffled, so on average it is the same for all scenarios; what it happened to be in the
+A covariate was measured in every round, and no scenario can have influenced it: how fast the idle machine was before
+and after the load, for example. If a scenario moves it by itself, the adjustment is wrong by about as
+much: a configuration whose load makes the covariate 5 % larger seems 5 % better than it is, and no number of rounds
+mends that. `moved_by_scenarios` looks for it, though it finds shifts of a few percent only in long runs.
+
+Rounds are shuffled, so on average it is the same for all scenarios; what it happened to be in the
 rounds of one of them is noise, which can be removed. This is the analysis of covariance (Cochran, Analysis of
 Covariance: Its Nature and Uses, Biometrics 13, 1957) on the log scale.
 """
@@ -12,8 +16,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
+
+from patternbench.analyze.arrays import Floats
 
 SCENARIO = "scenario"
+_ROUNDING = 1e-20
 
 
 def at_common_value(
@@ -31,6 +39,33 @@ def at_common_value(
     offset = logs - logs.median()
     moved = {name: np.exp(_moved(rounds, np.log(rounds[name]), offset, alike)) for name in responses}
     return rounds.assign(**moved)
+
+
+def moved_by_scenarios(rounds: pd.DataFrame, covariate: str) -> float:
+    """Return the p that the covariate is the same for all scenarios: the F test of scenarios within blocks, on logs.
+
+    `rounds` has `scenario`, `block` and the covariate. NaN where too few rounds repeat. A small p forbids the
+    covariate; a large one does not show that no scenario moves it.
+    """
+    known = rounds[["scenario", "block"]].assign(log=np.log(rounds[covariate])).dropna()
+    scenario, block = (pd.factorize(known[name])[0] for name in ("scenario", "block"))
+    if len(known) == 0:
+        return float("nan")
+    blocks = np.eye(block.max() + 1)[block]
+    both = np.hstack([blocks, np.eye(scenario.max() + 1)[scenario]])
+    alone, rest = (_left(columns, known["log"].to_numpy(float)) for columns in (blocks, both))
+    extra, df = alone[1] - rest[1], rest[1]
+    if extra < 1 or df < 1:
+        return float("nan")
+    if rest[0] <= _ROUNDING * alone[0]:
+        return 0.0 if alone[0] > 0 else 1.0
+    return float(stats.f.sf((alone[0] - rest[0]) / extra / (rest[0] / df), extra, df))
+
+
+def _left(columns: Floats, values: Floats) -> tuple[float, int]:
+    """The sum of squares that columns leave of values, and its degrees of freedom."""
+    found, _, rank, _ = np.linalg.lstsq(columns, values, rcond=None)
+    return float(((values - columns @ found) ** 2).sum()), len(values) - int(rank)
 
 
 def _moved(rounds: pd.DataFrame, logs: pd.Series, offset: pd.Series, alike: Sequence[str]) -> pd.Series:

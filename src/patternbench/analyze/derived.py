@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 
-from patternbench.analyze.problems import DataError, DataProblem
+from patternbench.terms.data_problems import DataError, DataProblem
 
 PREFIX = "derived."
 """How the columns of derived responses begin, which tells them from factors."""

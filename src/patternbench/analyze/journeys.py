@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-JOURNEYS = ("journeys", "unfinished_journeys", "journeys_per_s", "journey_failure_rate")
-ITEMS = ("items", "items_per_s", "item_failure_rate")
+from patternbench.terms.responses import OF_ITEMS, OF_JOURNEYS
+
+JOURNEYS = tuple(response.name for response in OF_JOURNEYS)
+ITEMS = tuple(response.name for response in OF_ITEMS)
 _MICRO = 1e-6
 
 _Floats = npt.NDArray[np.float64]

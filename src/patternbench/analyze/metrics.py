@@ -10,8 +10,8 @@ rules:
   to a user, as in the published data, which has one row a user. The round's value is the mean over its users.
 - **Average times** are over attempts of the whole round: time of all successful attempts over their number.
   The mean over users of each user's own average would weigh a user with one attempt like one with fifty.
-- **Rates** (`Throughput`, `goodput`) are per second of the round: from the first intended start to the last
-  end.
+- **Rates** (`Throughput`, `goodput`) are per second of the round: of the time for which it offers calls, as its study
+  declares it, or from the first intended start to the last end where that is longer or nothing is declared (`_span`).
 - Every time of an *attempt* is its service time (sent until last byte or failure). Response times of *calls*
   run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
   coordinated omission).
@@ -36,26 +36,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.failures import CAUSES, failures_by_cause
-from patternbench.analyze.journeys import ITEMS, JOURNEYS, JourneyTimes, journey_times, of_items, of_journeys
-
-TABLE_2 = (
-    "SuccessfulCalls",
-    "UnsuccessfulCalls",
-    "TotalCalls",
-    "SuccessfulRequests",
-    "UnsuccessfulRequests",
-    "TotalRequests",
-    "TotalSuccessTime",
-    "AverageSuccessTime",
-    "TotalErrorTime",
-    "AverageErrorTime",
-    "Throughput",
-    "TotalExecutionTime",
-    "TotalContentionTime",
-    "ContentionRate",
-)
-"""The fourteen metrics of ResilienceBench's Table 2, in its order."""
+from patternbench.analyze.failures import failures_by_cause
+from patternbench.analyze.journeys import JourneyTimes, journey_times, of_items, of_journeys
+from patternbench.terms import responses
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 """Names of the quantiles that every kind of time is summarised by."""
@@ -63,28 +46,13 @@ QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.
 CURVE = (0.0, *(step / 20 for step in range(1, 18)), 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0)
 """The quantiles that draw a round's distribution: even in the body, closer and closer in the tail."""
 
-RESPONSES = (
-    *TABLE_2,
-    *(f"success_{name}" for name in QUANTILES),
-    *(f"error_{name}" for name in QUANTILES),
-    *QUANTILES,
-    *(f"call_success_{name}" for name in QUANTILES),
-    "amplification",
-    "rejected_calls",
-    "rejected_rate",
-    "failure_rate",
-    "success_rate",
-    "goodput",
-    "time_to_success",
-    *CAUSES,
-    *JOURNEYS,
-    *(f"journey_{name}" for name in QUANTILES),
-    *(f"journey_success_{name}" for name in QUANTILES),
-    *ITEMS,
-)
+TABLE_2 = tuple(response.name for response in responses.TABLE_2)
+"""The fourteen metrics of ResilienceBench's Table 2, in its order."""
+
+RESPONSES = tuple(response.name for response in responses.RECORDED)
 """Every key of `round_metrics`, in order."""
 
-STEP_RESPONSES = ("TotalCalls", "failure_rate", "amplification", "p50", "p95", "p99")
+STEP_RESPONSES = responses.OF_STEPS
 """The responses that `step_metrics` gives for each step."""
 
 _COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
@@ -119,19 +87,22 @@ class _Attempts:
     seconds: _Floats
 
 
-def round_metrics(attempts: pd.DataFrame, objective_s: float = np.inf) -> dict[str, float]:
+def round_metrics(
+    attempts: pd.DataFrame, objective_s: float = np.inf, length_s: float | None = None
+) -> dict[str, float]:
     """Sum up the attempts of one round as the responses of `contracts/records`.
 
     `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
     `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of calls,
     `ContentionRate` a share; what is
     undefined is NaN. `goodput` counts the successful calls whose response time is at most `objective_s`
-    seconds. Raises ValueError when a column is missing.
+    seconds. `length_s` is how long the round offers calls after the warm-up, if that is declared. Raises ValueError
+    when a column is missing.
     """
     users, calls, wire, _ = _parts(attempts)
     per_user = _totals(users, calls, wire)
     measured = _measured(attempts)
-    span = _span(attempts, measured)
+    span = _span(attempts, measured, length_s)
     return {
         **_table_2(per_user, span),
         **_quantiles("success_", wire.seconds[wire.success]),
@@ -198,7 +169,10 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_metrics(
-    attempts: pd.DataFrame, objective_s: float = np.inf, whole: Mapping[str, float] | None = None
+    attempts: pd.DataFrame,
+    objective_s: float = np.inf,
+    length_s: float | None = None,
+    whole: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """Sum up the attempts of one round for each step of each group of users.
 
@@ -207,10 +181,10 @@ def step_metrics(
     warm-up are left out. `whole` may give the round's own metrics, which a round of one step needs no second time.
     Raises ValueError when a column is missing.
     """
-    span = _span(attempts, _measured(attempts))
+    span = _span(attempts, _measured(attempts), length_s)
     parts = list(attempts.groupby(["group", "step"], observed=True, sort=True))
     whole_round = whole if len(parts) == 1 else None
-    measured = ((names, whole_round or round_metrics(part, objective_s)) for names, part in parts)
+    measured = ((names, whole_round or round_metrics(part, objective_s, length_s)) for names, part in parts)
     rows = [
         {
             "group": group,
@@ -391,12 +365,16 @@ def _quantiles(prefix: str, seconds: _Floats) -> dict[str, float]:
     return {f"{prefix}{name}": float(value) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _span(attempts: pd.DataFrame, kept: _Bools) -> float:
-    """Measure the round in seconds, from the first intended start to the last end of the kept rows."""
+def _span(attempts: pd.DataFrame, kept: _Bools, length_s: float | None = None) -> float:
+    """The seconds that rates are over: from the first intended start to the last end, and no less than is declared.
+
+    Without the declared length, a round of few calls has too high rates: between n calls are only n - 1 gaps.
+    """
     if not kept.any():
         return np.nan
     ends = attempts["end_us"].to_numpy(np.int64)[kept]
-    return float(ends.max() - attempts["intended_us"].to_numpy(np.int64)[kept].min()) * _MICRO
+    seen = float(ends.max() - attempts["intended_us"].to_numpy(np.int64)[kept].min()) * _MICRO
+    return max(seen, length_s or 0.0)
 
 
 def _any(flags: _Bools, group: _Ints, count: int) -> _Bools:

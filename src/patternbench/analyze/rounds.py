@@ -8,24 +8,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.derived import PREFIX
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
 from patternbench.analyze.metrics import RESPONSES
-from patternbench.analyze.models.formula import Floats, out_of_scale
-from patternbench.analyze.problems import DataError, DataProblem, did_you_mean, raise_if_any
-from patternbench.analyze.units import SECONDS, level_text
+from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean, raise_if_any
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
+from patternbench.terms.quantities import SECONDS, SHARES, level_text
+from patternbench.terms.responses import USUAL, WITHOUT_SUCCESSES, counted_by
 
 #: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "system_cpu_s", "valid"),
+    *("cold", "warmed", "warm_up_attempts", "warm_up_s"),
 )
 #: How the names of responses begin that a study chooses: those it derives, and series of a monitoring system.
 CHOSEN = (PREFIX, "series.")
-#: What is compared when nobody says what to compare: what callers get, and how fast those are who get it.
-USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
-#: Their substitutes in tables without successful calls.
-_ELSE = ("failure_rate", "goodput", "p50", "p95", "p99", "TotalExecutionTime")
 
 
 Key = tuple[tuple[str, str], ...]
@@ -78,7 +76,7 @@ def _unknown(columns: Sequence[str], option: str, names: Sequence[str]) -> list[
 
 
 def _usual(columns: Sequence[str]) -> tuple[str, ...]:
-    names = USUAL if set(USUAL) <= set(columns) else _ELSE
+    names = USUAL if set(USUAL) <= set(columns) else WITHOUT_SUCCESSES
     return tuple(name for name in names if name in columns)
 
 
@@ -104,13 +102,15 @@ def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[DataProb
 class ScenarioRounds:
     """The rounds of one scenario: the levels that apply, and one array per response (rounds).
 
-    `blocks` gives for each response the block of each of its values; empty where a table has no blocks.
+    `blocks` gives for each response the block of each of its values; empty where a table has no blocks. `counts` gives
+    for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't say so.
     """
 
     name: str
     levels: Mapping[str, object]
     values: Mapping[str, Floats]
     blocks: Mapping[str, Floats] = field(default_factory=dict)
+    counts: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:
@@ -126,17 +126,28 @@ def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: Col
         n: columns.factor_table.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)
     }
     values = {name: finite(rows[name]) for name in columns.responses}
-    return ScenarioRounds(label(levels), levels, values, _blocks(rows, columns))
+    return ScenarioRounds(label(levels), levels, values, _blocks(rows, columns), _counts(rows, columns))
 
 
 def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
     """The block of each finite value, per response; none when a block holds several rounds of the scenario."""
     if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
         return {}
-    return {
-        name: rows["block"].to_numpy(dtype=float)[np.isfinite(rows[name].to_numpy(dtype=float, na_value=np.nan))]
-        for name in columns.responses
-    }
+    return {name: _where_finite(rows[name], rows["block"]) for name in columns.responses}
+
+
+def _counts(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
+    """Of how many calls, journeys or items each finite value of a share is."""
+    counters = {name: counted_by(name) for name in columns.responses if name in SHARES}
+    numeric = {name: by for name, by in counters.items() if by in rows and pd.api.types.is_numeric_dtype(rows[by])}
+    return {name: _where_finite(rows[name], rows[by]) for name, by in numeric.items()}
+
+
+def _where_finite(column: pd.Series, other: pd.Series) -> Floats:
+    """Return the values of another column in the rows where this one is finite."""
+    values: Floats = other.to_numpy(dtype=float, na_value=np.nan)
+    kept: Floats = values[np.isfinite(column.to_numpy(dtype=float, na_value=np.nan))]
+    return kept
 
 
 def _is_missing(value: object) -> bool:

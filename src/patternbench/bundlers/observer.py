@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Self, cast
 
@@ -13,33 +11,13 @@ import httpx
 import pandas as pd
 from pydantic import ConfigDict, RootModel
 
-from patternbench.lab.bundles import STATUS
+from patternbench.bundlers.responses import RESPONSES
+from patternbench.lab.config.bundles import STATUS
 from patternbench.observe.counting import Counted, CountingObserver
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Settings
-from patternbench.observe.section import Section
 
 US_PER_S = 1_000_000
-ALL = "in all of the round, warm-up included"
-RESPONSES = (
-    Response("bundler_requests", "Requests to bundlers", "count", Better.NEITHER, f"requests that are bundled, {ALL}"),
-    Response("bundler_calls", "Calls of bundlers", "count", Better.NEITHER, f"calls that these requests cost, {ALL}"),
-    Response(
-        "bundler_saved", "Calls saved", "percent", Better.HIGHER, f"requests that cost no call of their own, {ALL}"
-    ),
-    Response("bundler_size", "Requests per bundle", "count", Better.NEITHER, f"mean of bundles of several, {ALL}"),
-    Response("bundler_full", "Full bundles", "percent", Better.NEITHER, f"bundles with all that they may hold, {ALL}"),
-    Response("bundler_wait", "Wait in bundlers", "time", Better.LOWER, f"time that a request waits, mean, {ALL}"),
-    Response(
-        "bundler_overflows",
-        "Turned away by bundlers",
-        "count",
-        Better.NEITHER,
-        f"requests that went on alone, as too many waited, {ALL}",
-    ),
-    Response("bundler_faults", "Faults of bundlers", "count", Better.LOWER, f"errors of the filter itself, {ALL}"),
-)
 
 
 class BundlerCounts(Counted):
@@ -101,12 +79,6 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
         full = 100 * _over(total["full"], total["bundles"])
         wait = _over(total["waited_us"], total["requests"]) / US_PER_S
         return sums | {"bundler_saved": saved, "bundler_size": size, "bundler_full": full, "bundler_wait": wait}
-
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on bundlers."""
-        section = importlib.import_module("patternbench.bundlers.report.bundlers_section")
-        made: Sequence[Section] = section.sections(run, rounds)
-        return made
 
 
 def _less(now: int | None, before: int | None) -> int | None:

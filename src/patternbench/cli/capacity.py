@@ -19,14 +19,17 @@ from patternbench.analyze.load.rate_search import (
     search,
 )
 from patternbench.analyze.load.rate_search import capacity as estimate
-from patternbench.analyze.problems import DataError
-from patternbench.analyze.units import number, quantity
 from patternbench.cli import output
 from patternbench.cli.load import DurationType, RateType
+from patternbench.cli.shared import quick_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
-from patternbench.run.rate_rounds import RateRound, Rig, rig
-from patternbench.study.units import Duration
+from patternbench.records.outputs import check_outputs
+from patternbench.run.single.rate_rounds import RateRound, Rig, of_url, rig
+from patternbench.study.load import StudyFile
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.quantities import number, quantity
+from patternbench.terms.units import Duration
 
 DONE, NOT_FOUND = 0, 1
 
@@ -39,7 +42,9 @@ DONE, NOT_FOUND = 0, 1
 @click.option("--duration", type=DurationType(), default="5s", show_default=True, help="Length of a round.")
 @click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="Rounds per rate at the end.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Write a figure: the share of calls that missed, by rate.")
+@click.option("--force", is_flag=True, help="Overwrite an existing figure.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer and every round as one JSON object.")
+@quick_option
 def capacity(
     *,
     asked: str,
@@ -49,7 +54,9 @@ def capacity(
     duration: Duration,
     rounds: int,
     svg: Path | None,
+    force: bool,
     json_: bool,
+    quick: bool,
 ) -> int:
     """Find the highest rate at which a service keeps an objective.
 
@@ -60,9 +67,12 @@ def capacity(
     Exit code 1: no answer with an interval, because the objective is missed at every rate or still kept at --most, or
     because the rounds differ too much.
     """
+    if not duration.us:
+        raise click.BadParameter("is 0; write for example 5s", param_hint="--duration")
+    check_outputs([svg] if svg else [], [Path(asked)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
-        with rig(asked, duration, objective) as up:
+        with rig(of_url(asked) if "://" in asked else StudyFile.read(asked, quick), duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
@@ -117,9 +127,11 @@ def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective
         why = f"it was missed even at {number(min(step.rate for step in steps))}/s" if missed else why
         return f"No rate was found for {objective.text}: {why}.{rest}"
     if answer.low is None or answer.high is None:
-        return f"About {number(answer.rate)} calls/s keep {objective.text}, without an interval: {answer.note}.{rest}"
+        return f"About {number(answer.rate)} calls/s kept {objective.text}, without an interval: {answer.note}.{rest}"
     span = f"{number(answer.low)} to {number(answer.high)}"
-    return f"{number(answer.rate)} calls/s keep {objective.text} ({answer.level:.0%} interval {span}).{rest}"
+    doubt = f" Warning: {answer.doubt}." if answer.doubt else ""
+    found = f"{number(answer.rate)} calls/s kept {objective.text} in these rounds"
+    return f"{found} ({answer.level:.0%} interval {span}).{doubt}{rest}"
 
 
 def _below(steps: Sequence[RateStep], bend: float | None) -> str:

@@ -13,12 +13,19 @@ from rich.console import Console
 from rich.table import Table
 
 from patternbench.analyze.compare.compare_json import comparison_json
-from patternbench.analyze.compare.comparison import Comparison, Difference, How, compare_runs, compare_with_baseline
-from patternbench.analyze.compare.gate import Verdict, judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.comparison import (
+    Comparison,
+    Difference,
+    How,
+    compare_repeated_runs,
+    compare_runs,
+    compare_with_baseline,
+)
+from patternbench.analyze.compare.gate import GateVerdict, judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, interval, ranked, sentences
 from patternbench.analyze.models.words import p_value
-from patternbench.analyze.problems import DataError, DataProblem
-from patternbench.analyze.units import quantity
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.verdict import Verdict
 from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import (
     JsonWish,
@@ -29,21 +36,34 @@ from patternbench.cli.shared import (
     level_option,
     read,
     responses_option,
+    write_page,
 )
 from patternbench.cli.terminal import Plain
-from patternbench.report.pages.two_runs import about
+from patternbench.report.pages.two_runs import about, warnings_of
+from patternbench.terms.data_problems import DataError, DataProblem, plural
+from patternbench.terms.quantities import quantity
 
 _ROWS = 20
+SPREAD = click.FloatRange(min=0, max=1000)
 _COLUMNS = ("scenario", "response", "A", "B", "change", "interval", "p (corrected)", "effect", "verdict")
 _IF_WIDE = ("p (corrected)", "effect")
 _WIDE = 110
 """The width from which on a table has room for everything; --json always has it."""
-_COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
+UNDECIDED = 3
+"""The exit code if the gate can say neither pass nor fail."""
+_COLOURS = {Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow", Verdict.PASS: "green"}
+
+
+def sides(_: click.Context, __: click.Parameter, text: str | None) -> tuple[Path, ...]:
+    """The runs of one side: one path, or several between commas; none where there is no second side."""
+    if text is None:
+        return ()
+    return (Path(text),) if Path(text).exists() else tuple(Path(part) for part in text.split(","))
 
 
 @click.command(epilog="Example: patternbench compare runs/before runs/after --fail-if 'p95 > +10%'")
-@click.argument("run_a", type=click.Path(path_type=Path))
-@click.argument("run_b", type=click.Path(path_type=Path), required=False)
+@click.argument("run_a", callback=sides)
+@click.argument("run_b", required=False, callback=sides)
 @click.option(
     "--baseline",
     multiple=True,
@@ -55,7 +75,13 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 if the intervals support this, such as 'p95 > +10%'.",
+    help="Exit with code 1 if the intervals support this, such as 'p95 > +10%', and with code 3 if they can't tell.",
+)
+@click.option(
+    "--run-spread",
+    type=SPREAD,
+    metavar="PERCENT",
+    help="How far runs of the same thing differ (standard deviation), where each side is one run.",
 )
 @responses_option
 @by_option
@@ -66,8 +92,9 @@ _COLOURS = {"fail": "red", "undecided": "yellow", "pass": "green"}
 @bad_input_exits
 def compare(
     *,
-    run_a: Path,
-    run_b: Path | None,
+    run_a: tuple[Path, ...],
+    run_b: tuple[Path, ...],
+    run_spread: float | None,
     baseline: tuple[str, ...],
     conditions: tuple[str, ...],
     responses: tuple[str, ...],
@@ -78,22 +105,41 @@ def compare(
 ) -> None:
     """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
 
-    Each is the folder of a run, or a CSV or Parquet file with one row per round.
+    Each is the folder of a run, or a CSV or Parquet file with one row per round. Several runs of one side are written
+    with commas: A1,A2 B1,B2.
     """
     gates = [parse_condition(text) for text in conditions]
-    paths = [path for path in (run_a, run_b) if path is not None]
-    tables = [read(path) for path in paths]
-    how = How(level, by, responses, factors(*paths))
+    paths = [side for side in (run_a, run_b) if side]
+    tables = [[read(path) for path in side] for side in paths]
+    how = How(level, by, responses, factors(*(path for side in paths for path in side)), run_spread)
     how = _with_gated(how, [gate.response for gate in gates])
     comparison = _compared(tables, baseline, how)
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[GateVerdict] = ()
     if gates:
-        strict = simultaneous_level(how.level, len({d.scenario for d in comparison.differences}), len(gates))
+        strict = together(how.level, len({d.scenario for d in comparison.differences}) * len(gates))
         gated = replace(how, level=strict, responses=tuple(dict.fromkeys(gate.response for gate in gates)))
         verdicts = judge(_compared(tables, baseline, gated), gates)
-    said = about(run_a, run_b) if run_b else [f"Compared within {run_a}."]
+    said = [*_about(paths), *_warned(paths, tables)]
     _show(comparison, verdicts, said, json, html)
-    sys.exit(1 if any(v.outcome == "fail" for v in verdicts) else 0)
+    sys.exit(_code({verdict.outcome for verdict in verdicts}))
+
+
+def _code(outcomes: set[str]) -> int:
+    return 1 if Verdict.FAIL in outcomes else UNDECIDED if Verdict.INCONCLUSIVE in outcomes else 0
+
+
+def _about(paths: Sequence[Sequence[Path]]) -> list[str]:
+    if len(paths) == 1:
+        return [f"Compared within {paths[0][0]}."]
+    if all(len(side) == 1 for side in paths):
+        return about(paths[0][0], paths[1][0])
+    return [f"{name} is {', '.join(map(str, side))}." for name, side in zip("AB", paths, strict=True)]
+
+
+def _warned(paths: Sequence[Sequence[Path]], tables: Sequence[Sequence[pd.DataFrame]]) -> list[str]:
+    """The warnings of the rounds of all runs, which may explain a difference."""
+    runs = zip((path for side in paths for path in side), (table for side in tables for table in side), strict=True)
+    return [line for path, table in runs for line in warnings_of(str(path), table)]
 
 
 def _with_gated(how: How, gated: Sequence[str]) -> How:
@@ -101,18 +147,22 @@ def _with_gated(how: How, gated: Sequence[str]) -> How:
     return replace(how, responses=tuple(dict.fromkeys((*how.responses, *gated)))) if how.responses else how
 
 
-def _compared(tables: Sequence[pd.DataFrame], baseline: tuple[str, ...], how: How) -> Comparison:
+def _compared(tables: Sequence[Sequence[pd.DataFrame]], baseline: tuple[str, ...], how: How) -> Comparison:
     if len(tables) == 1:
-        return compare_with_baseline(tables[0], baseline, how)
+        if len(tables[0]) > 1:
+            raise DataError(DataProblem("several runs are one side of a comparison.", "", "Give the other side, too."))
+        return compare_with_baseline(tables[0][0], baseline, how)
     if baseline:
         raise DataError(
             DataProblem("--baseline compares within one run.", "", "Leave out the second run, or --baseline.")
         )
-    return compare_runs(tables[0], tables[1], how)
+    if any(len(side) > 1 for side in tables):
+        return compare_repeated_runs(tables[0], tables[1], how)
+    return compare_runs(tables[0][0], tables[1][0], how)
 
 
 def _show(
-    comparison: Comparison, verdicts: Sequence[Verdict], said: Sequence[str], json: JsonWish, html: Path | None
+    comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str], json: JsonWish, html: Path | None
 ) -> None:
     json.fulfil(lambda: comparison_json(comparison, verdicts))
     if html is not None:
@@ -122,7 +172,7 @@ def _show(
         print_comparison(comparison, verdicts, Plain())
 
 
-def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], console: Console) -> None:
+def print_comparison(comparison: Comparison, verdicts: Sequence[GateVerdict], console: Console) -> None:
     """Print what happened to each response in words, the largest differences, the gate and the notes."""
     for response in dict.fromkeys(d.response for d in comparison.differences):
         console.print(response, style="bold")
@@ -130,7 +180,7 @@ def print_comparison(comparison: Comparison, verdicts: Sequence[Verdict], consol
     _print_table(comparison, console)
     _print_lines([*by_chance(comparison), *(f"! {note.text}" for note in comparison.notes)], console)
     for verdict in verdicts:
-        _print_verdict(verdict, console)
+        _print_verdict(verdict, console, comparison.two_runs)
 
 
 def _print_lines(lines: Sequence[str], console: Console) -> None:
@@ -158,18 +208,18 @@ def _cells(d: Difference) -> tuple[str, ...]:
     return (d.scenario, d.response, *means, change(d), interval(d), p, d.size, d.verdict)
 
 
-def _print_verdict(verdict: Verdict, console: Console) -> None:
-    text = f"{verdict.outcome.upper()}: {verdict.condition.text} over {verdict.checked} scenarios"
+def _print_verdict(verdict: GateVerdict, console: Console, two_runs: bool) -> None:
+    text = f"{verdict.outcome.upper()}: {verdict.condition.text} over {plural(verdict.checked, 'scenario')}"
     console.print(text, style=_COLOURS[verdict.outcome])
     for d in verdict.failing:
         console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:
-        needed = rounds_to_decide(d, verdict.condition)
+        needed = None if two_runs else rounds_to_decide(d, verdict.condition)
         more = f"; about {needed} rounds per run would decide" if needed else ""
-        console.print(f"  undecided at {d.scenario}{more}", highlight=False, markup=False)
+        console.print(f"  inconclusive at {d.scenario}{more}", highlight=False, markup=False)
 
 
-def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[Verdict], said: Sequence[str]) -> None:
+def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str]) -> None:
     from patternbench.report.pages.comparison import comparison_html  # noqa: PLC0415 - slow to import
 
-    path.write_text(comparison_html(comparison, verdicts, about=said), encoding="utf-8")
+    write_page(path, comparison_html(comparison, verdicts, about=said))

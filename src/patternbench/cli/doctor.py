@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,38 +11,74 @@ from rich.table import Table
 from rich.text import Text
 
 from patternbench.cli import output
+from patternbench.cli.shared import quick_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import registry
-from patternbench.lab import installing, machine, shipped, startable, systems, tracing
-from patternbench.lab.needs import Need
-from patternbench.study.load import load
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.system import NamedSystem
+from patternbench.lab import machine, shipped, startable, systems, tracing
+from patternbench.lab.software import installing
+from patternbench.lab.software.needs import Need
+from patternbench.study.load import StudyFile, load
+from patternbench.study.model.system import NamedSystem
+from patternbench.study.models import Study
+from patternbench.terms.problems import InputError, Problem
 
 NAMED = 3
 """Studies that people are told next to a system or client that they use; of others they get the number."""
 
 
-@click.command(epilog="Example: patternbench doctor --install")
+@click.command(epilog="Example: patternbench doctor shop.yaml --install")
+@click.argument("study_file", metavar="[STUDY]", required=False)
 @click.option("--install", is_flag=True, help="Install what is missing, where that is possible.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as one JSON object.")
-def doctor(install: bool, json_: bool) -> int:
+@quick_option
+def doctor(study_file: str | None, install: bool, json_: bool, quick: bool) -> int:
     """List what systems, clients and studies lack here, how to install it, and what will disturb measurements.
+
+    With STUDY, list only what that study needs: its system, its clients, its traces.
 
     Exit code 1: something is missing.
     """
-    named = None if json_ else NAMED
-    needs_of = dict(everything(named))
+    file = StudyFile.read(study_file, quick) if study_file else None
+    looked_for = partial(needed_by, file) if file else partial(everything, None if json_ else NAMED)
+    needs_of = dict(looked_for())
     if install:
         installing.install([need for needs in needs_of.values() for need in needs])
-        needs_of = dict(everything(named))
-    disturbing = machine.disturbances()
+        needs_of = dict(looked_for())
+    disturbing = None if study_file else machine.disturbances()
+    _report(needs_of, disturbing, json_)
+    return 0 if all(need.met for needs in needs_of.values() for need in needs) else 1
+
+
+def _report(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance] | None, json_: bool) -> None:
+    """Print the findings; ``disturbing`` is None where nobody asked about the machine."""
     if json_:
         needs = [{"for": part, **_as_json(need)} for part, needs in needs_of.items() for need in needs]
-        output.as_json({"needs": needs, "disturbances": [vars(disturbance) for disturbance in disturbing]})
+        told = {} if disturbing is None else {"disturbances": [vars(disturbance) for disturbance in disturbing]}
+        output.as_json({"needs": needs, **told})
     else:
         show(needs_of, disturbing)
-    return 0 if all(need.met for needs in needs_of.values() for need in needs) else 1
+
+
+def needed_by(file: StudyFile) -> Iterator[tuple[str, list[Need]]]:
+    """What one study needs: its system at the levels that it gives, each of its clients, its traces.
+
+    Raises InputError for what is wrong with the study.
+    """
+    study = file.study()
+    with file.placed():
+        yield from _of_system(study, file.beside)
+        for name in dict.fromkeys(client for strategy in study.strategies for client in strategy.client):
+            yield f"client {name}", list(registry.required(name, study.clients.get(name)).needs)
+
+
+def _of_system(study: Study, beside: Path) -> Iterator[tuple[str, list[Need]]]:
+    declared = study.system
+    if not isinstance(declared, NamedSystem):
+        return
+    system = systems.load(declared.name, beside)
+    yield f"system {declared.name}", startable.needs(system, declared.settings)
+    if study.traces is not None and tracing.JVM in system.kinds(declared.settings):
+        yield "traces of JVM services", tracing.needs(counting=study.traces.counting_pass)
 
 
 def everything(named: int | None = None) -> Iterator[tuple[str, list[Need]]]:
@@ -77,17 +114,17 @@ def studies_using() -> dict[str, list[str]]:
     return used
 
 
-def show(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance]) -> None:
-    """Print the findings for people."""
+def show(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance] | None) -> None:
+    """Print the findings for people; nothing of the machine where ``disturbing`` is None."""
     console = Plain()
     for part, needs in needs_of.items():
         console.print(part)
         console.print(_table(needs))
-    for disturbance in disturbing:
+    for disturbance in disturbing or []:
         console.print(
             Text.assemble(("will disturb measurements", "yellow"), f": {disturbance.what}; {disturbance.remedy}")
         )
-    if not disturbing:
+    if disturbing == []:
         console.print("nothing here will disturb measurements")
 
 

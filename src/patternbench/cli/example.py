@@ -12,8 +12,10 @@ from patternbench.cli import output
 from patternbench.cli.terminal import Plain
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
+from patternbench.records.outputs import check_outputs
+from patternbench.study.forms import SUFFIX
 from patternbench.study.load import load
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 STUDIES = shipped.folder("studies")
 
@@ -66,15 +68,13 @@ def write(name: str, out: Path, force: bool) -> list[Path]:
 
     Raises InputError for an unknown name and for files that exist already.
     """
+    name = name if name in names() else name.removesuffix(SUFFIX)  # A quick form is a section of its study's file.
     if name not in names():
         raise InputError(
             Problem(f"there is no study `{name}`", allowed=", ".join(names()), hint=did_you_mean(name, names()) or "")
         )
     files = [f"{name}.yaml", *expand(load(STUDIES / f"{name}.yaml")).files()]
-    there = [out / file for file in files if (out / file).exists()]
-    if there and not force:
-        hint = "type --force to overwrite it, or --out DIR for another folder"
-        raise InputError([Problem(f"{path} is already there", hint=hint) for path in there])
+    check_outputs([out / file for file in files], [STUDIES / file for file in files], force)
     for file in files:
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(STUDIES / file, out / file)

@@ -19,14 +19,15 @@ from patternbench.cli import output
 from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
 from patternbench.cli.terminal import Plain, printable
+from patternbench.observe import registry
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
-from patternbench.records.journal import DAMAGED, FAILED, Again, Entry
+from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Again, Entry
 from patternbench.records.load_summaries import LoadProgress
-from patternbench.run import observing
+from patternbench.run.lanes.places import HERE, Place
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
 from patternbench.run.verdict import lacking
-from patternbench.study.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem, reason
 
 if TYPE_CHECKING:
     from patternbench.report.build import Built
@@ -69,6 +70,9 @@ class Bar:
     def round_ended(self, entry: Entry) -> None:
         """Count the round; show a failure above the bar."""
         self._load.plain = ""
+        if entry.status == VOIDED:
+            what = f"block {entry.block} is run anew, as its lane {entry.lane} was lost: {entry.cause}"
+            self.progress.console.print(Text(printable(what), "yellow"))
         self.progress.advance(self._task, advance=not entry.outside)
         if entry.status == FAILED:
             what = f"counting pass of {entry.scenario}" if entry.counting else f"round {entry.round}"
@@ -76,7 +80,7 @@ class Bar:
             self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
 
-def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> int:
+def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN, place: Place = HERE) -> int:
     """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
@@ -85,7 +89,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> 
     bar = Bar(prepared.rounds, len(prepared.rounds) - len(todo), quiet)
     try:
         with bar.shown:
-            entries = prepared.execute(bar, again)
+            entries = prepared.execute(bar, again, place)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise
@@ -93,9 +97,11 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN) -> 
         hint = f"make room, then type `patternbench resume {prepared.folder.path} --retry-failed`"
         raise InputError(Problem(f"cannot be written: {reason(error)}", str(prepared.folder.path), hint=hint)) from None
     wall = time.perf_counter() - begun
-    observing.derive(prepared.folder)
+    registry.derive(prepared.folder.path)
     from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said sooner
 
+    if not entries and (why := lacking(prepared, entries)):
+        raise InputError([Problem(sentence, str(prepared.folder.path)) for sentence in why])
     made = build(prepared.folder)
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
     missing = [*lacking(prepared, entries), *damage.uncounted(prepared.folder)]
@@ -149,10 +155,10 @@ def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
 
 
 def show(made: Built) -> None:
-    """Print the short table of a report, and which of the run's files are damaged."""
+    """Print the short table of a report, its warnings about the whole run, and which of its files are damaged."""
     console = Plain()
     console.print(made.table)
-    for sentence in made.damage:
+    for sentence in (*made.warnings, *made.damage):
         output.note(sentence)
 
 

@@ -11,6 +11,7 @@ from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import refresh_rounds
 from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
+from patternbench.terms.visible import visible
 
 
 @click.command(epilog="Example: patternbench export runs/first --format csv --table attempts")
@@ -47,4 +48,4 @@ def export(
     if json_:
         output.as_json({"written": [written]})
     else:
-        click.echo(written)
+        click.echo(visible(written))

@@ -12,8 +12,6 @@ from rich.text import Text
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
-from patternbench.analyze.problems import DataProblem, did_you_mean, plural, raise_if_any
-from patternbench.analyze.units import number
 from patternbench.cli.shared import (
     JsonWish,
     bad_input_exits,
@@ -23,8 +21,11 @@ from patternbench.cli.shared import (
     names_of,
     read,
     seed_option,
+    write_page,
 )
 from patternbench.cli.terminal import Plain
+from patternbench.terms.data_problems import DataProblem, did_you_mean, plural, raise_if_any
+from patternbench.terms.quantities import number
 
 
 @click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)'")
@@ -106,7 +107,7 @@ def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
 def _write_html(path: Path, analysis: Analysis, data: Path, over: tuple[str, ...]) -> None:
     from patternbench.report.pages.models import models_html  # noqa: PLC0415 - drawing is slow to import and rarely asked for
 
-    path.write_text(models_html(analysis, title=f"Models of {data.name}", over=over), encoding="utf-8")
+    write_page(path, models_html(analysis, title=f"Models of {data.name}", over=over))
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:

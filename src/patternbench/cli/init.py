@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from patternbench.cli import output
-from patternbench.run import subjects
+from patternbench.records.outputs import check_outputs
+from patternbench.run.single import subjects
 from patternbench.study import starters
-from patternbench.study.problems import InputError, Problem
 from patternbench.study.starters import GOALS, Budget, Goal, StartedService, Subject
+from patternbench.terms.problems import InputError, Problem, reason
 
 WHAT = "What do you want to measure: the URL of a service that runs, a Compose file, or a command that starts one?"
 COMPOSE = (".yaml", ".yml")
@@ -77,7 +79,9 @@ def _tell(written: Sequence[Path], takes: str, json_: bool) -> None:
         return
     for path in written:
         click.echo(f"wrote {path}")
-    click.echo(f"\nNow type `patternbench run {written[0]}`, which takes {takes}.")
+    study = written[0]
+    first = f"`patternbench try {study}` sends its request once, `patternbench plan {study}` lists its rounds"
+    click.echo(f"\nNow type `patternbench run {study}`, which takes {takes}; before it, {first}.")
 
 
 def can_ask() -> bool:
@@ -149,11 +153,15 @@ def _files(subject: Subject, goal: Goal, plan: Budget) -> dict[str, str]:
 def _write(files: Mapping[str, str], out: Path, force: bool) -> list[Path]:
     """Write them. Raises InputError for files that exist already."""
     paths = [out / name for name in files]
-    there = [path for path in paths if path.exists()]
-    if there and not force:
-        hint = "type --force to overwrite it, or --out DIR for another folder"
-        raise InputError([Problem(f"{path} is already there", hint=hint) for path in there])
+    check_outputs(paths, force=force)
     for path, text in zip(paths, files.values(), strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        new = path.with_name(f".{path.name}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
+        except OSError as error:
+            with suppress(OSError):  # neither half of a new file stays, nor is an old one lost
+                new.unlink()
+            raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
     return paths

@@ -22,12 +22,12 @@ from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
 from patternbench.drivers.origins import From, TracedJob, throughout, traced
-from patternbench.lab.processes import absolute
+from patternbench.lab.host.processes import absolute
 from patternbench.records.load_summaries import LoadSummary
-from patternbench.study.files import problem_of
-from patternbench.study.parts import rate_of
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import Duration
+from patternbench.study.model.parts import rate_of
+from patternbench.study.text.files import problem_of
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -48,17 +48,35 @@ TOLD = (
 """The fields that ``--json`` prints, with the policies' counts if there are any; ``--out`` keeps the whole summary."""
 
 
+LONGEST = Duration.parse("24h")
+"""The longest that a command's round may last, like that of a study."""
+HIGHEST_RATE = 1e7
+"""Calls per second; more than any machine makes, so that a search for a rate ends."""
+
+
+LOWEST_RATE = 1e-5
+"""Per second: about one a day, the longest that anything lasts."""
+
+
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
     """A length of time with its unit."""
 
     name = "duration"
 
+    def __init__(self, positive: bool = False) -> None:
+        self.positive = positive
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
         """The duration, or a usage error that shows how one is written."""
         try:
-            return value if isinstance(value, Duration) else Duration.parse(str(value))
+            duration = value if isinstance(value, Duration) else Duration.parse(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if self.positive and not duration.us:
+            self.fail(f"{value} must be longer than 0, such as 5s", param, ctx)
+        if duration.us > LONGEST.us:
+            self.fail(f"{value} is too long; at most {LONGEST} are allowed, as in a study", param, ctx)
+        return duration
 
 
 class RateType(click.ParamType):  # type: ignore[type-arg]
@@ -72,8 +90,9 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
             rate = rate_of(str(value)) if "/" in str(value) else float(str(value))
         except ValueError:
             rate = math.nan
-        if not math.isfinite(rate):
-            self.fail(f"{value!r} is not a rate; write for example 500 or 120/m", param, ctx)
+        if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+            allowed = f"at least {LOWEST_RATE:.5f} and at most {HIGHEST_RATE:,.0f} per second"
+            self.fail(f"{value!r} is not a rate; write for example 500 or 120/m, {allowed}", param, ctx)
         return rate
 
 
@@ -155,7 +174,7 @@ class Options:
     show_default=True,
     help="Follow up to N redirects, and only to the hosts of the URLs.",
 )
-@click.option("--deadline", type=DurationType(), help="End each call this long after its intended start.")
+@click.option("--deadline", type=DurationType(positive=True), help="End each call this long after its intended start.")
 @click.option(
     "--retry",
     type=click.IntRange(1, 1000),

@@ -7,13 +7,13 @@ from typing import cast
 
 from patternbench.drivers import stacks
 from patternbench.drivers.origins import From, plain, throughout
-from patternbench.study.document import Document, parse
-from patternbench.study.files import read_text
 from patternbench.study.load import validated
-from patternbench.study.policies import Stack
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.tree import count
-from patternbench.study.units import Duration
+from patternbench.study.model.tree import count
+from patternbench.study.text.document import Document, parse
+from patternbench.study.text.files import read_text
+from patternbench.study.workload.policies import Stack
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import Duration
 
 BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
 """The longest pauses of ``--retry``: each pause is drawn between 0 and these (full jitter)."""

@@ -12,13 +12,12 @@ from rich.table import Table
 from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
 from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.rounds import label
-from patternbench.analyze.units import number
-from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, seed_option
+from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, read, seed_option, write_page
 from patternbench.cli.terminal import Plain
 from patternbench.plan.factors import Level
 from patternbench.records.folder import RunFolder
-from patternbench.records.tables import read_table
 from patternbench.report import load_tests
+from patternbench.terms.quantities import number
 
 FORMAT = "patternbench/loadtest/1"
 _JMETER = Columns()
@@ -80,7 +79,7 @@ def loadtest(
         json.fulfil(lambda: loadtests_json(tests))
     else:
         columns = Columns(load=load or _JMETER.load, time=time, response=response, status=status)
-        tests = [OneOfRun({}, analyze_load_test(read_table(data), columns, window, seed))]
+        tests = [OneOfRun({}, analyze_load_test(read(data), columns, window, seed))]
         json.fulfil(lambda: {"format": FORMAT, **loadtest_json(tests[0].load_test)})
     if html is not None:
         _write_html(html, tests)
@@ -101,7 +100,7 @@ def _write_html(path: Path, tests: Sequence[OneOfRun]) -> None:
     from patternbench.report.pages.load_test import load_tests_html  # noqa: PLC0415 - slow to import
 
     named = {label(one.at) if one.at else "": one.load_test for one in tests}
-    path.write_text(load_tests_html(named), encoding="utf-8")
+    write_page(path, load_tests_html(named))
 
 
 def loadtests_json(tests: Sequence[OneOfRun]) -> dict[str, object]:

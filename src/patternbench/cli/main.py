@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import io
 import keyword
+import os
 import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from patternbench import __version__
+from patternbench.cli import streams
 from patternbench.cli.output import complain, problems_as_json
-from patternbench.study.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.visible import not_utf8
 
 VERBS = {
     "init": "Write a study of your own service, from three questions.",
@@ -36,6 +45,8 @@ VERBS = {
     "check-client": "Test whether a client keeps the client contract.",
 }
 USAGE, INTERRUPTED = 2, 130
+UNREAD = 141
+"""The exit code where the reader of a pipe went away, as a shell says it of a program that SIGPIPE ended."""
 
 
 class Verbs(click.Group):
@@ -77,25 +88,134 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> object:
     """Run the command; a user's mistake becomes a short list on standard error and exit code 2."""
+    streams.take()
     as_data = "--json" in (arguments or sys.argv)
+    _write_what_can_be_shown()
     try:
+        try:
+            code = _ended(arguments, as_data)
+        finally:
+            streams.flush()
+    except streams.UnreadError:  # as of a program that the signal ended: the reader saw no verdict
+        streams.give_up()
+        code = UNREAD
+    except OSError as error:
+        streams.give_up()
+        complain(InputError(_unprinted(error)), as_data=False)
+        code = USAGE
+    sys.exit(code)
+
+
+def _ended(arguments: list[str] | None, as_data: bool) -> int:
+    """Run the command, and say how it ended: the exit code. Raises OSError where standard output takes no more."""
+    try:
+        _check_texts(sys.argv[1:] if arguments is None else arguments)
         code = cli.main(args=arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except InputError as error:
         complain(error, as_data)
-        sys.exit(USAGE)
+        return USAGE
     except click.ClickException as error:
-        error.show()
-        if as_data:
-            problems_as_json([Problem(error.format_message())])
-        sys.exit(USAGE)
+        return _misused(error, as_data)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    except OSError as error:  # such as a full disk or a folder that isn't writable, where no verb has a better message
-        problem = Problem(reason(error), file=str(error.filename or ""))
+        return _interrupted()
+    except Exception as error:
+        return _failed(error, as_data)
+
+
+def _misused(error: click.ClickException, as_data: bool) -> int:
+    """Say how the command line is wrong: the exit code."""
+    error.show()
+    if as_data:
+        problems_as_json([Problem(error.format_message())])
+    return USAGE
+
+
+def _failed(error: Exception, as_data: bool) -> int:
+    """Say what an error that no verb expected means: the exit code. Raises it again if it is of standard output."""
+    if _of_interrupt(error):
+        return _interrupted()
+    if isinstance(error, streams.UnreadError) or (isinstance(error, OSError) and error.filename == streams.NAME):
+        raise error
+    problem = _told(error)
+    if problem is None:
+        unforeseen(error, as_data)
+    else:
         complain(InputError(problem), as_data)
-        sys.exit(USAGE)
-    sys.exit(code if isinstance(code, int) else 0)
+    return USAGE
+
+
+def _interrupted() -> int:
+    click.echo("interrupted", err=True)
+    return INTERRUPTED
+
+
+def _of_interrupt(error: BaseException | None) -> bool:
+    """Whether an error came of an interrupt: code that is being imported may turn that into an error of its own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _unprinted(error: OSError) -> Problem:
+    """What was not printed, as standard output could not take it."""
+    hint = "what the command wrote to files is complete; print to another place, such as `> FILE` on a disk with room"
+    return Problem(f"what this command prints is lost: {reason(error)}", file=streams.NAME, hint=hint)
+
+
+def _write_what_can_be_shown() -> None:
+    """Let output of any character end well: a terminal that lacks it shows another instead."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _check_texts(arguments: Sequence[str]) -> None:
+    """Raise InputError for arguments, and a folder that we are in, that no record or answer could repeat."""
+    hint = "records and reports are written in UTF-8; rename the file or folder, or write the text anew"
+    wrong = [text for text in arguments if not_utf8(text)]
+    problems = [Problem("this argument isn't text in UTF-8", value=text, hint=hint) for text in wrong]
+    with suppress(OSError):  # a folder that is gone has no name
+        here = str(Path.cwd())
+        problems += [Problem("the name of this folder isn't text in UTF-8", value=here, hint=hint)] * not_utf8(here)
+    if problems:
+        raise InputError(problems)
+
+
+def _told(error: Exception) -> Problem | None:
+    """An error that says by itself what is wrong, and that no verb has a better message for; None for our own.
+
+    A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.
+    """
+    from patternbench.drivers.driver import DriverError  # noqa: PLC0415 - only once something has failed
+    from patternbench.lab.host.processes import StartError  # noqa: PLC0415 - only once something has failed
+
+    if isinstance(error, OSError):
+        return Problem(reason(error), file=str(error.filename or ""))
+    if isinstance(error, RuntimeError) and "Symlink loop" in str(error):
+        return Problem(str(error), hint="name another file or folder")
+    return Problem(str(error)) if isinstance(error, StartError | DriverError) else None
+
+
+def unforeseen(error: Exception, as_data: bool) -> None:
+    """Say of an error that nothing foresaw what happened, where its record is, and how to report it."""
+    record = _recorded(traceback.format_exception(error))
+    what = f"patternbench itself failed ({type(error).__name__}: {error or 'no message'})"
+    hint = f"this is a mistake in patternbench; please report it where you got it from, with {record}"
+    complain(InputError(Problem(what, hint=hint)), as_data)
+
+
+def _recorded(lines: list[str]) -> str:
+    """Where the record of an error was written: a file of its own, or standard error where there is no room for one."""
+    try:
+        handle, name = tempfile.mkstemp(prefix="patternbench-error-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines([f"patternbench {__version__}, Python {sys.version}\n", *lines])
+    except OSError:
+        click.echo("".join(lines), err=True)
+        return "the lines above"
+    return f"the record in {name}, once you have read it for secrets"

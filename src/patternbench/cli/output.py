@@ -9,7 +9,7 @@ import click
 
 from patternbench.cli.terminal import Plain
 from patternbench.plan.scenarios import Scenario
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 MOST_PROBLEMS = 20
 """How many problems are printed for people. Further ones of the same kind add nothing."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,23 +13,54 @@ from rich.text import Text
 
 from patternbench.cli import output
 from patternbench.cli.output import described
-from patternbench.cli.shared import no_commands_option
+from patternbench.cli.shared import bad_input_exits, built, no_commands_option, quick_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, size
 from patternbench.plan.order import rounds_of
+from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
-from patternbench.run import inspection, preflight
-from patternbench.run.changeovers import Changeovers, Starts, counted
+from patternbench.run.before import inspection, preflight
+from patternbench.run.before.changeovers import Changeovers, Starts, counted
+from patternbench.run.round.warmth import WarmUpTime, warm_ups
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
-from patternbench.study.files import read_text
-from patternbench.study.load import loads, parse_study, placed
+from patternbench.study.load import StudyFile
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, gathered
+from patternbench.terms.data_problems import plural
+from patternbench.terms.problems import InputError, Problem, gathered
 
 SHOWN = 40
+MOST_SPREAD = 1000
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """The options of `plan`."""
+
+    json_: bool
+    everything: bool
+    skip_unavailable: bool
+    spread: float | None
+    scatter_of: Path | None
+    no_commands: bool
+    quick: bool
+
+    @property
+    def scatter_given(self) -> bool:
+        """Whether it is known how much rounds scatter."""
+        return self.spread is not None or self.scatter_of is not None
+
+
+def percentage(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """A percentage above zero, such as 10%."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", text.strip())
+    if match is None or not 0 < float(match[1]) <= MOST_SPREAD:
+        raise click.BadParameter(f"{text!r} isn't a percentage from above 0 to {MOST_SPREAD}; write 10%")
+    return float(match[1])
 
 
 @click.command(epilog="Example: patternbench plan studies/quickstart.yaml")
@@ -35,27 +68,49 @@ SHOWN = 40
 @click.option("--json", "json_", is_flag=True, help="Print factors and scenarios as one JSON object.")
 @click.option("--all", "everything", is_flag=True, help=f"List all scenarios instead of the first {SHOWN}.")
 @click.option("--skip-unavailable", is_flag=True, help="Leave out clients that can't be started here, as in `run`.")
+@click.option(
+    "--spread",
+    callback=percentage,
+    metavar="PERCENT",
+    help="Say how many rounds the claims take if a round scatters this much (10%, a standard deviation).",
+)
+@click.option(
+    "--from",
+    "scatter_of",
+    metavar="RUN",
+    type=click.Path(path_type=Path),
+    help="Say how many rounds the claims take if rounds scatter as in this run.",
+)
 @no_commands_option
-def plan(study_file: str, json_: bool, everything: bool, skip_unavailable: bool, no_commands: bool) -> None:
+@quick_option
+@bad_input_exits
+def plan(study_file: str, **asked: object) -> None:
     """List the factors and scenarios of STUDY, and estimate how long a run will take.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
     """
-    text = read_text(study_file)
-    study = loads(text, study_file)
-    with placed(text, study_file):
-        inputs = Inputs(Path(study_file).resolve().parent)
+    options = built(PlanOptions, asked)
+    file = StudyFile.read(study_file, options.quick)
+    study = file.study()
+    with file.placed():
+        inputs = Inputs(file.beside)
         expanded = preflight.expanded(study, inputs)
-        if skip_unavailable:
+        if options.skip_unavailable:
             expanded = _available(study, expanded)
-        _check(study, expanded, inputs, no_commands)
-    for sentence in inspection.warnings_of(parse_study(text, study_file)):
+        _check(study, expanded, inputs, options.no_commands)
+    for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
-    if json_:
+    from patternbench.cli import claims  # noqa: PLC0415 - slow to import, and for a study that is right
+
+    taken = claims.needed(study, expanded, options.scatter_of, options.spread)
+    if options.json_:
         starts = starts_of(study, expanded, Changeovers(study, inputs), fewest(study.rounds))
-        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)})
+        told = {"claims": [claims.as_json(one) for one in taken]} if taken else {}
+        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)} | told)
     else:
-        show(study, expanded, Changeovers(study, inputs), everything)
+        show(study, expanded, Changeovers(study, inputs), options.everything)
+        for sentence in claims.sentences(study, taken, options.scatter_given):
+            output.say(sentence)
         for problem in [*preflight.lacking(study, inputs), *preflight.lacking_clients(study, expanded)]:
             output.note(f"before it can run: {problem.message}: {problem.hint}")
 
@@ -95,18 +150,29 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
 
 def starts_of(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Starts]:
     """The components to start before each round, with this many rounds per scenario and no failures."""
+    return changeovers.starts(_in_order(study, expanded, changeovers, rounds))
+
+
+def _in_order(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Scenario]:
+    """The scenario of each round."""
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
     order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
-    return changeovers.starts(scenarios[round_.scenario] for round_ in order)
+    return [scenarios[round_.scenario] for round_ in order]
 
 
 def _guess(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> str:
-    """How long this many rounds per scenario take. The load engine warms up at the beginning of each."""
-    clients = {scenario.client for scenario in expanded.scenarios}
-    warm_up_s = {client: study.longest_warm_up.seconds for client in clients if choice.by_engine(study, client)}
-    started = sum(map(bool, starts_of(study, expanded, changeovers, rounds)))
+    """How long this many rounds per scenario take, with the warm-ups that they get."""
     executions = rounds + _passes(study)
-    return output.seconds(estimate.seconds(expanded.scenarios, executions, warm_up_s, started))
+    order = _in_order(study, expanded, changeovers, rounds)
+    starts = changeovers.starts(order)
+    by_engine = not choice.engine_clients(study).isdisjoint(scenario.client for scenario in order)
+    clients = (scenario.client for scenario in order)
+    planned = warm_ups(zip(clients, starts, strict=True), by_engine, study.longest_warm_up)
+    warmed = sum(one is not WarmUpTime.NONE for one in planned)
+    passes = len(expanded.scenarios) * _passes(study) if by_engine else 0
+    warming_s = (warmed + passes) * study.longest_warm_up.seconds
+    started = sum(map(bool, starts))
+    return output.seconds(estimate.seconds(expanded.scenarios, executions, warming_s, started))
 
 
 def _passes(study: Study) -> int:
@@ -149,7 +215,8 @@ def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: boo
         if most == least
         else (f"{least} to {most}", f"{count * least} to {count * most}")
     )
-    title = f": {count} scenarios x {rounds} rounds = {total} rounds"
+    each = "round" if rounds == "1" else "rounds"
+    title = f": {plural(count, 'scenario')} x {rounds} {each} = {total} {'round' if total == '1' else 'rounds'}"
     console.print(Text.assemble((study.name, "bold"), title))
     console.print(f"roughly {guess} (a guess: 20 ms per attempt, at most 600 attempts per second)")
     for sentence in _sentences(study, expanded, changeovers):

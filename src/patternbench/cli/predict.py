@@ -12,13 +12,13 @@ from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.models.predict import Prediction, read_point
 from patternbench.analyze.models.predict import predict as predicted
 from patternbench.analyze.models.saved_model import SavedModel, read_models
-from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
 from patternbench.analyze.rounds import label
-from patternbench.analyze.units import quantity, span
 from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, level_option
 from patternbench.cli.terminal import Plain
 from patternbench.report.labels import units_of_observers
-from patternbench.study.files import read_bytes
+from patternbench.study.text.files import read_bytes
+from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean
+from patternbench.terms.quantities import quantity, span
 
 FORMAT = "patternbench/predictions/1"
 LARGEST_MODEL = 100_000_000

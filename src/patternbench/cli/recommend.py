@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +22,13 @@ from patternbench.cli.shared import (
     names_of,
     read,
     seed_option,
+    write_page,
 )
 from patternbench.cli.terminal import Plain
+from patternbench.report.sections.construction import with_notes
 from patternbench.report.sections.wish import wish_of_run
+
+MARGIN = click.FloatRange(min=0, min_open=True, max=1000)
 
 
 @click.command(epilog="Example: patternbench recommend runs/first --objective 'minimise p95'")
@@ -45,6 +49,14 @@ from patternbench.report.sections.wish import wish_of_run
     help="Factors that you can't choose: one recommendation per condition [default: all but patterns].",
 )
 @click.option("--baseline", multiple=True, metavar="FACTOR=LEVEL", help="Configuration to compare the choice with.")
+@click.option(
+    "--margin",
+    type=MARGIN,
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="How much worse than the best is good enough: said of a tie where the rounds show it.",
+)
 @by_option
 @level_option
 @seed_option
@@ -58,6 +70,7 @@ def recommend(
     limits: tuple[str, ...],
     conditions: tuple[str, ...],
     baseline: tuple[str, ...],
+    margin: float,
     by: tuple[str, ...],
     level: float,
     seed: int,
@@ -67,14 +80,15 @@ def recommend(
     """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
     table = read(run)
     wish = replace(
-        _asked(run, objectives, limits, by),
+        _asked(run, table.columns, objectives, limits, by),
         conditions=conditions or None,
         baseline=baseline,
+        margin=margin,
         seed=seed,
         level=level,
         factors=factors(run),
     )
-    recommendation = choose(table, wish)
+    recommendation = with_notes(choose(table, wish), table)
     json.fulfil(lambda: recommendation_json(recommendation))
     if html is not None:
         _write_html(html, recommendation)
@@ -82,9 +96,11 @@ def recommend(
         print_recommendation(recommendation, Plain())
 
 
-def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]) -> Wish:
+def _asked(
+    run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
+) -> Wish:
     """The wish that was typed, completed by the one of the run's report."""
-    of_run = wish_of_run(run)
+    of_run = wish_of_run(run, columns)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
     said = of_run or Wish(objectives)
@@ -96,7 +112,7 @@ def _asked(run: Path, objectives: tuple[str, ...], limits: tuple[str, ...], by: 
 def _write_html(path: Path, recommendation: Recommendation) -> None:
     from patternbench.report.pages.comparison import recommendation_html  # noqa: PLC0415 - slow to import
 
-    path.write_text(recommendation_html(recommendation), encoding="utf-8")
+    write_page(path, recommendation_html(recommendation))
 
 
 def print_recommendation(recommendation: Recommendation, console: Console) -> None:

@@ -1,32 +1,102 @@
-"""``patternbench report``: a run's report, rebuilt from its records."""
+"""``patternbench report``: a run's report, rebuilt from its records, or a part of it printed."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from patternbench.analyze.statements.claims.judged import JudgedClaims
 from patternbench.cli import output
 from patternbench.cli.execution import show
+from patternbench.cli.shared import bad_input_exits, built
+from patternbench.observe import registry
 from patternbench.records.folder import RunFolder
-from patternbench.report.build import build
-from patternbench.run import observing
+from patternbench.report.build import build, judged_claims
+from patternbench.report.markdown import markdown
+from patternbench.report.sections import claims
+from patternbench.terms.problems import InputError, Problem
+
+CONTRADICTED, INCONCLUSIVE = 1, 3
+"""The exit codes if the rounds contradict a claim, and if they neither contradict nor show all of them."""
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The options of `report`."""
+
+    include_invalid: bool
+    part: str | None
+    form: str | None
+    fail_if_contradicted: bool
+    json_: bool
 
 
 @click.command(epilog="Example: patternbench report runs/first")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--include-invalid", is_flag=True, help="Include rounds that aren't valid; the title says so.")
+@click.option("--part", type=click.Choice([claims.ANCHOR]), help="Print this part instead of writing the report.")
+@click.option("--format", "form", type=click.Choice(["md", "json"]), help="What --part is printed as.  [default: md]")
+@click.option(
+    "--fail-if-contradicted",
+    is_flag=True,
+    help="Exit with code 1 if a claim of the study is contradicted, and with code 3 if one is inconclusive.",
+)
 @click.option(
     "--json", "json_", is_flag=True, help="Print where the report is, and what is damaged, as one JSON object."
 )
-def report(folder: Path, include_invalid: bool, json_: bool) -> None:
+@bad_input_exits
+def report(folder: Path, **asked: object) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
+    options = built(ReportOptions, asked)
+    _check(options)
     run = RunFolder(folder)
     run.check()
-    observing.derive(run)
-    made = build(run, include_invalid)
-    if json_:
+    judgement = _print_part(run, options) if options.part else _write(run, options)
+    if options.fail_if_contradicted:
+        sys.exit(exit_code(_required(run, judgement)))
+
+
+def exit_code(judgement: JudgedClaims) -> int:
+    """The exit code of a gate on claims: 0 only if the rounds show all of them."""
+    if judgement.is_contradicted:
+        return CONTRADICTED
+    return 0 if judgement.is_shown else INCONCLUSIVE
+
+
+def _check(asked: ReportOptions) -> None:
+    if asked.form and not asked.part:
+        raise InputError(Problem("--format is of a part", hint=f"write --part {claims.ANCHOR}, too"))
+    if asked.json_ and asked.part:
+        raise InputError(Problem("--json is of the whole report", hint=f"write --part {asked.part} --format json"))
+
+
+def _write(run: RunFolder, asked: ReportOptions) -> JudgedClaims | None:
+    """Write the whole report."""
+    registry.derive(run.path)
+    made = build(run, asked.include_invalid)
+    if asked.json_:
         output.as_json({"run": str(run.path), "report": str(run.report), "damage": list(made.damage)})
     else:
         show(made)
         click.echo(f"report: {run.report}")
+    return made.claims
+
+
+def _print_part(run: RunFolder, asked: ReportOptions) -> JudgedClaims:
+    """Print the claims of the run's study, and write no report."""
+    judgement = _required(run, judged_claims(run, asked.include_invalid))
+    if asked.form == "json":
+        output.as_json(claims.as_json(judgement))
+    else:
+        click.echo(markdown(claims.section(judgement)), nl=False)
+    return judgement
+
+
+def _required(run: RunFolder, judgement: JudgedClaims | None) -> JudgedClaims:
+    if judgement is None:
+        hint = "write what you expect under `claims` of the study, before its next run"
+        raise InputError(Problem("the study of this run has no claims", file=str(run.study), hint=hint))
+    return judgement

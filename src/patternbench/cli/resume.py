@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Unpack
 
 import click
 
 from patternbench.cli.execution import carry_out
+from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.records.journal import Again
 from patternbench.run import prepared_run
 
@@ -20,10 +22,21 @@ from patternbench.run import prepared_run
     help="Also run rounds again that aren't valid, for example because the generator was late.",
 )
 @click.option("--retry-damaged", is_flag=True, help="Also run rounds again whose records are damaged.")
+@lane_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
-def resume(folder: Path, retry_failed: bool, retry_invalid: bool, retry_damaged: bool, json_: bool) -> int:
+def resume(
+    *,
+    folder: Path,
+    retry_failed: bool,
+    retry_invalid: bool,
+    retry_damaged: bool,
+    json_: bool,
+    **lanes: Unpack[LaneOptions],
+) -> int:
     """Continue the run in DIR: finished rounds are kept, the others are run.
 
     A round that is run again keeps the records of its earlier tries. The last try counts.
     """
-    return carry_out(prepared_run.reopen(folder), json_, Again(retry_failed, retry_invalid, retry_damaged))
+    prepared = prepared_run.reopen(folder)
+    again = Again(retry_failed, retry_invalid, retry_damaged)
+    return carry_out(prepared, json_, again, place_of(prepared.study.order, **lanes))

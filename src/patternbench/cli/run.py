@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Unpack
 
 import click
 
 from patternbench.cli import output
 from patternbench.cli.execution import carry_out
-from patternbench.cli.shared import no_commands_option
-from patternbench.run import inspection, prepared_run
-from patternbench.study.files import read_text
-from patternbench.study.load import parse_study
+from patternbench.cli.lanes import LaneOptions, lane_options, place_of
+from patternbench.cli.shared import no_commands_option, quick_option
+from patternbench.run import prepared_run
+from patternbench.run.before import inspection
+from patternbench.study.load import StudyFile
 
 RUNS = Path("runs")
 
@@ -24,8 +26,19 @@ RUNS = Path("runs")
     "--skip-unavailable", is_flag=True, help="Leave out clients that can't be started here; the report lists them."
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
+@lane_options
 @no_commands_option
-def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool, no_commands: bool) -> int:
+@quick_option
+def run(
+    *,
+    study_file: str,
+    out: Path | None,
+    skip_unavailable: bool,
+    json_: bool,
+    no_commands: bool,
+    quick: bool,
+    **lanes: Unpack[LaneOptions],
+) -> int:
     """Run STUDY: start its system, drive load, inject faults, record every attempt, write a report.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. `patternbench resume` continues an interrupted run.
@@ -33,7 +46,10 @@ def run(study_file: str, out: Path | None, skip_unavailable: bool, json_: bool, 
     Exit code 1: a round failed, a scenario has no valid round, every call of a round failed without a fault, or the run
     stopped because its system was gone or because a whole block had no valid round.
     """
-    for sentence in inspection.warnings_of(parse_study(read_text(study_file), study_file)):
+    file = StudyFile.read(study_file, quick)
+    for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
-    folder = out or RUNS / f"{Path(study_file).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return carry_out(prepared_run.begin(study_file, folder, skip_unavailable, no_commands), json_)
+    folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    place = place_of(file.study().order, **lanes)
+    prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
+    return carry_out(prepared, json_, place=place)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,15 +14,19 @@ from typing import Any, TypeVar
 import click
 import orjson
 import pandas as pd
+from pydantic import ValidationError
 
-from patternbench.analyze.factors import FactorTable
-from patternbench.analyze.problems import DataError
 from patternbench.cli.output import note, problems_as_json
+from patternbench.cli.streams import NAME
 from patternbench.cli.terminal import printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
+from patternbench.records.outputs import check_outputs
 from patternbench.records.tables import TableError, read_table
-from patternbench.study.problems import Problem, reason
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.factors import FactorTable
+from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.responses import defaults
 
 Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -45,6 +50,8 @@ def bad_input_exits(command: _Command) -> _Command:
             click.echo(printable(f"error: {error}"), err=True)
             problems = _problems(error)
         except OSError as error:
+            if error.filename is None or error.filename == NAME:
+                raise
             click.echo(f"error: {error.filename}: {error.strerror}.", err=True)
             problems = [Problem(reason(error), file=str(error.filename or ""))]
         wish = kwargs.get("json")
@@ -63,8 +70,10 @@ def _problems(error: DataError | TableError) -> list[Problem]:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a table. Rounds that aren't valid are left out, with a note on standard error."""
-    table = read_table(path)
+    """Read a table. What is left out of it, or read in a way that isn't evident, is noted on standard error."""
+    table = _table(path)
+    for sentence in table.attrs.get("read", ()):
+        note(f"{path}: {sentence}")
     left = table.attrs.get("not_valid", 0)
     if left:
         note(f"left out of {path}: {left} of {left + len(table)} rounds, which aren't valid")
@@ -74,15 +83,43 @@ def read(path: Path) -> pd.DataFrame:
 def factors(*paths: Path) -> FactorTable:
     """The factors of runs, with their units; nothing for tables that no run wrote.
 
-    The factors of an older run are in its plan, not in its table of rounds. The units of observers' responses come from
-    the observers; those of responses that a study chooses come from the table of rounds.
+    Those of a run are in its plan, and the units of the responses that it chooses in its study. A table of rounds that
+    was taken out of a run carries both.
     """
     from patternbench.report.labels import units_of_observers  # noqa: PLC0415 - slow to import
+
+    rows = [row for path in paths for row in _factor_rows(path)]
+    units = {name: unit for path in paths for name, unit in _units(path).items()}
+    try:
+        return FactorTable.of(rows, units_of_observers() | units)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        named = ", ".join(map(str, paths))
+        raise TableError(f"{named}: what is noted of a factor is damaged ({field}). Export it anew.") from None
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """The rounds of a run, measured anew from its records, or the table in a file."""
+    from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
+
+    return finished_rounds(RunFolder(path)) if is_run(path) else read_table(path)
+
+
+def is_run(path: Path) -> bool:
+    """Whether the path is the folder of a run, rather than a table that was taken out of one."""
+    return (path / "plan.json").is_file()
+
+
+def _factor_rows(path: Path) -> list[dict[str, object]]:
     from patternbench.report.sections.wish import factors_of_run  # noqa: PLC0415 - slow to import
 
-    rows = [row for path in paths for row in tables.factors_of(path) or factors_of_run(RunFolder(path))]
-    units = {name: unit for path in paths for name, unit in tables.units_of(path).items()}
-    return FactorTable.of(rows, units_of_observers() | units)
+    return factors_of_run(RunFolder(path)) if is_run(path) else tables.factors_of(path)
+
+
+def _units(path: Path) -> dict[str, str]:
+    from patternbench.report.build import units_of_responses  # noqa: PLC0415 - slow to import
+
+    return units_of_responses(RunFolder(path)) if is_run(path) else tables.units_of(path)
 
 
 @dataclass(frozen=True)
@@ -98,22 +135,45 @@ class JsonWish:
             return
         text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if self.file:
-            self.file.write_bytes(text)
+            with writing(self.file):
+                self.file.write_bytes(text)
         if self.printed:
             sys.stdout.buffer.write(text)
 
 
 def json_options(command: _Command) -> _Command:
-    """Give a command `--json` and `--save FILE`; both arrive as one argument `json`, a JsonWish."""
+    """Give a command `--json`, `--save FILE` and `--force`; the first two arrive as one argument `json`, a JsonWish.
+
+    Before the command does anything, all its outputs are checked against the tables and models that it reads.
+    """
 
     @functools.wraps(command)
-    def wrapped(*args: object, printed: bool, save: Path | None, **kwargs: object) -> object:
+    def wrapped(*args: object, printed: bool, save: Path | None, force: bool, **kwargs: object) -> object:
+        outputs = [path for path in (save, kwargs.get("html")) if isinstance(path, Path)]
+        given = [value if isinstance(value, tuple) else (value,) for name, value in kwargs.items() if name != "html"]
+        check_outputs(outputs, [path for values in given for path in values if isinstance(path, Path)], force)
         return command(*args, json=JsonWish(printed, save), **kwargs)
 
-    path = click.Path(path_type=Path, dir_okay=False)
+    path = click.Path(path_type=Path)
     save = click.option("--save", type=path, metavar="FILE", help="Write everything as JSON to FILE, too.")
     flag = click.option("--json", "printed", is_flag=True, help="Print everything as one JSON object.")
-    return flag(save(wrapped))  # type: ignore[return-value]
+    over = click.option("--force", is_flag=True, help="Overwrite existing files.")
+    return flag(save(over(wrapped)))  # type: ignore[return-value]
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which file can't be written, where the system itself doesn't, such as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write an HTML page that was asked for. Raises InputError naming the file when it can't be written."""
+    with writing(path):
+        path.write_text(page, encoding="utf-8")
 
 
 class Confidence(click.FloatRange):
@@ -127,6 +187,7 @@ class Confidence(click.FloatRange):
         return confidence
 
 
+quick_option = click.option("--quick", is_flag=True, help="Take the study's quick form: what its section `quick` says.")
 no_commands_option = click.option("--no-commands", is_flag=True, help="Refuse a study that starts commands of its own.")
 level_option = click.option(
     "--level",
@@ -135,7 +196,13 @@ level_option = click.option(
     show_default=True,
     help="Confidence of intervals.",
 )
-seed_option = click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random.")
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0, max=2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of everything drawn at random.",
+)
 
 
 def names_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -156,5 +223,5 @@ responses_option = click.option(
     multiple=True,
     callback=names_of,
     metavar="NAMES",
-    help=("Responses to compare [default: p50, p95, p99, failure_rate, goodput, TotalExecutionTime]."),
+    help=f"Responses to compare [default: {defaults()}].",
 )

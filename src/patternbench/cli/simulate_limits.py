@@ -24,8 +24,8 @@ from patternbench.ratelimit.plan.accuracy_map import (
 from patternbench.ratelimit.records.simulated import MapScenario
 from patternbench.ratelimit.report import printed
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
-from patternbench.study.limiter import ALGORITHMS
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import ALGORITHMS
+from patternbench.terms.units import Duration
 
 DEFAULT = Map()
 

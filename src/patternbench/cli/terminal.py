@@ -11,11 +11,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from patternbench.terms.visible import visible
+
 FILE_WIDTH = 1_000
 """Columns of a file or a pipe, which have no width that a row must fit: each row stays on its line."""
 MARK = re.compile(r" *(?:[-!] )?")
 """The blanks and the mark of a list's item, below which its further lines are not written."""
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Plain(Console):
@@ -66,5 +67,5 @@ def _tables(objects: Iterable[object]) -> Iterator[Table]:
 
 
 def printable(text: str) -> str:
-    """The text with control characters written out: ``\\x1b`` instead of an escape."""
-    return CONTROLS.sub(lambda control: f"\\x{ord(control[0]):02x}", text)
+    """The text with what would act on the terminal written out: ``\\x1b`` instead of an escape."""
+    return visible(text)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from patternbench.lab import filters
-from patternbench.lab.processes import absolute
+from patternbench.lab.host.processes import absolute
+from patternbench.lab.software import filters
 from patternbench.ratelimit.simulate.simulator import luajit
 
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from patternbench.cli import output
+from patternbench.cli.shared import quick_option
 from patternbench.cli.terminal import printable
 from patternbench.drivers.driver import DriverError
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.records.load_summaries import TracedAttempt
-from patternbench.run.trying import Trial, trials
-from patternbench.study.problems import InputError, Problem
+from patternbench.run.single.trying import Trial, trials
+from patternbench.study.load import StudyFile
+from patternbench.terms.problems import InputError, Problem
 
 DONE, FAILED = 0, 1
 LONGEST = 200
@@ -28,7 +30,8 @@ FAILURES = {
 @click.command("try", epilog="Example: patternbench try shop.yaml")
 @click.argument("study_file", metavar="STUDY")
 @click.option("--json", "json_", is_flag=True, help="Print every request as one JSON object.")
-def try_(study_file: str, json_: bool) -> int:
+@quick_option
+def try_(study_file: str, json_: bool, quick: bool) -> int:
     """Send the requests of each journey of STUDY once, and print each with the first expectation that fails.
 
     The system is started as in `run`, with the settings of the first scenario. One user sends the requests, without
@@ -36,9 +39,9 @@ def try_(study_file: str, json_: bool) -> int:
 
     Exit code 1: an answer wasn't as expected.
     """
-    tried: list[Trial] = []
+    file, tried = StudyFile.read(study_file, quick), list[Trial]()
     try:
-        for trial in trials(study_file):
+        for trial in trials(file):
             tried.append(trial)
             if not json_:
                 tell(trial)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,10 @@ import click
 from patternbench.cli import output
 from patternbench.lab import bench, startable, systems
 from patternbench.lab.bench import Bench
-from patternbench.lab.processes import StartError
-from patternbench.lab.references import URL
-from patternbench.study.problems import InputError, Problem
+from patternbench.lab.host.accounts import scratch
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.references import URL
+from patternbench.terms.problems import InputError, Problem
 
 LOOK_EVERY_S = 0.5
 
@@ -37,10 +37,9 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    with tempfile.TemporaryDirectory(prefix="patternbench-up-") as folder:
-        Path(folder).chmod(0o711)  # a server that runs as another user must reach its folder
+    with scratch("patternbench-up-") as folder:
         try:
-            with bench.named(system, levels, Path(folder)) as running:
+            with bench.named(system, levels, folder) as running:
                 tell(running, json_)
                 first = system.first_request_with(levels)
                 if first and not json_:

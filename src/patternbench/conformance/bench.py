@@ -35,6 +35,10 @@ class TooLateError(RuleBrokenError):
     """The client was late; on a busy machine that is worth another try."""
 
 
+class InconclusiveError(RuleBrokenError):
+    """The client was late, and so was this machine: that says nothing about the client."""
+
+
 class NotApplicableError(Exception):
     """The client says that it cannot express what the rule needs."""
 

@@ -8,11 +8,14 @@ from typing import Literal
 
 import httpx
 
+from patternbench import asking
+from patternbench.asking import Bounds
 from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
 from patternbench.conformance.bench import (
     RULES,
     ClientTrial,
     ContractRule,
+    InconclusiveError,
     NotApplicableError,
     RuleBrokenError,
     TooLateError,
@@ -21,10 +24,13 @@ from patternbench.conformance.bench import (
 from patternbench.conformance.cases import ClientDescription
 from patternbench.conformance.scripted_target import ScriptedTarget
 
-Status = Literal["passed", "failed", "not applicable"]
+Status = Literal["passed", "failed", "inconclusive", "not applicable"]
 
 TRIES = 3
 TIMEOUT_S = 15.0
+"""How long the first answer of a client may take."""
+ROUND_S = 60.0
+"""How long any other may take, a round with all its attempts included."""
 
 
 class ClientUnreachableError(Exception):
@@ -50,8 +56,8 @@ def check_client(
     itself. `on_finding` gets each finding as it comes. `only` names the rules to check in addition to the description.
     Raises `ClientUnreachableError`.
     """
-    with ScriptedTarget() as target, httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
-        _require_answer(client, url)
+    with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, asking.UNBOUNDED), base_url=url) as client:
+        _require_answer(url)
         bench = ClientTrial(client, target)
         findings = [_told(_finding(RULES[0], bench), on_finding)]
         if findings[0].status == "failed":
@@ -63,9 +69,10 @@ def check_client(
         return findings
 
 
-def _require_answer(client: httpx.Client, url: str) -> None:
+def _require_answer(url: str) -> None:
     try:
-        client.get("/client")
+        with asking.client(Bounds(TIMEOUT_S), base_url=url) as client:
+            client.get("/client")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         why = str(error) or type(error).__name__
         raise ClientUnreachableError(f"no client answers at {url}: {why}") from None
@@ -78,20 +85,26 @@ def _told(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Fin
 
 
 def _finding(rule: ContractRule, bench: ClientTrial) -> Finding:
-    """Try a rule; a client that was late gets another try, since the machine may have been busy."""
+    """Try a rule; a client that was late gets another try, since the machine may have been busy.
+
+    If the machine is known to have been busy in one of the tries, they accuse nobody.
+    """
+    busy = None
     for last_try in [False] * (TRIES - 1) + [True]:
         try:
             return Finding(rule.name, "passed", rule.expected, _check(rule, bench))
         except NotApplicableError as reason:
             return Finding(rule.name, "not applicable", rule.expected, str(reason))
+        except InconclusiveError as error:
+            busy = error
         except TooLateError as error:
-            if last_try:
+            if last_try and not busy:
                 return Finding(rule.name, "failed", rule.expected, f"{error}, in each of {TRIES} tries")
         except RuleBrokenError as error:
             return Finding(rule.name, "failed", rule.expected, str(error))
         except httpx.HTTPError as error:
             return Finding(rule.name, "failed", rule.expected, f"{type(error).__name__}: {error}")
-    raise AssertionError("every try ends in a finding")
+    return Finding(rule.name, "inconclusive", rule.expected, f"{busy}; the machine is busy: try again when it is not")
 
 
 def _check(rule: ContractRule, bench: ClientTrial) -> str:

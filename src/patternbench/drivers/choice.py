@@ -6,15 +6,29 @@ from collections.abc import Iterable
 
 from patternbench.drivers.driver import Treatment
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, distinct
+from patternbench.terms.problems import InputError, Problem, distinct
 
 NATIVE = "native"
-"""The load engine as a client: it is given rounds as any other, or jobs where a study asks for what only those have."""
+"""The load engine as a client. Next to clients of libraries it is given rounds as they are, else jobs."""
 
 
-def by_engine(study: Study, client: str) -> bool:
-    """Whether a client's rounds are jobs of the load engine: all of a study or none, so that records are comparable."""
-    return client == NATIVE and study.engine_only
+def engine_clients(study: Study) -> frozenset[str]:
+    """The clients whose rounds are jobs of the load engine: all rounds of a study or none, so that they are comparable.
+
+    Next to clients of libraries the native client keeps their contract. Alone it drives everything as jobs.
+    """
+    alone = {name for strategy in study.strategies for name in strategy.client} == {NATIVE}
+    return frozenset({NATIVE}) if study.engine_only or alone else frozenset()
+
+
+def engine_clients_before(study: Study) -> frozenset[str]:
+    """The same in runs of earlier versions, whose manifests don't say it."""
+    return frozenset({NATIVE}) if study.engine_only else frozenset()
+
+
+def adds_warm_up(study: Study) -> bool:
+    """Whether a round's warm-up comes on top of its time limit: so it is wherever clients of libraries could drive."""
+    return not study.engine_only
 
 
 def needs_engine(treatment: Treatment) -> bool:

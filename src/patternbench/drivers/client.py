@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import socket
-import threading
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 from pydantic import BaseModel, JsonValue
 
-from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench import asking
+from patternbench.asking import Bounds
+from patternbench.drivers.contract import ROUNDING_US, ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRound
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import Launch, ResourceLimits
-from patternbench.lab.processes import StartError
-from patternbench.lab.ready import Announced
+from patternbench.lab.host.launch import Launch, ResourceLimits
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.ready import Announced
 from patternbench.records.attempts import Batch
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 OK, CANNOT = 200, 422
+CLOCKS = 1.01
+"""How much faster another clock may run, for a client on another machine."""
+MOST_TOLD = 1 << 16
+"""How many bytes of a refusal are read."""
 START = Duration.parse("30s")
 READY = Announced("listening")
 SAID = "http://${self.said.listening}"
@@ -80,7 +85,7 @@ class Client:
         with ExitStack() as starting:
             self._host = starting.enter_context(LocalHost(folder))
             self.url = self._launched(spec, beside) if spec.command else spec.url
-            self._http = starting.enter_context(httpx.Client(base_url=self.url, timeout=10.0))
+            self._http = starting.enter_context(asking.client(Bounds(10.0), base_url=self.url))
             self.description = self._describe()
             self._up = starting.pop_all()
 
@@ -139,6 +144,7 @@ class Client:
         """
         batches: list[Batch] = []
         accepted: list[int] = []
+        asked = time.monotonic_ns()
 
         def accept() -> None:
             accepted.append(time.monotonic_ns())
@@ -146,11 +152,20 @@ class Client:
 
         try:
             end = self._collect(body, died, limit or Duration(body.time_limit_us), batches, accept)
+            self._refuse_impossible(end, time.monotonic_ns() - asked)
             length_ns = end.duration_us * 1000
             return Delivery(batches, end, min(accepted[0], time.monotonic_ns() - length_ns))
         except ClientError as error:
             error.batches = batches
             raise
+
+    def _refuse_impossible(self, end: End, lasted_ns: int) -> None:
+        """Raise ClientError for a round that is longer than the time between its question and its last line."""
+        most_us = math.ceil(lasted_ns / 1000 * CLOCKS) + ROUNDING_US
+        if end.duration_us > most_us:
+            allowed = f"at most {most_us:,}: it took that long from its request to its end; the unit is microseconds"
+            why = f"end.duration_us is {end.duration_us:,}, expected {allowed}"
+            raise ClientError(f"client {self.name} broke the contract: {why}")
 
     def _collect(
         self,
@@ -160,19 +175,18 @@ class Client:
         batches: list[Batch],
         accepted: Callable[[], None],
     ) -> End:
-        longest, over = limit.seconds + GRACE.seconds, threading.Event()
-        begun, timeout = time.monotonic(), httpx.Timeout(10.0, read=longest)
+        bounds = Bounds(limit.seconds + GRACE.seconds, asking.UNBOUNDED)
         try:
             with (
-                self._http.stream("POST", "/rounds", json=body.model_dump(), timeout=timeout) as answer,
-                _broken_off_after(begun + longest - time.monotonic(), answer, over),
+                asking.client(bounds, base_url=self.url) as http,
+                http.stream("POST", "/rounds", json=body.model_dump()) as answer,
             ):
                 self._check_accepted(answer)
                 accepted()
                 stream = read_rows(split_lines(_while_alive(answer.iter_raw(), died)), body.users)
                 batches.extend(stream)
         except httpx.HTTPError as error:
-            late = over.is_set() or isinstance(error, httpx.ReadTimeout)
+            late = isinstance(error, httpx.ReadTimeout)
             message = f"over its time limit of {limit}: client {self.name} had not ended {GRACE} later"
             raise ClientError(message if late else self._why(error)) from None
         except ClientGaveUp as error:
@@ -185,12 +199,12 @@ class Client:
     def _check_accepted(self, answer: httpx.Response) -> None:
         if answer.status_code == OK:
             return
-        text = answer.read().decode(errors="replace")[:500]
+        text = asking.first_bytes(answer, MOST_TOLD).decode(errors="replace")
         with suppress(ValueError):
             if answer.status_code == CANNOT:
                 refusal = ClientRefusal.model_validate_json(text)
                 text = "; ".join(f"{problem.path}: {problem.message}" for problem in refusal.problems)
-        raise ClientError(f"client {self.name} refused the round ({answer.status_code}): {text}")
+        raise ClientError(f"client {self.name} refused the round ({answer.status_code}): {text[:500]}")
 
     def _why(self, error: httpx.HTTPError) -> str:
         if not self.alive:
@@ -200,25 +214,6 @@ class Client:
     def close(self) -> None:
         """End it, if we started it."""
         self._up.close()
-
-
-@contextmanager
-def _broken_off_after(seconds: float, answer: httpx.Response, over: threading.Event) -> Iterator[None]:
-    """Close the connection of an answer after a time, even while its reader waits, and set ``over``."""
-    connection = answer.extensions["network_stream"].get_extra_info("socket")
-
-    def break_off() -> None:
-        over.set()
-        with suppress(OSError):  # it may have ended by itself at this very moment
-            connection.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, break_off)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _while_alive(chunks: Iterable[bytes], died: Callable[[], list[str]]) -> Iterator[bytes]:

@@ -14,10 +14,10 @@ from typing import Protocol
 from patternbench.observe.doubt import Doubt
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import LoadProgress
+from patternbench.study.model.system import Endpoint, System
 from patternbench.study.models import Lateness, Strategy
-from patternbench.study.system import Endpoint, System
-from patternbench.study.units import Duration
-from patternbench.study.workloads import Workload
+from patternbench.study.workload.workloads import Workload
+from patternbench.terms.units import Duration
 
 GRACE = Duration.parse("2s")
 """How long a round continues after its time limit for calls under way, independently of their timeouts."""
@@ -64,7 +64,7 @@ class Task:
     ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
     ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before, or it
-    ends once the service no longer gets faster (``settles``).
+    ends once the service no longer gets faster (``settles``). It is a part of ``time_limit`` unless it comes on top.
     ``targets`` are where load goes, in turn; a library's client sends to the first alone. ``captured`` is what the
     workload's set-up took from its answers.
     """
@@ -84,6 +84,12 @@ class Task:
     captured: Mapping[str, str] = field(default_factory=dict)
     warm_up_requests: int | None = None
     settles: bool = False
+    warm_up_on_top: bool = False
+
+    @property
+    def limit_with_warm_up(self) -> Duration:
+        """The longest that the round takes with its warm-up."""
+        return Duration(self.time_limit.us + self.warm_up.us) if self.warm_up_on_top else self.time_limit
 
     @property
     def answers_end_warm_up(self) -> bool:
@@ -97,7 +103,7 @@ class DrivenRound:
 
     ``doubts`` is None for a driver that doesn't judge itself. Such a driver reports its calls and how many succeeded.
     ``began_ns`` is the round's start, from which the times of its attempts count, and ``measured_from_ns`` the end of
-    its warm-up, both on the machine's monotonic clock.
+    its warm-up, both on the machine's monotonic clock. ``warm_up_rows`` of the rows are the warm-up's.
     """
 
     rows: int
@@ -108,6 +114,7 @@ class DrivenRound:
     successes: int = 0
     began_ns: int = 0
     measured_from_ns: int = 0
+    warm_up_rows: int = 0
 
 
 class Driver(Protocol):

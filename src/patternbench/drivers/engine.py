@@ -11,14 +11,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
 from pydantic import JsonValue
 
-from patternbench.drivers import jobs
+from patternbench.drivers import environment, jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
+from patternbench.drivers.library import finished_users
 from patternbench.drivers.origins import Job
-from patternbench.lab import engine
-from patternbench.lab.processes import Process, Silence, absolute
+from patternbench.lab.host.processes import Process, Silence, absolute
+from patternbench.lab.software import engine
 from patternbench.observe.doubt import Doubt
+from patternbench.records import attempts
 from patternbench.records.folder import replace_durably
 from patternbench.records.load_summaries import (
     EngineLine,
@@ -28,8 +31,9 @@ from patternbench.records.load_summaries import (
     LoadTrace,
     TracedAttempt,
 )
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import NS_PER_US
+from patternbench.study.model.levels import only
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import NS_PER_US
 
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
@@ -116,11 +120,17 @@ def problems_of(job: Job, logs: Path) -> list[JobProblem]:
 
 @contextmanager
 def _job_file(job: Job) -> Iterator[str]:
-    """A file with a job. It may hold secrets from the environment, so it never lies in a run's folder."""
-    with tempfile.TemporaryDirectory(prefix="patternbench-job-") as scratch:
-        file = Path(scratch) / "job.json"
-        file.write_text(json.dumps(job, ensure_ascii=False))
-        yield str(file)
+    """The name of a file with a job, which lives in memory and ends with this process.
+
+    A job may hold secrets from the environment. On a disk they would outlast a process that is killed.
+    """
+    handle = os.memfd_create("patternbench-job")
+    try:
+        with open(handle, "w", encoding="utf-8", closefd=False) as file:
+            file.write(json.dumps(job, ensure_ascii=False))
+        yield f"/proc/{os.getpid()}/fd/{handle}"
+    finally:
+        os.close(handle)
 
 
 def _lines(process: Process) -> Iterator[EngineLine]:
@@ -146,13 +156,16 @@ class EngineDriver:
         try:
             summary = run(jobs.job(task).job, out, self.logs, task.died, telling(task))
         except JobError as error:
-            raise DriverError(f"the load engine refused its job: {error}") from None
+            raise DriverError(f"the load engine refused its job: {_without_secrets(str(error), task)}") from None
         _take(out / ATTEMPTS, into)
         began = summary.generator.began_us * NS_PER_US
         warm_up_us = summary.warm_up_us if task.answers_end_warm_up else task.warm_up.us
         measured_from = began + warm_up_us * NS_PER_US
-        missing, cpu_s, rows = shortfall(task, summary), summary.generator_cpu_s, summary.generator.log_rows
-        return DrivenRound(rows, cpu_s, missing, doubts(summary), began_ns=began, measured_from_ns=measured_from)
+        missing = shortfall(task, summary) or unfinished(task, into)
+        cpu_s, rows = summary.generator_cpu_s, summary.generator.log_rows
+        found = doubts(summary, task.lateness is not None)
+        driven = DrivenRound(rows, cpu_s, missing, found, summary.calls, began_ns=began, measured_from_ns=measured_from)
+        return replace(driven, warm_up_rows=summary.warm_up_rows)
 
 
 def set_up(task: Task, logs: Path) -> Task:
@@ -160,11 +173,11 @@ def set_up(task: Task, logs: Path) -> Task:
     made = jobs.set_up(task)
     if made is None:
         return task
-    attempts = told(made.job, task, logs)
-    failed = next((attempt for attempt in attempts if not attempt.success), None)
-    if failed or not attempts:
+    sent = told(made.job, task, logs)
+    failed = next((attempt for attempt in sent if not attempt.success), None)
+    if failed or not sent:
         raise DriverError(f"the set-up failed{_at(failed) if failed else ': nothing of it was sent'}")
-    captured = {name: value for attempt in attempts for name, value in attempt.captured.items()}
+    captured = {name: value for attempt in sent for name, value in attempt.captured.items()}
     return replace(task, captured={name: _as_text(value) for name, value in captured.items()})
 
 
@@ -177,12 +190,31 @@ def told(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
         try:
             run(job, Path(scratch), logs, task.died)
         except JobError as error:
-            raise DriverError(f"the load engine refused its job: {error}") from None
-        return LoadTrace.model_validate_json((Path(scratch) / TRACE).read_text()).attempts
+            raise DriverError(f"the load engine refused its job: {_without_secrets(str(error), task)}") from None
+        trace = LoadTrace.model_validate_json((Path(scratch) / TRACE).read_text())
+    return [_safe_to_tell(attempt, task) for attempt in trace.attempts]
+
+
+def _safe_to_tell(attempt: TracedAttempt, task: Task) -> TracedAttempt:
+    """An attempt whose texts hold no value of the environment; what it captured is for later requests."""
+    texts = {name: getattr(attempt, name) for name in ("url", "missed", "body")}
+    given = {name: _without_secrets(text, task) for name, text in texts.items() if text}
+    return attempt.model_copy(update=given)
+
+
+def _without_secrets(text: str, task: Task) -> str:
+    return environment.hidden(text, environment.of(task.treatment.system, task.treatment.workload), task.captured)
 
 
 def _at(attempt: TracedAttempt) -> str:
-    return f" at `{attempt.step}` ({attempt.status or attempt.outcome}): {attempt.missed or 'no answer'}"
+    why = f" at `{attempt.step}` ({attempt.status or attempt.outcome}): {attempt.missed or 'no answer'}"
+    return f"{why}; the answer: {_cut(attempt.body)}" if attempt.body else why
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, on one line."""
+    alone = " ".join(text.split())
+    return alone if len(alone) <= LONGEST_ANSWER else f"{alone[: LONGEST_ANSWER - 1]}…"
 
 
 def _as_text(value: JsonValue) -> str:
@@ -213,9 +245,21 @@ def _take(made: Path, into: Path) -> None:
     replace_durably(made, into)
 
 
-def doubts(summary: LoadSummary) -> list[Doubt]:
-    """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study."""
-    return [Doubt(doubt.name, doubt.message, in_study(doubt.remedy), doubt.invalidates) for doubt in summary.doubts]
+LONGEST_ANSWER = 300
+"""Characters of the answer to a failed set-up that its message repeats."""
+LATE = "late_schedule"
+
+
+def doubts(summary: LoadSummary, bounded: bool = True) -> list[Doubt]:
+    """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study.
+
+    Unless a study has ``bounded`` the lateness itself, lateness makes no round invalid. The engine's bound is a share
+    of the round's own service time, so it would drop the quick rounds of a scenario and keep its slow ones.
+    """
+    return [
+        Doubt(one.name, one.message, in_study(one.remedy), one.invalidates and (bounded or one.name != LATE))
+        for one in summary.doubts
+    ]
 
 
 _IN_STUDY = {
@@ -248,7 +292,7 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
     if closed is None:
         return None
     counts = (
-        ("successes", closed.successes, summary.successes),
+        ("successes", None if closed.max_attempts else closed.successes, summary.successes),
         ("requests", closed.requests, summary.calls),
         ("journeys", closed.journeys, summary.journeys),
     )
@@ -257,6 +301,17 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
         if missing > 0:
             return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
     return None
+
+
+def unfinished(task: Task, file: Path) -> str | None:
+    """Why a round with a limit of attempts can't count: users reached neither it nor their successes."""
+    closed = task.treatment.workload.closed
+    if closed is None or closed.max_attempts is None:
+        return None
+    rows = attempts.read(file, ["user", "attempt", "success", "warm_up"])
+    measured, users = pa.Table.from_pandas(rows[~rows["warm_up"]]), closed.users.level
+    left = users - finished_users(measured, users, only(closed.successes), only(closed.max_attempts))
+    return f"over its time limit of {task.time_limit}: {left} users were not finished" if left else None
 
 
 def as_problem(problem: JobProblem, path: str) -> Problem:
@@ -271,9 +326,19 @@ def check(task: Task, logs: Path) -> list[Problem]:
     """The engine's problems with a scenario's load. Raises InputError if the engine can't check it."""
     made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
     try:
-        return [as_problem(said, made.origin(said.path)) for made in made_jobs for said in problems_of(made.job, logs)]
+        return [
+            _told_safely(as_problem(said, made.origin(said.path)), task)
+            for made in made_jobs
+            for said in problems_of(made.job, logs)
+        ]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
+
+
+def _told_safely(problem: Problem, task: Task) -> Problem:
+    """A problem whose message and value hold no value of the environment."""
+    shown = _without_secrets(problem.value, task) if isinstance(problem.value, str) else problem.value
+    return replace(problem, message=_without_secrets(problem.message, task), value=shown)
 
 
 __all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run", "set_up", "told"]

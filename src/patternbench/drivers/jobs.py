@@ -7,20 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from patternbench.drivers import rounds
+from patternbench.drivers import environment, rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
+from patternbench.drivers.headers import merged
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, in_us, plain_fields, throughout, traced, with_origins
 from patternbench.drivers.stacks import stacked
-from patternbench.study import depends
-from patternbench.study.journeys import Entries, Expect, Items, Journey, Poll, Request, Step, Text
-from patternbench.study.levels import Levels, only
-from patternbench.study.places import filled
-from patternbench.study.policies import CircuitBreaker, Retry
-from patternbench.study.units import Duration
-from patternbench.study.workloads import ALL_SHARES, Arrivals, Closed, Group, Open, Population, Schedule, Workload
+from patternbench.study.model.levels import Levels, only
+from patternbench.study.text.places import filled
+from patternbench.study.workload import depends
+from patternbench.study.workload.journeys import Entries, Expect, Items, Journey, Poll, Request, Step, Text
+from patternbench.study.workload.lengths import stairs
+from patternbench.study.workload.policies import CircuitBreaker, Retry
+from patternbench.study.workload.workloads import (
+    ALL_SHARES,
+    Arrivals,
+    Closed,
+    Group,
+    Open,
+    Population,
+    Schedule,
+    Workload,
+)
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 CONTRACT = 1
 REQUEST = "request"
@@ -29,6 +41,8 @@ WORKLOAD = "workload"
 SET_UP = "set-up"
 UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
 """Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
+ENCODED = ("json", "form")
+"""The fields whose own texts are encoded as well, so that a level has no syntax to say in them."""
 MOST_TOLD = 10_000
 """Attempts of a journey that the engine reports one by one, at most."""
 
@@ -80,7 +94,7 @@ def set_up(task: Task) -> TracedJob | None:
     workload = task.treatment.workload
     if workload.set_up is None or not any(depends.applies(s.when, _texts_of(task)) for s in workload.set_up.steps):
         return None
-    headers = {**task.treatment.system.sent_headers, **UNTRACED}
+    headers = merged(task.treatment.system.sent_headers, UNTRACED)
     group = {"name": SET_UP, **_walk(*_journey(workload.set_up, f"{WORKLOAD}.set_up", headers, task))}
     return traced({**_around(task), "constants": _constants(task), **_alone(task), "groups": [group]})
 
@@ -120,27 +134,32 @@ def _targets(task: Task) -> list[Job]:
 
 
 def _constants(task: Task) -> Job:
-    constants = {name: From(text, _origin_of(name)) for name, text in _texts_of(task).items()}
-    return {**constants, "round": str(task.number)}
+    levels = environment.escaped(_texts_of(task), ENCODED)
+    constants = {name: From(text, _origin_of(name.partition(":")[0])) for name, text in levels.items()}
+    secrets = environment.constants(environment.of(task.treatment.system, task.treatment.workload))
+    return {**constants, **secrets, "round": str(task.number)}
 
 
 def _captured(task: Task) -> Job:
     """The values captured by the set-up; empty texts before it is carried out, for example to check a job."""
-    return {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
+    taken = {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
+    return dict(environment.escaped(taken))
 
 
 def _lists(task: Task) -> Job:
     """The lists of entries that placeholders refer to."""
-    lists, values = task.treatment.workload.lists or {}, _texts_of(task)
-    made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", values) for name, entries in lists.items()}
+    lists = task.treatment.workload.lists or {}
+    made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", task) for name, entries in lists.items()}
     return {"lists": From(made, f"{WORKLOAD}.lists")} if made else {}
 
 
-def _entries(entries: Entries, origin: str, values: Mapping[str, str]) -> From:
+def _entries(entries: Entries, origin: str, task: Task) -> From:
     # An entry is the user's own, as a JSON body is.
     made = in_us(entries, origin, without=("count", "of"))
-    count = From(depends.whole(entries.count and entries.count.level, values), f"{origin}.count")
-    return From({**made, **_said({"count": count}), "of": From(entries.of, f"{origin}.of")}, origin)
+    count = From(depends.whole(entries.count and entries.count.level, _texts_of(task)), f"{origin}.count")
+    # A text is written where the list is, and the engine knows where that is.
+    of = entries.of if isinstance(entries.of, str) else _in_field("json", entries.of, origin, task)
+    return From({**made, **_said({"count": count}), "of": From(of, f"{origin}.of")}, origin)
 
 
 def _texts_of(task: Task) -> dict[str, str]:
@@ -211,10 +230,10 @@ def duration(workload: Workload, task: Task) -> Duration:
     opened = workload.open
     if lasting:
         return lasting
-    if opened and opened.schedule and opened.schedule.steps and not opened.arrivals:
-        stairs = sum(stair.for_.level.us for stair in opened.schedule.steps)
-        return Duration(max(stairs - task.warm_up.us, 1))
-    return Duration(max(task.time_limit.us - task.warm_up.us, 1))
+    end = stairs(opened) if opened and not opened.arrivals else None
+    if end:
+        return Duration(max(end.us - task.warm_up.us, 1))
+    return Duration(max(task.limit_with_warm_up.us - task.warm_up.us, 1))
 
 
 def crowds(workload: Workload) -> list[Crowd]:
@@ -262,7 +281,7 @@ def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
 def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]:
     """The journeys of a group, its own or those of all groups, each with its place in the study."""
     group = crowd.group
-    headers = {**task.treatment.system.sent_headers, **((group.headers if group else None) or {})}
+    headers = merged(task.treatment.system.sent_headers, group.headers if group else None)
     sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
     return _journeys(sends, origin, headers, task)
 
@@ -310,6 +329,7 @@ def _closed(closed: Closed, origin: str) -> Job:
         "users": From(closed.users.level, f"{origin}.users"),
         "think_us": From(closed.think_time.level.us, f"{origin}.think_time"),
         **_said({"start_over_us": From(start_over and start_over.us, f"{origin}.start_over")}),
+        **_said({"attempts_per_user": From(only(closed.max_attempts), f"{origin}.max_attempts")}),
     }
     until = _said(ends)
     return made | ({"until": until} if until else {})
@@ -386,10 +406,25 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
     made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
     made |= {
         "name": From(name, f"{origin}.name"),
-        "headers": From(_headers(headers, step.headers), f"{origin}.headers"),
+        "headers": From(merged(headers, step.headers), f"{origin}.headers"),
     }
     made |= {"query": From(_texts(step.query), f"{origin}.query")} if step.query is not None else {}
-    return From(made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {}), origin)
+    whole = made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {})
+    return From(_with_outside(whole, origin, task), origin)
+
+
+def _with_outside(sent: Mapping[str, object], origin: str, task: Task) -> Job:
+    """What a request or a poll sends, with values from outside named as the job knows them."""
+    fields = environment.ESCAPES
+    return {name: _in_field(name, field, origin, task) if name in fields else field for name, field in sent.items()}
+
+
+def _in_field(field: str, node: object, origin: str, task: Task) -> object:
+    """A field of a request, in which constants of the job are named as they are escaped for it."""
+    # In the set-up itself its values are captured by the engine, which escapes them.
+    captured = [] if origin.startswith(f"{WORKLOAD}.set_up") else task.treatment.workload.set_up_names
+    levels = _texts_of(task) if field in ENCODED else ()
+    return environment.placed(node, field, {*captured, *levels})
 
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
@@ -405,7 +440,7 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         "expect": From(
             _expect(step.expect, f"{origin}.expect", parameters) if step.expect else None, f"{origin}.expect"
         ),
-        "poll": From(_poll(step.poll, f"{origin}.poll", headers, parameters) if step.poll else None, f"{origin}.poll"),
+        "poll": From(_poll(step.poll, f"{origin}.poll", headers, task) if step.poll else None, f"{origin}.poll"),
     }
     return _said(fields)
 
@@ -415,25 +450,30 @@ def _items(items: Items, origin: str, values: Mapping[str, str]) -> Job:
     return {"carried": carried, **_said({"failed": From(items.failed, f"{origin}.failed")})}
 
 
-def _poll(poll: Poll, origin: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> Job:
+def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Job:
+    parameters = _texts_of(task)
     made = in_us(poll, origin, without=("expect", "until", "query"))
     made |= {
-        "headers": From(_headers(headers, poll.headers), f"{origin}.headers"),
+        "headers": From(merged(headers, poll.headers), f"{origin}.headers"),
         "until": From(_expect(poll.until, f"{origin}.until", parameters), f"{origin}.until"),
     }
     expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
     made |= {"expect": expect} if expect else {}
     query = {"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {}
-    return {**made, **query}
-
-
-def _headers(shared: Mapping[str, str], own: Mapping[str, str] | None) -> dict[str, str]:
-    """Headers with what the environment holds filled in; a step's own go before its group's."""
-    return {name: rounds.resolved(text) for name, text in {**shared, **(own or {})}.items()}
+    return _with_outside({**made, **query}, origin, task)
 
 
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
+    """The expectation with the workload's parameters filled in; raises InputError for a place without a value."""
+    try:
+        return _expected(expect, origin, parameters)
+    except InputError as error:
+        raise InputError([replace(problem, path=problem.path or origin) for problem in error.problems]) from None
+
+
+def _expected(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
     """The expectation with the workload's parameters filled in. A pattern matches them literally."""
+    parameters = {**parameters, **environment.known(expect)}
     literal = {name: re.escape(value) for name, value in parameters.items()}
     made: Job = filled(rounds.in_us(expect, without=("json", "has", "count", "body_matches")), parameters)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
@@ -459,7 +499,7 @@ def _path(name: str, task: Task) -> str:
 
 def _drain(task: Task) -> int:
     """How many microseconds answers are waited for: as long as any call may take, but not beyond the time limit."""
-    left = task.time_limit.us + GRACE.us - task.warm_up.us - duration(task.treatment.workload, task).us
+    left = task.limit_with_warm_up.us + GRACE.us - task.warm_up.us - duration(task.treatment.workload, task).us
     return min(_longest_wait(task), max(left, GRACE.us))
 
 

@@ -13,7 +13,7 @@ from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.records import attempts
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,15 @@ def shortfall(table: pa.Table, body: ClientRound) -> str | None:
     """Why a round cannot count: not every user got what it was asked for within the time."""
     if body.successes is None:
         return None
-    unfinished = body.users - finished_users(table, body)
+    unfinished = body.users - finished_users(table, body.users, body.successes, body.max_attempts)
     limit = Duration(body.time_limit_us)
     return f"over its time limit of {limit}: {unfinished} users were not finished" if unfinished else None
 
 
-def finished_users(table: pa.Table, body: ClientRound) -> int:
-    """How many users reached their successes or their limit of attempts."""
+def finished_users(table: pa.Table, users: int, successes: int | None, max_attempts: int | None) -> int:
+    """How many users reached their successes or their limit of attempts; a table of what was measured."""
     user = table["user"].to_numpy()
-    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=body.users)
-    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=body.users)
+    made = np.bincount(user[table["attempt"].to_numpy() > 0], minlength=users)
+    good = np.bincount(user[table["success"].to_numpy(zero_copy_only=False)], minlength=users)
     never = np.iinfo(np.int64).max
-    wanted, most = body.successes or never, body.max_attempts or never
-    return int(((good >= wanted) | (made >= most)).sum())
+    return int(((good >= (successes or never)) | (made >= (max_attempts or never))).sum())

@@ -10,11 +10,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from patternbench.study.model.parts import Model, OneOf, Setting
+from patternbench.study.model.tree import leaves, plain
 from patternbench.study.models import Strategy
-from patternbench.study.parts import Model, OneOf, Setting
-from patternbench.study.problems import Problem
-from patternbench.study.tree import leaves, plain
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.terms.problems import Problem
+from patternbench.terms.units import Duration, PositiveDuration
 
 STRATEGY = "strategy"
 """How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""

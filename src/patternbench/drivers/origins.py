@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from patternbench.study.levels import Levels
-from patternbench.study.tree import fields
-from patternbench.study.units import Duration
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.tree import fields
+from patternbench.terms.units import Duration
 
 Job = dict[str, object]
 """A job, or a part of one."""

@@ -13,14 +13,15 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import Field
 
 from patternbench.drivers.limits import STRATEGY, LibraryLimit
-from patternbench.lab import engine, shipped
-from patternbench.lab.needs import Need
-from patternbench.study.document import parse
-from patternbench.study.files import read_text
+from patternbench.lab import shipped
+from patternbench.lab.software import engine
+from patternbench.lab.software.needs import Need
 from patternbench.study.load import validated
 from patternbench.study.models import ClientAt, Model, Strategy
-from patternbench.study.policies import POLICIES
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.text.document import parse
+from patternbench.study.text.files import read_text
+from patternbench.study.workload.policies import POLICIES
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 FOLDER = shipped.folder("clients")
 StrategyKind = Literal["baseline", "retry", "circuit_breaker", "stack"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Collection, Mapping
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -11,18 +9,18 @@ from pydantic import BaseModel
 
 from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
+from patternbench.drivers.environment import resolved
+from patternbench.drivers.headers import merged
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import From, Job, TracedJob, traced
 from patternbench.drivers.stacks import stacked
-from patternbench.study import depends
-from patternbench.study.journeys import Request
-from patternbench.study.levels import only
+from patternbench.study.model.levels import only
 from patternbench.study.models import Strategy
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import Duration
+from patternbench.study.workload import depends
+from patternbench.study.workload.journeys import Request
+from patternbench.terms.units import Duration
 
 CONTRACT = 1
-VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class ClientRequest(BaseModel):
@@ -56,7 +54,7 @@ def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: 
     closed, request = treatment.workload.closed, treatment.workload.request
     assert closed is not None
     assert request is not None
-    headers = {**treatment.system.sent_headers, **request.headers}
+    headers = merged(treatment.system.sent_headers, request.headers)
     url = urlsplit(target)
     return ClientRound(
         target=f"{url.scheme}://{url.netloc}",
@@ -101,13 +99,15 @@ def _pattern(strategy: Strategy) -> From:
 
 def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
-    query = {name: _filled(depends.as_text(value.level), parameters) for name, value in (request.query or {}).items()}
-    path = _filled(below + request.path.level, parameters)
+    given = {name: depends.as_text(value.level) for name, value in (request.query or {}).items()}
+    # Written out by urlencode below, so as it is here.
+    query = {name: resolved(_filled(text, parameters), "body") for name, text in given.items()}
+    path = resolved(_filled(below + request.path.level, parameters), "path")
     return ClientRequest(
         method=request.method.level,
         path=f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
-        headers={name: _filled(resolved(text), parameters) for name, text in headers.items()},
-        body=request.body and _filled(request.body, parameters),
+        headers={name: resolved(_filled(text, parameters)) for name, text in headers.items()},
+        body=request.body and resolved(_filled(request.body, parameters), "body"),
         timeout_us=request.timeout.level.us,
     )
 
@@ -124,12 +124,3 @@ def in_us(part: BaseModel, without: Collection[str] = ()) -> Job:
     Fields of the part itself that are named in ``without`` are left out.
     """
     return origins.plain_fields(origins.in_us(part, "", without))
-
-
-def resolved(text: str) -> str:
-    """The text with ``${env:NAME}`` replaced by the environment's value, which no record ever holds."""
-    missing = [name for name in VARIABLE.findall(text) if name not in os.environ]
-    if missing:
-        hint = f"type `export {missing[0]}=...` first"
-        raise InputError(Problem(f"the environment has no variable {missing[0]}", path="headers", hint=hint))
-    return VARIABLE.sub(lambda match: os.environ[match[1]], text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patternbench.drivers.origins import From, with_origins
-from patternbench.study.levels import Levels
-from patternbench.study.policies import Policy
+from patternbench.study.model.levels import Levels
+from patternbench.study.workload.policies import Policy
 
 
 def stacked(stack: Sequence[Policy], origin: str) -> list[From]:

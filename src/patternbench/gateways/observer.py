@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import cast
 
@@ -12,28 +10,11 @@ import httpx
 import pandas as pd
 from pydantic import RootModel
 
+from patternbench.gateways.responses import PREFIX, RESPONSES
 from patternbench.gateways.statistics import COUNTERS, GatewayCounts, counts
-from patternbench.lab.envoy import GATEWAY
+from patternbench.lab.config.envoy import GATEWAY
 from patternbench.observe.counting import CountingObserver
-from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Settings
-from patternbench.observe.section import Section
-
-PREFIX = "gateway_"
-MEANINGS: Mapping[str, tuple[str, Better, str]] = {
-    "requests": ("Requests to gateways", Better.NEITHER, "requests that came to gateways"),
-    "limited": ("Limited by gateways", Better.NEITHER, "requests that gateways' own limits answered with 429"),
-    "overflows": ("Rejected by breakers", Better.NEITHER, "attempts that gateways' circuit breakers rejected"),
-    "shed": ("Shed by gateways", Better.NEITHER, "requests that gateways' adaptive concurrency rejected"),
-    "timeouts": ("Timeouts of gateways", Better.LOWER, "attempts and answers that gateways ended by a timeout"),
-    "connect_failures": ("Failed connections of gateways", Better.LOWER, "connections to hosts that failed"),
-    "retries": ("Retries of gateways", Better.NEITHER, "further attempts that gateways made"),
-    "ejections": ("Hosts left out", Better.NEITHER, "how often gateways left a host out"),
-}
-RESPONSES = tuple(
-    Response(f"{PREFIX}{name}", title, "count", better, f"{meaning}, per round with its warm-up")
-    for name, (title, better, meaning) in MEANINGS.items()
-)
 
 
 class SeenGateways(RootModel[dict[str, GatewayCounts]]):
@@ -58,12 +39,6 @@ class GatewayObserver(CountingObserver[GatewayCounts]):
         """The sums over all gateways."""
         gateways = seen.root.values()
         return {f"{PREFIX}{name}": float(sum(getattr(one, name) for one in gateways)) for name in COUNTERS}
-
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on gateways."""
-        section = importlib.import_module("patternbench.gateways.report.gateways_section")
-        made: Sequence[Section] = section.sections(run, rounds)
-        return made
 
 
 def table(seen: SeenGateways) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from patternbench.lab.gateway_config import LIMIT_STAT, STAT
+from patternbench.lab.config.gateway_config import LIMIT_STAT, STAT
 from patternbench.observe.counting import Counted
 
 COUNTERS: Mapping[str, str] = {

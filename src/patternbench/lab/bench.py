@@ -9,15 +9,24 @@ from types import TracebackType
 
 import httpx
 
-from patternbench.lab import changes, envoy, topologies
-from patternbench.lab.changes import Start
-from patternbench.lab.host import Host, LocalHost
-from patternbench.lab.processes import StartError
-from patternbench.lab.running import Running
+from patternbench import asking
+from patternbench.asking import Bounds
+from patternbench.lab import topologies
+from patternbench.lab.components.otlp_receiver import OtlpReceiver
+from patternbench.lab.components.prometheus import Prometheus
+from patternbench.lab.config import envoy
+from patternbench.lab.host import changes, stored
+from patternbench.lab.host.changes import Start
+from patternbench.lab.host.local_host import Host, LocalHost
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.running import Running
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.lab.tracing import Tracing, traced
 from patternbench.study.faults import Fault
+
+WATCHERS = (OtlpReceiver.kind, Prometheus.kind)
+"""Kinds of components that keep what they see of others."""
 
 
 class Bench:
@@ -30,9 +39,11 @@ class Bench:
         """The ways that have a fault proxy."""
         self.groups: Mapping[str, Sequence[str]] = {}
         """The components of each entry of the system file."""
+        self.restarted: list[str] = []
+        """The components that ended on purpose and were started again since the last change."""
         self._down: set[str] = set()
         self._spoilt: list[str] = []
-        self._http = httpx.Client(timeout=5.0)
+        self._http = asking.client(Bounds(5.0))
 
     def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None:
         """Have this system up for the next round, with a fault proxy on some ways, and what runs that fits kept up.
@@ -42,6 +53,7 @@ class Bench:
         """
         self.ways, self.groups = tuple(ways), topology.groups
         topology = traced(topologies.proxied(topology, ways), tracing)
+        self.restarted.clear()
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
         self.targets = [*(self.running[name].url for name in topology.endpoints), *topology.urls]
@@ -57,6 +69,14 @@ class Bench:
         Raises StartError when one fails: that component is down then, and is started by the next change.
         """
         return self.host.reset(but={start.component for start in self.started})
+
+    def stored_bytes(self) -> dict[str, int]:
+        """The sizes of the files of components that nothing resets, by name, without those that watch the others."""
+        kept = {name: running for name, running in self.running.items() if not running.declared.reset}
+        sizes = {
+            name: stored.bytes_of(running) for name, running in kept.items() if running.launch.kind not in WATCHERS
+        }
+        return {name: size for name, size in sizes.items() if size is not None}
 
     def carried_over(self) -> dict[str, tuple[str, ...]]:
         """The stores that stayed up with what the round before left in them, and what could reset each, by its name."""
@@ -125,6 +145,10 @@ class Bench:
         """The limits of each component that has any, in words; of those that do not act, why."""
         return self.host.limits()
 
+    def cut_logs(self) -> Sequence[str]:
+        """The components whose log grew beyond its bound."""
+        return self.host.cut_logs()
+
     def refused_limits(self) -> Mapping[str, str]:
         """Why the limits of a component do not act, by its name."""
         return self.host.refused_limits()
@@ -140,6 +164,7 @@ class Bench:
     def restart(self, name: str) -> None:
         """Start a component again that has ended; returns when it is ready. Raises StartError when it is not."""
         self.host.restart(name)
+        self.restarted.append(name)
         self._down.discard(name)
 
     @property

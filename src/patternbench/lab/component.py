@@ -14,10 +14,10 @@ from typing import ClassVar
 
 from pydantic import BaseModel
 
-from patternbench.lab.launch import Launch, Reset
-from patternbench.lab.needs import Need
-from patternbench.lab.references import reference
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.lab.host.launch import Launch, Reset
+from patternbench.lab.host.references import reference
+from patternbench.lab.software.needs import Need
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from patternbench.lab.calls import Call
-from patternbench.lab.launch import Preparation, Reset, Restart
-from patternbench.study.document import Document
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.launch import Preparation, Reset, Restart
 from patternbench.study.load import validated
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.study.text.document import Document
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 Words = Mapping[str, tuple[Reset, ...]]
 OF_EVERY_KIND: Words = {"restart": (Restart(),), "none": ()}

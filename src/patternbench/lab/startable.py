@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
-from patternbench.lab import cgroups, topologies
+from patternbench.lab import topologies
 from patternbench.lab.component import Component
 from patternbench.lab.components import KINDS
-from patternbench.lab.launch import ResourceLimits
-from patternbench.lab.needs import Need
-from patternbench.lab.programs import Program
+from patternbench.lab.config.programs import Program
+from patternbench.lab.host import accounts, cgroups
+from patternbench.lab.host.launch import Launch, ResourceLimits
+from patternbench.lab.software.needs import Need
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology
-from patternbench.study.problems import InputError, Problem, distinct, gathered
+from patternbench.terms.problems import InputError, Problem, distinct, gathered
 
 LIMITS = ("memory", "cpu")
 """The settings of a program that only act where the machine has control groups for us."""
@@ -37,13 +39,19 @@ def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, ob
 
 
 def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
-    """The needs of components by their own settings. Those that can't be described are reported as problems."""
+    """The needs of components by their own settings."""
+    for launch in _described(system, settings):
+        yield from launch.needs
+
+
+def _described(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Launch]:
+    """The launches of a system's components. Those that can't be described are reported as problems elsewhere."""
     with suppress(InputError):
         entries = system.with_settings(settings)
         neighbours = topologies.neighbours_of(system, settings, entries)
         for entry in entries:
             with suppress(InputError):
-                yield from topologies.launch_of(entry, neighbours).needs
+                yield topologies.launch_of(entry, neighbours)
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
@@ -67,6 +75,14 @@ def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]
 def _without_effect(setting: str, field: str, component: str, why: str) -> Problem:
     message = f"its levels would have no effect: {field} of {component} cannot be limited, because {why}"
     return Problem(message, f"system.settings.{setting}", hint="give it one level, or measure on another machine")
+
+
+def reach_problems(system: SystemFile, levels: Mapping[str, Sequence[object]], folder: Path) -> list[Problem]:
+    """The users of components that cannot reach the folder in which their files would be."""
+    launches = [launch for settings in _one_by_one(levels) for launch in _described(system, settings)]
+    users = dict.fromkeys((launch.name, launch.user) for launch in launches if launch.nobody_else)
+    found = ((name, accounts.reach_problem(user, folder)) for name, user in users)
+    return distinct(_placed(system, problem.below(name)) for name, problem in found if problem)
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:

@@ -12,15 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.lab import shipped
-from patternbench.lab.references import reference
-from patternbench.study.document import Document, parse
-from patternbench.study.files import read_text
+from patternbench.lab.host.references import reference
 from patternbench.study.load import dotted, validated
+from patternbench.study.model.settings import Settable, is_duration
+from patternbench.study.model.system import NamedSystem, System
 from patternbench.study.models import Model, Name
-from patternbench.study.problems import InputError, Problem, did_you_mean, distinct
-from patternbench.study.roles import Unit
-from patternbench.study.settings import Settable, is_duration
-from patternbench.study.system import NamedSystem, System
+from patternbench.study.text.document import Document, parse
+from patternbench.study.text.files import read_text
+from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct
+from patternbench.terms.roles import Unit
 
 FOLDER = shipped.folder("systems")
 LOCATED = (("components",), ("endpoint",))

@@ -9,14 +9,14 @@ from typing import cast
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components import KINDS
 from patternbench.lab.components.fault_proxy import FaultProxy
-from patternbench.lab.launch import Launch
-from patternbench.lab.references import URL
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.references import URL
 from patternbench.lab.resets import resets_of
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
-from patternbench.study.document import Document
 from patternbench.study.load import validated
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.text.document import Document
+from patternbench.terms.problems import InputError, Problem
 
 Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
-from patternbench.lab.launch import Launch
-from patternbench.lab.references import URL, address_of, addresses, producers
-from patternbench.study.problems import InputError, Problem, did_you_mean
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.references import PARTS, URL, address_of, addresses, producers, reference, unknown
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 EDGE = "edge"
 """The consumer that load itself is."""
@@ -66,6 +66,7 @@ class Topology:
             if launch.name in self.endpoints and not launch.url:
                 yield Problem(f"load goes to `{launch.name}`, which has no address", "endpoint", hint="say its `url`")
         yield from problems_of(self.launches)
+        yield from _unknown_parts(self.launches)
 
 
 def in_order(launches: Sequence[Launch]) -> list[Launch]:
@@ -102,6 +103,25 @@ def _unknown_producers(launches: Sequence[Launch], names: Collection[str]) -> It
         for name in producers(launch):
             if name not in names:
                 yield _unknown("it refers to", name, launch.name, names)
+
+
+def _unknown_parts(launches: Sequence[Launch]) -> Iterator[Problem]:
+    """References to parts that a component lacks, such as ``${db.user}`` for ``${db.url.user}``."""
+    by_name = {launch.name: launch for launch in launches}
+    for launch in launches:
+        for name, what, known in unknown(launch, by_name):
+            allowed = ", ".join(f"`{reference(name, part)}`" for part in known)
+            parts = f"; of an address also {', '.join(PARTS)}, as in `{reference(name, 'url.host')}`"
+            message = f"it refers to `{reference(name, what)}`, which doesn't exist"
+            yield Problem(message, path=launch.name, allowed=allowed + parts, hint=_meant(name, what, known))
+
+
+def _meant(name: str, what: str, known: Sequence[str]) -> str:
+    """What a reference to nothing should probably have been."""
+    last = what.rpartition(".")[2]
+    if last in PARTS:
+        return f"write `{reference(name, f'{URL}.{last}')}`, a part of its URL"
+    return did_you_mean(what, known)
 
 
 def _unknown(what: str, name: str, path: str, names: Collection[str]) -> Problem:

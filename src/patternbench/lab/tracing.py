@@ -5,18 +5,18 @@ https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from patternbench.lab import jvm_calls, otel_agent
 from patternbench.lab.component import Neighbours
-from patternbench.lab.components.otlp_receiver import OtlpReceiver
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.references import reference
+from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.references import URL, reference
+from patternbench.lab.software import jvm_calls, otel_agent
+from patternbench.lab.software.needs import Need
 from patternbench.lab.topology import Topology
-from patternbench.study.problems import Problem
-from patternbench.study.watching import NOT_TRACED, Traces, Watch, share_of
+from patternbench.study.watching import HTTP_PROTOBUF, NOT_TRACED, OTLP_PROTOCOLS, Traces, Watch, share_of
+from patternbench.terms.problems import Problem
 
 RECEIVER = "otlp-receiver"
 """The name of the receiver among the components."""
@@ -25,18 +25,23 @@ SCHEDULE_DELAY_MS = 200
 QUEUE = 20_000
 """Spans that an exporter holds at most. It drops further ones silently."""
 JVM = "jvm_app"
+OWN_PROTOCOL = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+"""The variables by which a component says how its exporter speaks; the first that it has is meant."""
 
 
 @dataclass(frozen=True)
 class Tracing:
-    """How a system is traced: which share of its requests, and at which port spans are received (0: any).
+    """How a system is traced: which share of its requests, and at which ports spans are received (0: any).
 
-    Where it is ``counting``, JVMs count calls between their own classes too.
+    Components send by ``protocol``, unless they name their own. Where it is ``counting``, JVMs count calls between
+    their own classes too.
     """
 
     share: float
     port: int = 0
     counting: bool = False
+    protocol: str = HTTP_PROTOBUF
+    grpc_port: int = 0
 
 
 def tracing_of(watch: Watch, counting: bool = False) -> Tracing | None:
@@ -44,7 +49,7 @@ def tracing_of(watch: Watch, counting: bool = False) -> Tracing | None:
     traces = watch.traces
     if traces is None or traces.sample.level == NOT_TRACED:
         return None
-    return Tracing(share_of(traces.sample.level), traces.port, counting)
+    return Tracing(share_of(traces.sample.level), traces.port, counting, traces.protocol, traces.grpc_port)
 
 
 def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
@@ -64,18 +69,34 @@ def traced(topology: Topology, tracing: Tracing | None) -> Topology:
     """The system with a receiver, announced to every component that can send spans; unchanged without tracing."""
     if tracing is None:
         return topology
-    receiver = OtlpReceiver(port=tracing.port).describe(RECEIVER, Neighbours())
+    receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, Neighbours())
     launches = [_told(launch, tracing) if launch.traced else launch for launch in topology.launches]
     return replace(topology, launches=(*launches, receiver))
 
 
+def protocol_problems(launches: Iterable[Launch]) -> Iterator[Problem]:
+    """Components that can be traced and name a protocol that no receiver of ours speaks."""
+    for launch in launches:
+        named = _own_protocol(launch) if launch.traced else None
+        if named is not None and named[1] not in OTLP_PROTOCOLS:
+            message, path = "the receiver of traces does not speak this protocol", f"{launch.name}.env.{named[0]}"
+            yield Problem(message, path, value=named[1], allowed=", ".join(OTLP_PROTOCOLS))
+
+
+def _own_protocol(launch: Launch) -> tuple[str, str] | None:
+    """The variable by which a component names its exporter's protocol, and the protocol."""
+    return next(((name, launch.env[name].strip()) for name in OWN_PROTOCOL if launch.env.get(name, "").strip()), None)
+
+
 def _told(launch: Launch, tracing: Tracing) -> Launch:
-    """A launch that sends its spans to the receiver. Only its name is its own affair."""
-    env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(tracing)}
-    told = replace(launch, env=env)
+    """A launch that sends its spans to the receiver. Its name and its exporter's protocol are its own affair."""
+    own = _own_protocol(launch)
+    told = replace(tracing, protocol=own[1]) if own else tracing
+    env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(told)}
+    sending = replace(launch, env=env)
     if launch.kind != JVM:
-        return told
-    return otel_agent.attached(jvm_calls.attached(told) if tracing.counting else told)
+        return sending
+    return otel_agent.attached(jvm_calls.attached(sending) if tracing.counting else sending)
 
 
 def environment(tracing: Tracing) -> Mapping[str, str]:
@@ -87,12 +108,23 @@ def environment(tracing: Tracing) -> Mapping[str, str]:
             "OTEL_TRACES_SAMPLER_ARG": f"{tracing.share:.10g}",
         }
     return {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": reference(RECEIVER),
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        **_sending(tracing.protocol),
         "OTEL_TRACES_EXPORTER": "otlp",
         "OTEL_METRICS_EXPORTER": "none",
         "OTEL_LOGS_EXPORTER": "none",
         "OTEL_BSP_SCHEDULE_DELAY": str(SCHEDULE_DELAY_MS),
         "OTEL_BSP_MAX_QUEUE_SIZE": str(QUEUE),
         **sampler,
+    }
+
+
+def _sending(protocol: str) -> Mapping[str, str]:
+    """Where spans go and how. Those for traces alone would win over the general ones, so both are said."""
+    by_grpc = protocol == GRPC
+    receiver = reference(RECEIVER, GRPC if by_grpc else URL)
+    return {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": receiver,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": receiver if by_grpc else f"{receiver}/v1/traces",
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": protocol,
     }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NOTHING_SEEN = "nothing_seen"
+"""The kind of doubt by which an observer says that nothing at all came to it, so that it will count nothing."""
+
 
 @dataclass(frozen=True)
 class Doubt:

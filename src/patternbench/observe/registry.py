@@ -1,20 +1,33 @@
-"""Which observers there are: one for each folder of the package with a file ``observer.py``."""
+"""Which observers there are: one for each folder of the package with a file ``observer.py``.
+
+Such a folder, a wing, may also have ``report/section.py`` with its sections of the report, and ``derive.py`` with what
+they need beyond the records. Both are loaded only when a report is made: they may draw, or start processes.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
 
 import patternbench
-from patternbench.observe.response import Response
 from patternbench.observe.seam import Aim, Observer
-from patternbench.study.problems import Problem
+from patternbench.observe.section import Section
 from patternbench.study.watching import Watch
+from patternbench.terms.problems import Problem
+from patternbench.terms.responses import Response
 
 MODULE = "observer"
+SECTIONS = "report.section"
+"""The module of a wing with ``sections(run, rounds)``: its sections of the report of a run's folder."""
+DERIVE = "derive"
+"""The module of a wing with ``derive(run)``, which keeps in the run's folder what its sections need."""
 
 
 @cache
@@ -28,6 +41,30 @@ def folders() -> list[str]:
     modules = pkgutil.iter_modules(patternbench.__path__)
     packages = [f"patternbench.{module.name}" for module in modules if module.ispkg]
     return sorted(name for name in packages if find_spec(f"{name}.{MODULE}"))
+
+
+def sections(run: Path, rounds: pd.DataFrame) -> list[Section]:
+    """The sections of all wings; ``rounds`` has the columns of contracts/records."""
+    return [section for module in _modules(SECTIONS) for section in module.sections(run, rounds)]
+
+
+def derive(run: Path) -> None:
+    """Have every wing work out what its sections need beyond the records; nothing here makes a run fail."""
+    for module in _modules(DERIVE):
+        module.derive(run)
+
+
+def _modules(name: str) -> Iterator[ModuleType]:
+    """The modules of this name that wings have."""
+    for folder in folders():
+        if has(folder, name):
+            yield importlib.import_module(f"{folder}.{name}")
+
+
+def has(folder: str, name: str) -> bool:
+    """Whether a package has a module, of which a package within it may be a part."""
+    package, _, module = f"{folder}.{name}".rpartition(".")
+    return (package == folder or bool(find_spec(package))) and bool(find_spec(f"{package}.{module}"))
 
 
 def aim_of(columns: Collection[str]) -> Aim | None:

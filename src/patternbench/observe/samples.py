@@ -16,7 +16,9 @@ FILE = "samples.parquet"
 def write(folder: Path, samples: pd.DataFrame, schema: pa.Schema) -> None:
     """Keep the samples of a round in a folder that does not exist yet; raises OSError."""
     folder.mkdir(parents=True)
-    table = pa.Table.from_pandas(samples, schema=schema, preserve_index=False)
+    # Not a number (0/0) is a value; only in a column that may lack values does it stand for none.
+    columns = [pa.array(samples[field.name].to_numpy(), field.type, from_pandas=field.nullable) for field in schema]
+    table = pa.Table.from_arrays(columns, schema=schema)
     pq.write_table(table, folder / FILE, compression="zstd")
 
 

@@ -6,7 +6,7 @@ Decisions of a limiter, spans of a trace, series of a monitoring system: each is
 - the runner has each watch the round, keeps what it wrote, and stores the doubts that it raises;
 - the records count a round as damaged when what was kept of it cannot be read any more;
 - the table of rounds gets the responses that each computes, which models, comparisons and recommendations take;
-- the report shows the sections, and the export writes the tables.
+- the report shows the sections (``report/section.py`` of the folder), and the export writes the tables.
 
 Where the data come from is the observer's own affair. There are three ways: the logs that components wrote, which are
 kept for every observer (``Kept.logs``); an endpoint of the system that it empties or asks when the load is over
@@ -26,10 +26,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import pandas as pd
 
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.response import Response
-from patternbench.observe.section import Section
-from patternbench.study.problems import Problem
 from patternbench.study.watching import Watch
+from patternbench.terms.problems import Problem
+from patternbench.terms.responses import Response
 
 Seen = TypeVar("Seen")
 """An observer's reading of the files that were kept with a round."""
@@ -130,10 +129,3 @@ class Observer(ABC, Generic[Seen]):
     def measured(self, seen: Seen, settings: Settings) -> Mapping[str, float]:
         """The ``responses`` of a round, by name; one that is missing or undefined is NaN. Pure."""
         return {}
-
-    def derive(self, run: Path) -> None:
-        """Work out, and keep in the run's folder, what sections need and what takes processes; before each report."""
-
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The sections of the report of a run's folder; ``rounds`` has the columns of contracts/records."""
-        return ()

@@ -42,12 +42,29 @@ class Drawing:
 
 
 @dataclass(frozen=True)
+class Stand:
+    """What a choice says under one condition, by the ids of scenarios, so that no other sentence says otherwise.
+
+    It rests on `response`. `among` are all that it chose from, `best` what it calls clearly the choice, `broken` what
+    breaks one of its limits. `no_gain`: that none shows a gain over the baseline. `closest`: it names what came closest
+    to the limits, which nothing keeps.
+    """
+
+    response: str
+    among: frozenset[str]
+    best: frozenset[str] = frozenset()
+    broken: frozenset[str] = frozenset()
+    no_gain: bool = False
+    closest: bool = False
+
+
+@dataclass(frozen=True)
 class Section:
     """A further section of the report: plain words first, then drawings, tables and pictures.
 
     `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
-    `choice_is_clear` says whether the rounds show it under every condition.
+    `choice_is_clear` says whether the rounds show it under every condition, `stands` what it says under each.
     """
 
     anchor: str
@@ -58,3 +75,4 @@ class Section:
     choice: Sequence[str] = ()
     drawings: Sequence[Drawing] = ()
     choice_is_clear: bool = False
+    stands: Sequence[Stand] = ()

@@ -13,8 +13,8 @@ from patternbench.plan import fraction
 from patternbench.plan.factors import Factors, Level
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.models import Design
-from patternbench.study.problems import InputError, Problem, did_you_mean
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError, Problem, did_you_mean
+from patternbench.terms.units import Duration
 
 SMALLEST_ZIP = 2
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.faults import Fault
-from patternbench.study.levels import only
+from patternbench.study.model.levels import only
 from patternbench.study.models import Strategy
-from patternbench.study.workloads import Closed
+from patternbench.study.workload.workloads import Closed
 
 ATTEMPT_S = 0.02
 """Duration of an attempt without queueing: a guess for a small service on one machine."""
@@ -23,16 +21,13 @@ UNKNOWN_S = 30.0
 LARGEST_FAULT = 0.99
 
 
-def seconds(
-    scenarios: tuple[Scenario, ...], rounds: int, warm_up_s: Mapping[str, float], changeovers: int = 0
-) -> float:
+def seconds(scenarios: tuple[Scenario, ...], rounds: int, warming_s: float, changeovers: int = 0) -> float:
     """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
 
-    `warm_up_s` has what each of a client's rounds begins with, unmeasured; a client that it lacks warms up once.
-    `changeovers` is how many rounds components are started for.
+    `warming_s` is how long all warm-ups take together, `changeovers` is how many rounds components are started for.
     """
-    durations_s = (round_seconds(one) + warm_up_s.get(one.client, 0.0) + OVERHEAD_S for one in scenarios)
-    return sum(durations_s) * rounds + changeovers * CHANGEOVER_S
+    durations_s = (round_seconds(one) + OVERHEAD_S for one in scenarios)
+    return sum(durations_s) * rounds + warming_s + changeovers * CHANGEOVER_S
 
 
 def round_seconds(scenario: Scenario) -> float:

@@ -29,14 +29,14 @@ from patternbench.plan.factors import (
     with_levels,
 )
 from patternbench.plan.scenarios import Scenario, content_id
-from patternbench.study.configuration import Configuration
 from patternbench.study.faults import Fault, by_name, clashes
-from patternbench.study.levels import Levels
+from patternbench.study.model.configuration import Configuration
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import FileName
+from patternbench.study.model.settings import Rule, Settable
+from patternbench.study.model.tree import Path, count, fields, leaves, plain, variants
 from patternbench.study.models import Study
-from patternbench.study.parts import FileName
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.settings import Rule, Settable
-from patternbench.study.tree import Path, count, fields, leaves, plain, variants
+from patternbench.terms.problems import InputError, Problem
 
 MOST_SCENARIOS = 100_000
 ALWAYS = ("client", "strategy")

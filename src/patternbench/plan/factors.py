@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from patternbench.study.faults import Fault, by_name
-from patternbench.study.levels import Levels
-from patternbench.study.meaning import Meaning, meanings, of_part
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.meaning import Meaning, meanings, of_part
+from patternbench.study.model.settings import Settable, is_duration
+from patternbench.study.model.system import System
+from patternbench.study.model.tree import Path
 from patternbench.study.models import Strategy, Study
-from patternbench.study.roles import Role, Unit
-from patternbench.study.settings import Settable, is_duration
-from patternbench.study.system import System
-from patternbench.study.tree import Path
 from patternbench.study.watching import Traces
-from patternbench.study.workloads import Workload
+from patternbench.study.workload.workloads import Workload
+from patternbench.terms.roles import Role, Unit
 
 Level = str | int | float | bool | None
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from patternbench.plan.factors import Factors, Level, is_baseline
 from patternbench.study.models import Design
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.float64] | npt.NDArray[np.int64]

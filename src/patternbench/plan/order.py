@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.study.model.tree import plain
 from patternbench.study.models import Order
-from patternbench.study.tree import plain
 
 OUTSIDE = -1
 """The index and block of what is run outside the measured rounds."""

@@ -11,13 +11,14 @@ from functools import cached_property
 from pydantic import BaseModel
 
 from patternbench.plan.factors import Level
-from patternbench.study.configuration import Configuration
 from patternbench.study.faults import Fault, by_name, from_plain
-from patternbench.study.levels import Levels
+from patternbench.study.model.configuration import Configuration
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.system import System, configured
+from patternbench.study.model.tree import Path, leaves, plain
 from patternbench.study.models import Strategy
-from patternbench.study.system import System, configured
-from patternbench.study.tree import Path, leaves, plain
-from patternbench.study.workloads import Workload
+from patternbench.study.workload.workloads import Workload
+from patternbench.terms.units import Duration
 
 
 class _PlainScenario(BaseModel):
@@ -53,6 +54,12 @@ class Scenario:
     def id(self) -> str:
         """Twelve hex digits, which change with any level and with nothing else."""
         return content_id(self.configuration)
+
+    def is_steady_after(self, warm_up: Duration) -> bool:
+        """Whether load and faults are the same all the time once a warm-up of this length is over."""
+        steady = self.workload.steady_after
+        windows = any(fault.acts and fault.when for fault in self.faults)
+        return not windows and steady is not None and steady.us <= warm_up.us
 
     @property
     def configuration(self) -> dict[str, object]:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
 from operator import attrgetter
-from pathlib import Path
 from types import MappingProxyType
-
-import pandas as pd
 
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import Kept, Observer, Settings
-from patternbench.observe.section import Section
 from patternbench.ratelimit.records import decisions
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
@@ -40,17 +34,6 @@ class RateLimits(Observer[Decisions]):
     def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:
         """How accurate the limit was."""
         return of_decisions(seen, settings)
-
-    def derive(self, run: Path) -> None:
-        """Decide the requests of each round again in simulated time, and map what other limiters would do."""
-        # Imported late: the simulator starts processes, and figures need a drawing library.
-        importlib.import_module("patternbench.ratelimit.simulate.rerun").refresh(run)
-
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on rate limiting."""
-        section = importlib.import_module("patternbench.ratelimit.report.section")
-        made: Sequence[Section] = section.sections(run, rounds)
-        return made
 
 
 def store_doubts(made: int, without_store: int) -> list[Doubt]:

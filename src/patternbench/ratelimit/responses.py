@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Aim, Settings
 from patternbench.ratelimit.analyze.throttling import DEFAULT_TOLERANCE_US, LimitRule, summarize
 from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
+from patternbench.terms.responses import Better, Response
 
 ALL = 100.0
 ENOUGH = 1.0
@@ -23,6 +23,10 @@ FROM_SUMMARY = {
 }
 """The name of each response in the judge's summary."""
 _L = Better.LOWER
+YARDSTICK = (
+    "Throttling deviation counts the requests that an exact sliding log would decide differently. An algorithm that "
+    "keeps such a log keeps it low by construction, and one that counts otherwise, such as a token bucket, does not."
+)
 RESPONSES = (
     Response(
         "throttling_deviation",
@@ -30,6 +34,7 @@ RESPONSES = (
         "percent",
         _L,
         "requests that an exact sliding log would have decided differently, by the balancers' own clocks",
+        set_by=YARDSTICK,
     ),
     Response(
         "throttling_deviation_by_client",
@@ -37,6 +42,7 @@ RESPONSES = (
         "percent",
         _L,
         "the same per client, then the mean over clients",
+        set_by=YARDSTICK,
     ),
     Response(
         BEYOND_BAND,
@@ -44,6 +50,7 @@ RESPONSES = (
         "percent",
         _L,
         "requests that every log with a window within 20 ms of the limit's would have decided differently",
+        set_by=YARDSTICK,
     ),
     Response("wrongly_allowed", "Wrongly allowed requests", "percent", _L, "requests allowed beyond the limit"),
     Response("wrongly_rejected", "Wrongly rejected requests", "percent", _L, "requests rejected within the limit"),

@@ -96,6 +96,8 @@ def damage(path: Path, rows: int, sha256: str | None) -> str:
 
     Empty when nothing is.
     """
+    if path.exists() and not path.is_file():
+        return "isn't a regular file"
     try:
         if sha256 is not None:
             return "" if digest(path) == sha256 else "is not the file that the round wrote"

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
+
+from patternbench.terms import responses
 
 Kind = Literal["uint16", "uint32", "int64", "float64", "bool", "string", "dictionary"]
 """The Arrow type of a column; a dictionary is one of strings, with indices of 32 bits."""
@@ -70,84 +72,12 @@ IDENTITY = (
 )
 """Which round a row of ``rounds`` is, and what became of it; the factors and responses follow."""
 
-TABLE_2 = (
-    Column("SuccessfulCalls", "float64", "calls whose last attempt was good"),
-    Column("UnsuccessfulCalls", "float64", "all other calls"),
-    Column("TotalCalls", "float64", "calls, including those that never reached the wire"),
-    Column("SuccessfulRequests", "float64", "attempts that were good"),
-    Column("UnsuccessfulRequests", "float64", "attempts that were not"),
-    Column("TotalRequests", "float64", "attempts on the wire"),
-    Column("TotalSuccessTime", "float64", "time in good attempts, the mean over users", "s"),
-    Column("AverageSuccessTime", "float64", "time of a good attempt, the mean over attempts", "s"),
-    Column("TotalErrorTime", "float64", "time in other attempts, the mean over users", "s"),
-    Column("AverageErrorTime", "float64", "time of another attempt, the mean over attempts", "s"),
-    Column("Throughput", "float64", "attempts per second of the round", "1/s"),
-    Column("TotalExecutionTime", "float64", "first intended start to last end, the mean over users", "s"),
-    Column("TotalContentionTime", "float64", "time in attempts, the mean over users", "s"),
-    Column("ContentionRate", "float64", "share of the execution time in attempts"),
-)
-"""The fourteen of ResilienceBench's Table 2 under that paper's names, where an attempt is called a request."""
-
-QUANTILES = {
-    "p50": "median",
-    "p90": "90th percentile",
-    "p95": "95th percentile",
-    "p99": "99th percentile",
-    "p999": "99.9th percentile",
-    "max": "greatest value",
-}
-TIMES = {
-    "success_": "the service times of good attempts",
-    "error_": "the service times of other attempts",
-    "": "the response times of calls, from the first attempt's intended start to the last one's end",
-    "call_success_": "the response times of calls that ended in success",
-}
-"""Kinds of time by the prefix of their columns."""
-TIMES_OF_JOURNEYS = {
-    "journey_": "the times of journeys that ended, from the first intended start to the last end",
-    "journey_success_": "the times of journeys all of whose calls succeeded",
-}
-
-
-def _quantiles(kinds: Mapping[str, str]) -> Iterator[Column]:
-    for prefix, times in kinds.items():
-        for name, quantile in QUANTILES.items():
-            yield Column(prefix + name, "float64", f"{quantile} of {times}", "s")
-
+TABLE_2 = tuple(response.name for response in responses.TABLE_2)
+"""The names of ResilienceBench's Table 2."""
 
 RESPONSES = tuple(
-    replace(column, nullable=True)
-    for column in (
-        *TABLE_2,
-        *_quantiles(TIMES),
-        Column("amplification", "float64", "attempts / calls"),
-        Column("rejected_calls", "float64", "calls that the client's own pattern rejected"),
-        Column("rejected_rate", "float64", "share of calls that the client's own pattern rejected", "%"),
-        Column("failure_rate", "float64", "share of calls that failed", "%"),
-        Column("success_rate", "float64", "share of calls that succeeded", "%"),
-        Column("goodput", "float64", "successful calls per second, within the objective if there is one", "1/s"),
-        Column(
-            "time_to_success",
-            "float64",
-            "time that users spent per successful call, including failed calls and pauses",
-            "s",
-        ),
-        Column("limited_rate", "float64", "share of calls that ended with status 429", "%"),
-        Column("bad_status_rate", "float64", "share of calls that ended with another unexpected status", "%"),
-        Column("unexpected_rate", "float64", "share of calls whose answer was not as expected", "%"),
-        Column("timeout_rate", "float64", "share of calls that ended with a timeout", "%"),
-        Column("connection_error_rate", "float64", "share of calls that ended with a failed connection", "%"),
-        Column("dropped_rate", "float64", "share of calls that the workload never sent", "%"),
-        Column("unanswered_rate", "float64", "share of calls without an answer at the end of the round", "%"),
-        Column("journeys", "float64", "journeys that ended, in rounds with journeys"),
-        Column("unfinished_journeys", "float64", "journeys that the end of the load cut off"),
-        Column("journeys_per_s", "float64", "good journeys per second", "1/s"),
-        Column("journey_failure_rate", "float64", "share of ended journeys with a failed call", "%"),
-        *_quantiles(TIMES_OF_JOURNEYS),
-        Column("items", "float64", "items that calls carried, if the study says so"),
-        Column("items_per_s", "float64", "items per second that did not fail", "1/s"),
-        Column("item_failure_rate", "float64", "share of items that failed", "%"),
-    )
+    Column(one.name, "float64", one.recorded or one.meaning, responses.UNITS[one.kind], nullable=True)
+    for one in responses.RECORDED
 )
 """The responses of a round; null if undefined, as in a failed round."""
 
@@ -162,6 +92,20 @@ COURSE = (
         "s",
         nullable=True,
     ),
+    Column(
+        "cold",
+        "string",
+        "components and clients that had been started since the last warm-up; empty if there were none",
+        nullable=True,
+    ),
+    Column(
+        "warmed",
+        "string",
+        "where its warm-up was: `before` (calls of its own), `within` (its first part) or `none`",
+        nullable=True,
+    ),
+    Column("warm_up_attempts", "float64", "attempts of that warm-up", nullable=True),
+    Column("warm_up_s", "float64", "how long that warm-up lasted", "s", nullable=True),
     Column("valid", "bool", "false for a round with a warning that invalidates it"),
     Column("warnings", "string", "its warnings as JSON: `kind`, `message`, `remedy`, `invalidates`", nullable=True),
 )
@@ -170,12 +114,11 @@ COURSE = (
 ROUNDS = (*IDENTITY, *RESPONSES, *COURSE)
 """One row per round; the study's factors and derived responses are further columns, between these."""
 
-OF_STEPS = ("TotalCalls", "failure_rate", "amplification", "p50", "p95", "p99")
 STEPS = (
     Column("group", "string", "population of users"),
     Column("step", "string", "step of the journey"),
     Column("calls_per_s", "float64", "calls of this step per second of the round", "1/s", nullable=True),
-    *(column for name in OF_STEPS for column in RESPONSES if column.name == name),
+    *(column for name in responses.OF_STEPS for column in RESPONSES if column.name == name),
     Column("scenario", "string", "the scenario's id"),
     Column("round", "int64", "the round"),
 )

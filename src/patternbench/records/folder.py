@@ -11,14 +11,30 @@ import stat
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO
 
-from patternbench.study.files import read_text
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.text.files import read_start, read_text, regular
+from patternbench.terms.problems import InputError, Problem
 
 PRIVATE_FOLDER, PRIVATE_FILE, USUAL_FILE = 0o700, 0o600, 0o666  # of each, the umask leaves the part that it allows
 LARGEST = 1_000_000_000
 """Bytes of a file of a run that is read as a whole: a plan of 100,000 scenarios has about a tenth."""
+
+MOST_OF_ONE_NAME = 1000
+"""How many folders of one name are tried for a run that names none."""
+MARK_FILE = ".lock"
+"""Who holds it locked writes to the run; what it begins with tells our folders from a user's."""
+MARK = b"patternbench: the folder of a run\n"
+BEFORE_THE_PLAN = frozenset(
+    {
+        MARK_FILE,
+        "attempts",
+        "inputs",
+        "logs",
+        *(name + end for name in ("study.yaml", "study.json", "manifest.json") for end in ("", ".tmp")),
+        "plan.json.tmp",
+    }
+)
+"""What a run writes before its plan is whole."""
 
 Stamp = tuple[Path, int, int]
 """A file with its size in bytes and the nanosecond at which it was last changed."""
@@ -28,7 +44,7 @@ class RunFolder:
     """The files of one run (contracts/records/README.md)."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).resolve()
+        self.path = _resolved(Path(path))
         self.attempts = self.path / "attempts"
         self.component_logs = self.path / "component-logs"
         self.observed = self.path / "observed"
@@ -41,7 +57,7 @@ class RunFolder:
         self.steps = self.path / "steps.parquet"
         self.report = self.path / "report.html"
         self.logs = self.path / "logs"
-        self._lock: IO[str] | None = None
+        self._lock: int | None = None
 
     @property
     def study(self) -> Path:
@@ -50,41 +66,70 @@ class RunFolder:
         return copies[0] if copies else self.path / "study.yaml"
 
     def create(self, private: bool = False) -> None:
-        """Make an empty run folder, the caller's alone if ``private``; raises InputError when it is not empty."""
-        if self.path.is_file() or (self.path.is_dir() and not self._holds_nothing_yet()):
-            what = "holds another run" if self.plan.exists() else "is not empty"
-            hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to continue it"
-            raise InputError(Problem(f"the output folder {what}", file=str(self.path), hint=hint))
+        """Make the run's folder and keep it locked, the caller's alone if ``private``.
+
+        Raises InputError, and changes nothing, where the folder holds anything that isn't ours or another process is
+        making the same one. Ours is only what lies next to our own mark, never what has one of our names.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self._refuse_foreign()
+            self.lock()
+            self._mark_or_refuse()
             if private:
                 self.path.chmod(PRIVATE_FOLDER)
             self.attempts.mkdir(exist_ok=True)
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
+            self.unlock()
             raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(self.path))) from None
 
-    def _holds_nothing_yet(self) -> bool:
-        """Whether the folder is empty, or holds only what a run killed while it was made has left."""
-        ours = {
-            "attempts",
-            "inputs",
-            "logs",
-            "study.yaml",
-            "study.json",
-            "manifest.json",
-            "study.yaml.tmp",
-            "study.json.tmp",
-            "plan.json.tmp",
-            "manifest.json.tmp",
-        }
-        return {entry.name for entry in self.path.iterdir()} <= ours
+    def _refuse_foreign(self) -> None:
+        """Raise InputError for a folder that is neither empty nor has a file of our mark's name, before any write."""
+        names = self._names()
+        if names and MARK_FILE not in names:
+            raise self._not_empty()
+
+    def _mark_or_refuse(self) -> None:
+        """Mark the locked folder as ours. Raises InputError if it holds a run, or anything without our mark."""
+        if self._names() == {MARK_FILE} and not self._mark():
+            self._write_mark()
+        elif not self._interrupted():
+            self.unlock()
+            raise self._not_empty()
+
+    def _write_mark(self) -> None:
+        """Write the mark into the locked file, and return when it is on disk."""
+        if self._lock is not None:
+            os.write(self._lock, MARK)
+            os.fsync(self._lock)
+            sync_folder(self.path)
+
+    def _mark(self) -> bytes:
+        """What the file of our mark begins with; nothing if there is none."""
+        with suppress(InputError):
+            return read_start(self.path / MARK_FILE, len(MARK))
+        return b""
+
+    def _interrupted(self) -> bool:
+        """Whether the folder holds only what a run that was killed while its folder was made has left."""
+        return self._mark() == MARK and self._names() <= BEFORE_THE_PLAN
+
+    def _names(self) -> set[str]:
+        return {entry.name for entry in self.path.iterdir()}
+
+    def _not_empty(self) -> InputError:
+        if self.plan.is_file() and self.study.is_file():
+            hint = f"name another with --out, or type `patternbench resume {_short(self.path)}` to continue it"
+            return InputError(Problem("the output folder holds another run", file=str(self.path), hint=hint))
+        hint = "name a new or an empty folder with --out"
+        return InputError(Problem("the output folder is not empty", file=str(self.path), hint=hint))
 
     def check(self) -> None:
         """Raise InputError if this isn't a run's folder, or one whose creation was interrupted."""
         if self.plan.is_file() and self.study.is_file():
             return
-        if self.attempts.is_dir() and self._holds_nothing_yet():
+        if self.path.is_dir() and self._interrupted():
             hint = f"delete it, or type `patternbench run STUDY --out {_short(self.path)}` to begin again in it"
             message = "is a run's folder whose creation was interrupted; nothing was measured yet"
             raise InputError(Problem(message, file=str(self.path), hint=hint))
@@ -92,20 +137,28 @@ class RunFolder:
 
     def lock(self) -> None:
         """Keep every other process from writing here; raises InputError when one already does."""
+        if self._lock is not None:
+            return
         try:
-            self._lock = (self.path / ".lock").open("w")
+            self._lock = regular(str(self.path / MARK_FILE), os.O_RDWR | os.O_CREAT, USUAL_FILE)
         except OSError as error:
             raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(self.path))) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            self.unlock()
             raise InputError(Problem("another process is writing to this run", file=str(self.path))) from None
 
     def unlock(self) -> None:
         """Let others write again."""
-        if self._lock:
-            self._lock.close()
-            self._lock = None
+        handle, self._lock = self._lock, None
+        if handle is not None:
+            os.close(handle)
+
+    def __del__(self) -> None:
+        """Let others write again when nobody holds this folder any more."""
+        if getattr(self, "_lock", None) is not None:
+            self.unlock()
 
     def __reduce__(self) -> tuple[type[RunFolder], tuple[Path]]:
         """For another process, which reads the same folder and holds no lock of ours."""
@@ -142,8 +195,8 @@ class RunFolder:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, in hex digits."""
-    with path.open("rb") as file:
+    """The SHA-256 of a regular file, in hex digits. Raises OSError."""
+    with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -199,6 +252,32 @@ def read_json(path: Path) -> object:
         raise InputError(Problem(f"is not JSON: {error}", file=str(path))) from None
     except RecursionError:
         raise InputError(Problem("is nested too deeply", file=str(path))) from None
+
+
+def unused(path: Path) -> Path:
+    """A new, empty folder of that name, or of the first of ``NAME-2``, ``NAME-3`` ... that is not taken.
+
+    Two processes never get the same one. Raises InputError if it can't be made.
+    """
+    try:
+        for number in range(1, MOST_OF_ONE_NAME):
+            with suppress(FileExistsError):
+                numbered = path if number == 1 else path.with_name(f"{path.name}-{number}")
+                numbered.parent.mkdir(parents=True, exist_ok=True)
+                numbered.mkdir()
+                return numbered
+    except OSError as error:
+        raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(path))) from None
+    raise InputError(Problem("is taken, with all its numbers", file=str(path), hint="name another with --out"))
+
+
+def _resolved(path: Path) -> Path:
+    """The absolute path without links. Raises InputError for links that lead in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        hint = "name a folder that can be reached"
+        raise InputError(Problem("leads nowhere: its links form a circle", file=str(path), hint=hint)) from None
 
 
 def _short(path: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patternbench.records.folder import RunFolder, digest
 from patternbench.records.stored import KeptFile
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 SHORT = 12
 """Hex digits of a copy's name that tell it from another of the same name."""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from patternbench.observe.doubt import Doubt
-from patternbench.records.folder import sync_folder
+from patternbench.records.folder import LARGEST, sync_folder
+from patternbench.study.text.files import read_bytes
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
+VOIDED = "voided"
+"""A line of its own: the rounds of its block that were made on its lane before it do not count."""
 DAMAGED = "damaged"
 """A round that was finished, but whose records can no longer be read: found while reading, never in a journal."""
 
@@ -45,6 +51,21 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Warmed:
+    """How warm a round was: what had been started since the warm-up before it, and the warm-up that it got.
+
+    ``cold`` names components, and clients as ``client NAME``. ``where`` is ``before`` (calls of its own, in the records
+    ``file``), ``within`` (the first part of the round) or ``none``. ``attempts`` and ``seconds`` say how long it was.
+    """
+
+    where: Annotated[str, Field(pattern="^(none|before|within)$")]
+    cold: list[str] = field(default_factory=list)
+    attempts: int = 0
+    seconds: float = 0.0
+    file: str | None = None
+
+
+@dataclass(frozen=True)
 class Entry:
     """The outcome of one round. Times are in seconds; ``started`` is Unix time.
 
@@ -52,13 +73,15 @@ class Entry:
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
     everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components
     that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
-    the round, and aren't part of ``seconds``.
+    the round, and aren't part of ``seconds``. ``warmed`` is None where nobody looked, as in journals of before.
+    ``stored_bytes`` are the sizes of components' files after the load, of those that nothing resets. ``lane`` names the
+    machine that ran it, where a run has several.
     """
 
     round: int
     block: int
     scenario: str
-    status: Annotated[str, Field(pattern="^(done|failed|warm_up)$")]
+    status: Annotated[str, Field(pattern="^(done|failed|warm_up|voided)$")]
     file: Annotated[str, Field(pattern=r"^[0-9a-z-]+$")]
     started: float
     seconds: float
@@ -71,16 +94,19 @@ class Entry:
     faults: list[Acted] = field(default_factory=list)
     starts: list[Started] = field(default_factory=list)
     reset_seconds: float = 0.0
+    warmed: Warmed | None = None
+    stored_bytes: dict[str, int] = field(default_factory=dict)
+    lane: str = ""
 
     @property
     def outside(self) -> bool:
-        """Whether it was run outside the measured rounds: a warm-up or a counting pass, in no summary."""
+        """Whether it isn't a measured round: a warm-up, a counting pass or a word on a block; in no summary."""
         return self.round < 0 or self.status == WARM_UP
 
     @property
     def counting(self) -> bool:
         """Whether it is a counting pass."""
-        return self.outside and self.status != WARM_UP
+        return self.outside and self.status not in (WARM_UP, VOIDED)
 
     @property
     def valid(self) -> bool:
@@ -141,7 +167,7 @@ class Journal:
         """Cut off a line that a kill left half written."""
         if not self._path.exists():
             return
-        content = self._path.read_bytes()
+        content = read_bytes(self._path, LARGEST)
         whole = content.rfind(b"\n") + 1
         if whole != len(content):
             os.truncate(self._path, whole)
@@ -159,16 +185,32 @@ def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
     """
     if not path.exists():
         return
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+    for number, line in enumerate(read_bytes(path, LARGEST).split(b"\n")[:-1], start=1):
         try:
             yield number, _ENTRY.validate_json(line)
         except ValidationError:
             yield number, None
 
 
+def voids(block: int, lane: str, cause: str) -> Entry:
+    """The line by which the rounds of a block that were made on a lane stop to count."""
+    return Entry(-1, block, "", VOIDED, f"block-{block:05d}", time.time(), 0.0, cause=cause, lane=lane)
+
+
+def standing(entries: Iterable[Entry]) -> list[Entry]:
+    """The rounds whose block was not voided after them, in the journal's order."""
+    standing: dict[tuple[int, str], list[tuple[int, Entry]]] = {}
+    for number, entry in enumerate(entries):
+        if entry.status == VOIDED:
+            standing.pop((entry.block, entry.lane), None)
+        elif not entry.outside:
+            standing.setdefault((entry.block, entry.lane), []).append((number, entry))
+    return [entry for _, entry in sorted(chain.from_iterable(standing.values()), key=itemgetter(0))]
+
+
 def latest(entries: list[Entry]) -> list[Entry]:
     """The rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
-    rounds = {entry.round: entry for entry in entries if not entry.outside}
+    rounds = {entry.round: entry for entry in standing(entries)}
     return [rounds[index] for index in sorted(rounds)]
 
 

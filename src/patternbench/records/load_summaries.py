@@ -11,7 +11,7 @@ from contextlib import suppress
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from patternbench.records.folder import RunFolder, read_json
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 SUMMARY = "summary.json"
 
@@ -90,6 +90,7 @@ class LoadSummary(Said):
     errors: int
     journeys: int = 0
     warm_up_us: int = 0
+    warm_up_rows: int = 0
     dropped: int
     duration_s: float
     rate_per_s: float

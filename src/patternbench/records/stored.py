@@ -6,17 +6,17 @@ fields and are read all the same; fields of other versions stay in a file that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from patternbench.records.folder import RunFolder, read_json, write_json
 from patternbench.records.journal import Started
-from patternbench.study.configuration import Configuration
 from patternbench.study.load import dotted
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.roles import Role, Unit
+from patternbench.study.model.configuration import Configuration
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.roles import Role, Unit
 
 HINT = "restore it from a copy of the run; its raw records (attempts, journal.jsonl) are unchanged"
 VERSION: Literal[1] = 1
@@ -50,11 +50,17 @@ class PlannedFactor(StoredPart):
 
 
 class PlannedScenario(StoredPart):
-    """A scenario: its id, the level of each factor that applies to it, and everything that these complete."""
+    """A scenario: its id, the level of each factor that applies to it, and everything that these complete.
+
+    ``length_s`` is how many seconds its rounds offer calls after the warm-up, as the study declares it, and rates are
+    per second of it. It is null if only a count or a file says when a round ends. Plans of before lack it: their rates
+    stay per second from the first intended start to the last end.
+    """
 
     id: str
     levels: dict[str, Level]
     config: Configuration = Configuration()
+    length_s: float | None = None
 
 
 class PlannedRound(StoredPart):
@@ -114,9 +120,11 @@ class Manifest(StoredPart):
     """``manifest.json``: what was measured, by what, on what.
 
     ``rounds`` is what the study asks for, ``objective_s`` its objective in seconds, ``started`` a time in UTC,
-    ``left_out`` why each client was left out. ``clients`` has what each says of itself, ``accounts`` who a component
-    ran as, ``limits`` what it was limited to, ``generator`` what the load engine had of the machine, ``starts``
-    how often each component was started and why: they are known once the run has gone on.
+    ``left_out`` why each client was left out. ``by_engine`` are the clients whose rounds are jobs of the load engine;
+    null in runs of before, where they were so only if a client of a library could not have driven them. ``clients`` has
+    what each says of itself, ``accounts`` who a component ran as, ``limits`` what it was limited to, ``generator`` what
+    the load engine had of the machine, ``starts`` how often each component was started and why, ``lanes`` the machine
+    of each lane: they are known once the run has gone on.
     """
 
     manifest: Literal[1]
@@ -135,6 +143,7 @@ class Manifest(StoredPart):
     machine: dict[str, object] = {}
     disturbances: list[dict[str, str]] = []
     left_out: dict[str, str]
+    by_engine: list[str] | None = None
     files: dict[str, KeptFile] = {}
     certificates_verified: bool = True
     clients: dict[str, object] = {}
@@ -142,6 +151,7 @@ class Manifest(StoredPart):
     limits: dict[str, str] = {}
     generator: dict[str, object] = {}
     starts: dict[str, ComponentStarts] = {}
+    lanes: dict[str, dict[str, object]] = {}
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
         """The same manifest with more in one of its parts."""
@@ -149,8 +159,46 @@ class Manifest(StoredPart):
 
 
 def plan(run: RunFolder) -> RunPlan:
-    """The plan of a run. Raises InputError if the file isn't a complete plan."""
-    return _checked(RunPlan, read_json(run.plan), str(run.plan))
+    """The plan of a run. Raises InputError if the file isn't a complete plan whose parts agree."""
+    read = _checked(RunPlan, read_json(run.plan), str(run.plan))
+    wrong = [Problem(f"is damaged: {what}", path, str(run.plan), hint=HINT) for path, what in disagreements(read)]
+    if wrong:
+        raise InputError(wrong)
+    return read
+
+
+def disagreements(planned: RunPlan) -> Iterator[tuple[str, str]]:
+    """Where the parts of a plan contradict each other, and how: scenarios, rounds and levels that others don't have."""
+    ids = [scenario.id for scenario in planned.scenarios]
+    yield from _twice("scenarios", "id", ids)
+    yield from _twice("rounds", "index", [place.index for place in planned.rounds])
+    for at, place in enumerate(planned.rounds):
+        if place.index < 0 or place.block < 0:
+            yield f"rounds[{at}]", "its index and its block count from 0"
+    known = set(ids)
+    for at, place in enumerate(planned.rounds):
+        if place.scenario not in known:
+            yield f"rounds[{at}].scenario", f"the plan has no scenario {place.scenario}"
+    for at, scenario in enumerate(planned.scenarios):
+        yield from _strange_levels(f"scenarios[{at}].levels", scenario, planned.levels)
+
+
+def _twice(part: str, name: str, values: list[Any]) -> Iterator[tuple[str, str]]:
+    """Entries of a part of the plan that have the name of an earlier one."""
+    seen = set()
+    for at, value in enumerate(values):
+        if value in seen:
+            yield f"{part}[{at}].{name}", f"{value} is there twice"
+        seen.add(value)
+
+
+def _strange_levels(
+    path: str, scenario: PlannedScenario, known: Mapping[str, list[Level]]
+) -> Iterator[tuple[str, str]]:
+    """Levels of a scenario that its factor does not have; None says that the factor does not apply to it."""
+    for name, level in scenario.levels.items():
+        if level is not None and name in known and level not in known[name]:
+            yield f"{path}.{name}", "this level isn't among the factor's"
 
 
 def manifest(run: RunFolder) -> Manifest:

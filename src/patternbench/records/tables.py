@@ -8,16 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
+from patternbench.records import empty_cells
+from patternbench.records.cells import typed
 from patternbench.records.columns import ROUNDS as ROUND_COLUMNS
 from patternbench.records.columns import STEPS as STEP_COLUMNS
 from patternbench.records.columns import Column, arrow_schema
-from patternbench.study.files import problem_of
+from patternbench.records.journal import Entry
+from patternbench.study.text.files import problem_of, read_start
 
 #: The table of a run folder that analyses read.
 ROUNDS = "rounds.parquet"
@@ -27,6 +31,15 @@ _COLUMN_UNITS = b"patternbench.units"
 """The key of the units of columns for which none is defined."""
 NO_UNITS: Mapping[str, str] = {}
 _NAMED_AT_MOST = 3
+_OUR_NUMBERS = frozenset(column.name for column in (*ROUND_COLUMNS, *STEP_COLUMNS) if column.kind == "float64")
+"""The columns that hold numbers however they are written: the responses and times of the records."""
+
+
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, TypeError, ValueError, OverflowError)
+"""Exceptions for a file that is damaged, or that holds what pandas has no form for."""
+_MAGIC = b"PAR1"
+_FACTOR_ROWS: TypeAdapter[list[dict[str, object]]] = TypeAdapter(list[dict[str, object]])
+_UNITS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
 
 class TableError(ValueError):
@@ -51,23 +64,63 @@ def write_steps(steps: pd.DataFrame, path: Path) -> None:
 
 def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Mapping[bytes, bytes]) -> None:
     """Write a table whose ``columns`` have the types that they are defined with; others are as they come."""
+    pq.write_table(_as_defined(table, columns, noted), path)
+
+
+def _as_defined(table: pd.DataFrame, columns: Iterable[Column], noted: Mapping[bytes, bytes]) -> pa.Table:
     made = pa.Table.from_pandas(table, preserve_index=False)
     defined = {field.name: field.type for field in arrow_schema(columns)}
     fields = [field.with_type(defined.get(field.name, field.type)) for field in made.schema]
     metadata = {**(made.schema.metadata or {}), **noted}
-    pq.write_table(made.cast(pa.schema(fields, metadata=metadata)), path)
+    return made.cast(pa.schema(fields, metadata=metadata))
+
+
+def counting(entries: Sequence[Entry], folder: Path) -> list[Entry]:
+    """The rounds of a run that count. Raises `TableError` where none does."""
+    _finished(pd.DataFrame([{"status": one.status, "valid": one.valid} for one in _some(entries, folder)]), folder)
+    return [one for one in entries if one.counts]
+
+
+def _some(entries: Sequence[Entry], folder: Path) -> Sequence[Entry]:
+    if not entries:
+        raise _nothing_yet(folder)
+    return entries
+
+
+def _nothing_yet(folder: Path) -> TableError:
+    return TableError(f"{folder}: no round of this run has ended yet. Type `patternbench resume {folder}` first.")
+
+
+def finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """The finished, valid rounds among those that were measured in a run's folder, as ``read_table`` reads them.
+
+    Raises `TableError` where none counts.
+    """
+    if rounds.empty:
+        raise _nothing_yet(folder)
+    return _finished(_as_defined(rounds, ROUND_COLUMNS, {}).to_pandas(), folder)
 
 
 def factors_of(path: Path) -> list[dict[str, object]]:
     """The factors in a table of rounds, as plain rows; none in a table that no run wrote."""
-    factors: list[dict[str, object]] = json.loads(_noted(path, _FACTORS, b"[]"))
-    return factors
+    return _parsed(_FACTOR_ROWS, path, _FACTORS, b"[]")
 
 
 def units_of(path: Path) -> dict[str, str]:
     """The units that a table of rounds says of columns for which none is defined; none where no run wrote it."""
-    units: dict[str, str] = json.loads(_noted(path, _COLUMN_UNITS, b"{}"))
-    return units
+    return _parsed(_UNITS, path, _COLUMN_UNITS, b"{}")
+
+
+Noted = TypeVar("Noted")
+
+
+def _parsed(kind: TypeAdapter[Noted], path: Path, key: bytes, otherwise: bytes) -> Noted:
+    """The metadata under a key. Raises TableError where it is damaged."""
+    try:
+        return kind.validate_json(_noted(path, key, otherwise))
+    except ValidationError:
+        name = key.decode()
+        raise TableError(f"{path} has damaged metadata ({name}). Export it anew, or write it without {name}.") from None
 
 
 def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
@@ -77,14 +130,9 @@ def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
         return otherwise
     try:
         noted: bytes = (pq.read_schema(file).metadata or {}).get(key, otherwise)
-    except (pa.ArrowInvalid, OSError) as cause:
-        raise TableError(f"{file} is not a Parquet file: {str(cause).splitlines()[0]}") from None
+    except _UNREADABLE as cause:
+        raise _damaged(file, cause) from None
     return noted
-
-
-def columns_of(path: Path) -> list[str]:
-    """The names of the columns of a Parquet table."""
-    return [str(name) for name in pq.read_schema(path).names]
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -101,10 +149,17 @@ def read_table(path: Path) -> pd.DataFrame:
     if path.is_dir():
         return _finished(_read_parquet(_rounds_of(path)), path)
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return _checked(_read_parquet(path), path)
+        return _with_gaps_told(_checked(_read_parquet(path), path), path)
     if path.suffix.lower() in {".csv", ".tsv", ".txt"}:
-        return _checked(_read_csv(path), path)
+        return _with_gaps_told(_checked(_read_csv(path), path), path)
     raise TableError(f"{path} is neither a run folder nor a .csv or .parquet file.")
+
+
+def _with_gaps_told(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The table, noting its empty cells; a table that a run wrote knows which factors apply where."""
+    if not factors_of(path):
+        table.attrs["read"] = [*table.attrs.get("read", ()), *empty_cells.sentences(table)]
+    return table
 
 
 def _rounds_of(folder: Path) -> Path:
@@ -131,10 +186,28 @@ def _finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        table: pd.DataFrame = pq.read_table(path).to_pandas()
-    except (pa.ArrowInvalid, OSError) as cause:
-        raise TableError(f"{path} is not a Parquet file: {str(cause).splitlines()[0]}") from None
-    return table
+        table = pq.ParquetFile(path).read()
+        _check_columns(table, path)
+        # What pandas notes of a table adds nothing that we read, and may be damaged.
+        made: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    except _UNREADABLE as cause:
+        raise _damaged(path, cause) from None
+    return made
+
+
+def _check_columns(table: pa.Table, path: Path) -> None:
+    """Raise `TableError` for columns of one name, and for those whose cells aren't single values."""
+    problems = [f"{path}{problem}" for problem in _header_problems([name.strip() for name in table.column_names])]
+    nested = [field for field in table.schema if pa.types.is_nested(field.type)]
+    problems += [f"{path}: column {one.name} holds several values a cell ({one.type}). Leave it out." for one in nested]
+    if problems:
+        raise TableError("\n".join(problems))
+
+
+def _damaged(path: Path, cause: BaseException) -> TableError:
+    said = next(iter(str(cause).splitlines()), type(cause).__name__)
+    kind = "cannot be read" if read_start(path, len(_MAGIC)) == _MAGIC else "is not a Parquet file"
+    return TableError(f"{path} {kind}: {said}")
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -142,9 +215,20 @@ def _read_csv(path: Path) -> pd.DataFrame:
     sign = _separator(path)
     _of_one_width(path, sign)
     try:
-        return pd.read_csv(path, sep=sign, skipinitialspace=True, index_col=False, header=0, encoding="utf-8-sig")
+        texts = pd.read_csv(
+            path,
+            sep=sign,
+            encoding="utf-8-sig",
+            skipinitialspace=True,
+            index_col=False,
+            header=0,
+            dtype=str,  # every cell as it is written,
+            keep_default_na=False,  # none guessed to be missing
+            na_filter=False,
+        )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, ValueError) as cause:
         raise TableError(f"{path} is not a table: {str(cause).strip()}") from None
+    return typed(texts, _OUR_NUMBERS)
 
 
 def _separator(path: Path) -> str:

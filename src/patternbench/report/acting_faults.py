@@ -14,7 +14,7 @@ from patternbench.plan.factors import Factor, Factors, Level
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import factor_title, level_text, level_with_unit, numeric
 from patternbench.study.faults import Fault, from_plain
-from patternbench.study.roles import Role, Unit
+from patternbench.terms.roles import Role, Unit
 
 FAULT, NO_FAULT = "fault", "no fault"
 Levels = Mapping[str, Level]

@@ -16,26 +16,30 @@ from rich.table import Table
 
 from patternbench.analyze import derived
 from patternbench.analyze.derived import PREFIX
-from patternbench.analyze.metrics import latency_curve, round_metrics, step_metrics
-from patternbench.observe.registry import observers
+from patternbench.analyze.metrics import latency_curve
+from patternbench.analyze.statements.claims.judged import JudgedClaims
+from patternbench.observe import registry
 from patternbench.observe.seam import Settings
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factor, Factors
-from patternbench.records import attempts, damage, observed, stored, tables
+from patternbench.records import attempts, damage, journal, observed, stored, tables
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Entry
-from patternbench.report import csv, html, svg
+from patternbench.records.journal import DONE, Entry, Warmed
+from patternbench.report import csv, grown_state, html, svg
+from patternbench.report.colder import with_colder
 from patternbench.report.labels import numeric, units_of_observers
+from patternbench.report.measuring import Measuring
 from patternbench.report.model import RunReport, counting
+from patternbench.report.sections import claims, faults, harness, lanes, policies, steps, summary
 from patternbench.report.sections import declared as evidence
-from patternbench.report.sections import faults, harness, policies, steps, summary
-from patternbench.study import secrets
-from patternbench.study.files import read_text
 from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, reason
-from patternbench.study.roles import Unit
+from patternbench.study.text import secrets
+from patternbench.study.text.files import read_text
 from patternbench.study.watching import NOTHING_ASKED, Watch
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.roles import Unit
 
 DAMAGE = "damaged records"
 MANY = 200
@@ -48,15 +52,18 @@ WITH_INVALID = " (with rounds that are not valid)"
 
 @dataclass(frozen=True)
 class Built:
-    """A written report, with its short table for the terminal."""
+    """A written report, with its short table for the terminal, and the claims of its study, if it has any."""
 
     table: Table
     damage: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    """Those about the run as a whole, each with its remedy."""
+    claims: JudgedClaims | None = None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A round to read: its entry, the settings of its system, the objective in seconds.
+    """A round to read: its entry, the settings of its system, what else its responses depend on.
 
     ``counting`` names the counting pass of its scenario, if there is one.
     """
@@ -64,7 +71,7 @@ class Reading:
     run: RunFolder
     entry: Entry
     settings: Settings
-    objective_s: float
+    measuring: Measuring
     counting: str = ""
 
 
@@ -95,12 +102,32 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
 
     With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
-    report = evidence.with_sections(gather(run, include_invalid), _study(run))
+    study = _study(run)
+    report = evidence.with_sections(gather(run, include_invalid), study)
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
         html.write_html(report, run.report)
-    return Built(summary.summary_table(report), [row["why"] for row in report.left_out if row["what"] == DAMAGE])
+    damaged = [row["why"] for row in report.left_out if row["what"] == DAMAGE]
+    return Built(
+        summary.summary_table(report),
+        damaged,
+        [*grown_state.sentences(report.rounds), *lanes.sentences(stored.manifest(run).lanes)],
+        _claims(report, study),
+    )
+
+
+def judged_claims(run: RunFolder, include_invalid: bool = False) -> JudgedClaims | None:
+    """The claims of a run's study, held against its rounds; None without any. No report is written."""
+    study = _study(run)
+    return claims.judged(gather(run, include_invalid), study) if study.claims else None
+
+
+def _claims(report: RunReport, study: Study) -> JudgedClaims | None:
+    """The claims of a study; None without any, and where they have no meaning, as their section then says."""
+    with suppress(DataError):
+        return claims.judged(report, study) if study.claims else None
+    return None
 
 
 @contextmanager
@@ -139,11 +166,12 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *({"what": "counted calls", "why": why} for why in damage.uncounted(run)),
         ],
         sections=[
-            *(section for observer in observers() for section in observer.sections(run.path, rounds)),
+            *registry.sections(run.path, rounds),
             *policies.sections(run, planned.scenarios, kept),
             *steps.sections(_of(kept, measured.steps), planned.scenarios),
             *faults.sections(run, _entries_of(kept, measured.entries), planned.scenarios),
             *harness.sections(noted.clients, kept),
+            *lanes.sections(noted.lanes, list(journal.read(run.journal))),
         ],
     )
 
@@ -166,16 +194,40 @@ def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
 
 def refresh_rounds(run: RunFolder) -> RunMeasures:
     """The results computed anew from journal and attempts. Rounds and steps are also written to the folder."""
+    measured = measures(run)
+    declared = [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
+    with writing(run, run.rounds):
+        tables.write_rounds(measured.rounds, declared, run.rounds, units_of_responses(run))
+    with writing(run, run.steps):
+        tables.write_steps(measured.steps, run.steps)
+    return measured
+
+
+def units_of_responses(run: RunFolder) -> dict[str, str]:
+    """The units of observers' responses, and of those that the run's study chooses."""
+    return dict(units_of_observers(_watch(run)))
+
+
+def finished_rounds(run: RunFolder) -> pd.DataFrame:
+    """The finished, valid rounds, as analyses read them: from the records as they are now, never from an older table.
+
+    Nothing is written. Raises TableError where no round counts.
+    """
+    return tables.finished(measures(run).rounds, run.path)
+
+
+def measures(run: RunFolder) -> RunMeasures:
+    """The results computed anew from journal and attempts."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
     levels = {scenario.id: in_table(scenario.levels, factors) for scenario in planned.scenarios}
     settings = observed.settings(run)
     noted = stored.manifest(run)
-    objective_s = noted.objective_s or math.inf
-    entries = damage.rounds(run)
+    measuring = Measuring.by_scenario(run)
+    entries = with_colder(damage.rounds(run))
     counting = {scenario: entry.file for scenario, entry in damage.counting_passes(run).items() if entry.status == DONE}
     jobs = [
-        Reading(run, entry, settings[entry.scenario], objective_s, counting.get(entry.scenario, ""))
+        Reading(run, entry, settings[entry.scenario], measuring[entry.scenario], counting.get(entry.scenario, ""))
         for entry in entries
     ]
     parts = list(_each(jobs))
@@ -183,12 +235,8 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     rounds = pd.DataFrame(
         [_row(entry, levels[entry.scenario], part.metrics, added) for entry, part in zip(entries, parts, strict=True)]
     )
+    rounds = grown_state.marked(rounds, entries)
     by_step = _joined(entries, [part.steps for part in parts], NOTHING.steps)
-    with writing(run, run.rounds):
-        declared = [factor.as_json() for factor in factors.values()]
-        tables.write_rounds(rounds, declared, run.rounds, units_of_observers(_watch(run)))
-    with writing(run, run.steps):
-        tables.write_steps(by_step, run.steps)
     return RunMeasures(entries, rounds, _joined(entries, [part.curve for part in parts], NOTHING.curve), by_step)
 
 
@@ -228,9 +276,9 @@ def _measure(job: Reading) -> Part:
     if job.entry.status != DONE:
         return NOTHING
     frame = attempts.read(job.run.attempts_of(job.entry.file))
-    metrics = round_metrics(frame, job.objective_s)
+    metrics = job.measuring.metrics(frame)
     besides = observed.measured(job.run, job.entry.file, job.settings, job.counting)
-    return Part({**metrics, **besides}, latency_curve(frame), step_metrics(frame, job.objective_s, metrics))
+    return Part({**metrics, **besides}, latency_curve(frame), job.measuring.steps(frame, metrics))
 
 
 def _row(
@@ -250,9 +298,18 @@ def _row(
         "seconds": entry.seconds,
         "generator_cpu_s": entry.cpu_seconds,
         "system_cpu_s": entry.system_cpu_seconds,
+        **_warmth(entry.warmed),
         "valid": entry.valid,
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,
     }
+
+
+def _warmth(warmed: Warmed | None) -> dict[str, object]:
+    """How warm a round was; nothing where nobody looked."""
+    if warmed is None:
+        return {"cold": None, "warmed": None, "warm_up_attempts": math.nan, "warm_up_s": math.nan}
+    length = {"warm_up_attempts": float(warmed.attempts), "warm_up_s": warmed.seconds}
+    return {"cold": ", ".join(warmed.cold), "warmed": warmed.where, **length}
 
 
 def in_table(levels: Mapping[str, object], factors: Factors) -> dict[str, object]:

@@ -6,13 +6,13 @@ import pandas as pd
 
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
-from patternbench.analyze.units import SHARES
 from patternbench.records import csv_file
 from patternbench.report.figures.scenarios import figure_responses
-from patternbench.report.labels import HEADLINES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, warnings
 from patternbench.report.sections.findings import Findings, findings
+from patternbench.terms.quantities import SHARES
+from patternbench.terms.responses import HEADLINES
 
 _SHOWN = ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
 
@@ -31,7 +31,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
         **noise_tables(report),
         "failed-rounds": report.failed[["round", "block", "scenario", "cause"]],
         "rounds-not-valid": report.not_valid[["round", "block", "scenario"]],
-        "warnings": pd.DataFrame([vars(warning) for warning in warnings(report)]),
+        "warnings": pd.DataFrame([vars(warning) for warning in warnings(report)]).drop(columns="kind", errors="ignore"),
         "left-out": pd.DataFrame(list(report.left_out)),
         **_of_sections(report),
     }

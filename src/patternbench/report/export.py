@@ -18,15 +18,16 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts, csv_file, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
+from patternbench.records.outputs import check_outputs
 from patternbench.report.model import counting
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import ShareKind
 from patternbench.study.faults.kinds.abort import Abort
 from patternbench.study.faults.kinds.delay import Delay
+from patternbench.study.model.tree import leaves
 from patternbench.study.models import Strategy
-from patternbench.study.problems import InputError, Problem, reason
-from patternbench.study.tree import leaves
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
 TABLES = ["rounds", "attempts", *(name for observer in observers() for name in observer.tables)]
@@ -54,8 +55,7 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
     else:
         frame, suffix, table = _makers()[wanted.table](run, wanted.every_round), wanted.format, wanted.table
     path = out or run.path / "export" / f"{table}.{suffix}"
-    if path.exists() and not force:
-        raise InputError(Problem("is already there", file=str(path), hint="name another with --out, or add --force"))
+    check_outputs([path], force=force)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(frame, path, suffix, tables.factors_of(run.rounds) if table == "rounds" else ())
@@ -130,15 +130,16 @@ def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame
     frame["round"] = entry.block + 1
     frame["lib"] = scenario.client
     frame["strategy"] = PAPERS_NAMES.get(scenario.strategy.known_as, scenario.strategy.known_as)
-    return frame.assign(**_fault(scenario.faults), **_configuration(scenario.strategy))
+    constant = {**_fault(scenario.faults), **_configuration(scenario.strategy)}
+    return pd.concat([frame, pd.DataFrame(constant, index=frame.index)], axis=1)
 
 
-def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
+def _fault(faults: tuple[Fault, ...]) -> dict[str, object]:
     """The fault in that tool's columns; it knows one fault per run, and of those that it knows abort goes first."""
     kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
     kind = next((name for name in ("abort", "delay", *kinds) if name in kinds), "none")
     chosen = kinds.get(kind)
-    said: dict[str, Any] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
+    said: dict[str, object] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
     if isinstance(chosen, ShareKind):
         said["faultPercentage"] = chosen.percentage.level
     if isinstance(chosen, Abort):
@@ -148,7 +149,7 @@ def _fault(faults: tuple[Fault, ...]) -> dict[str, Any]:
     return said
 
 
-def _configuration(strategy: Strategy) -> dict[str, Any]:
+def _configuration(strategy: Strategy) -> dict[str, object]:
     """The parameters of a strategy; those of a stack have their policy's name: ``retry.max_attempts``."""
     within = STACK if strategy.stack else ()
     return {factor_name(path): _plain(value) for path, value in leaves(strategy.chosen, within)}

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.compare.words import amount
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import Floor, floors, trend
-from patternbench.analyze.units import SHARES
-from patternbench.observe.response import Response
+from patternbench.analyze.statements.lines import changes
+from patternbench.analyze.statements.sentences import UNKNOWN, size
+from patternbench.analyze.statements.verdict import Verdict
 from patternbench.observe.section import Section, Table
 from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
@@ -27,36 +27,25 @@ from patternbench.report.figures.scenarios import (
     shown_unit,
     tail_place,
 )
-from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, level_text, number, shown
+from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
 from patternbench.report.layout import Layout, layout
-from patternbench.report.model import RunReport, doubted, warnings
+from patternbench.report.model import RunReport, doubted, warnings, worst
 from patternbench.report.page import bare, rendered
 from patternbench.report.sections.clients import client_headlines
 from patternbench.report.sections.findings import (
     Findings,
     Headline,
-    change_text,
-    changes,
     findings,
     headlines,
-    interval_text,
     merged,
 )
 from patternbench.report.sections.measured import measured
-from patternbench.study.roles import Role
+from patternbench.terms.quantities import SHARES, number, signed
+from patternbench.terms.responses import HEADLINES, OF_SCENARIOS, Response
+from patternbench.terms.roles import Role
 
 _DIGITS = 4
 _LOGIN = re.compile(r"//[^/@]*@")
-_OF_SCENARIOS = (
-    "success_rate",
-    "goodput",
-    "time_to_success",
-    "call_success_p50",
-    "call_success_p95",
-    "call_success_p99",
-    "rejected_rate",
-    "amplification",
-)
 _POINT = ("median", "low", "high", "coverage", "rounds")
 _FEWEST_ROUNDS = 6
 _DRIFT_MATTERS = 0.05
@@ -64,6 +53,8 @@ _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
 _MOST_PERCENT = 1000.0
 """A greater noise floor is not written out."""
+_MOST_CONDITIONS = 6
+"""With more conditions a table of all configurations has means over them."""
 _MANY_ROWS = 30
 """A longer table is folded, so that what is below it can be reached."""
 
@@ -104,6 +95,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "few_rounds": _few_rounds(report),
         "warnings": warnings(report),
         "doubted": doubted(report),
+        "worst": worst(warnings(report)),
         "failed": _failed(report, arrangement),
         "sections": [_section(section) for section in report.sections],
         "axis": arrangement.axis,
@@ -131,15 +123,32 @@ def _compared(comparisons: Findings) -> list[str]:
 
 
 def _scorecard(comparisons: Findings) -> dict[str, object]:
-    """Lay out how each line compares with the reference in each headline response."""
+    """Lay out how each line compares with the reference in each headline response, under each of a few conditions."""
     if comparisons.by_item.empty:
         return {"responses": [], "rows": []}
     names = list(dict.fromkeys(comparisons.by_item["response"]))
     rows = [
-        {"item": name, "cells": [_cell(part[part["response"] == response]) for response in names]}
-        for name, part in comparisons.by_item.groupby("item", sort=False)
+        {"item": name, "cells": [_neutral(_cell(part[part["response"] == one]), one, comparisons) for one in names]}
+        for name, part in by_condition(comparisons, comparisons.by_item)
     ]
-    return {"responses": [RESPONSES[name] for name in names], "rows": rows}
+    return {"responses": [RESPONSES[name] for name in names], "rows": rows, "conditions": _averaged(comparisons, rows)}
+
+
+def by_condition(comparisons: Findings, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The comparisons of each line; under each condition by itself where there are few, since a mean hides a turn."""
+    single = comparisons.by_scenario
+    single = single.assign(where=single["scenario"].map(comparisons.beside))[single["response"].isin(table["response"])]
+    several = single["where"].nunique()
+    if not 1 < several <= _MOST_CONDITIONS:
+        return [(str(item), rows) for item, rows in table.groupby("item", sort=False)]
+    parts = single.groupby(["where", "item"], sort=False)
+    return [(f"{item}, {where}", rows) for (where, item), rows in parts]
+
+
+def _averaged(comparisons: Findings, rows: Sequence[object]) -> int:
+    """How many conditions a cell of the table is a mean over; 1 if each has cells of its own."""
+    most = int(comparisons.by_item["conditions"].max())
+    return most if len(rows) == comparisons.by_item["item"].nunique() else 1
 
 
 def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict[str, object]:
@@ -147,17 +156,23 @@ def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict
     mine = comparisons.by_level[comparisons.by_level["response"] == response]
     levels = [text for text in arrangement.axis.texts if text in set(mine["x_text"])]
     rows = [
-        {"item": name, "cells": [_cell(part[part["x_text"] == level]) for level in levels]}
-        for name, part in mine.groupby("item", sort=False)
+        {"item": name, "cells": [_neutral(_cell(part[part["x_text"] == one]), response, comparisons) for one in levels]}
+        for name, part in by_condition(comparisons, mine)
     ]
-    return {"response": RESPONSES[response], "levels": levels, "rows": rows}
+    most = int(mine["conditions"].max()) if len(rows) == mine["item"].nunique() else 1
+    return {"response": RESPONSES[response], "levels": levels, "rows": rows, "conditions": most}
+
+
+def _neutral(cell: dict[str, str], response: str, comparisons: Findings) -> dict[str, str]:
+    """A cell without a verdict where the study's limits set the response: what a limit refuses is not worse."""
+    return {**cell, "verdict": Verdict.INCONCLUSIVE.style} if response in comparisons.set_by_limits else cell
 
 
 def _cell(rows: pd.DataFrame) -> dict[str, str]:
     if rows.empty:
-        return {"text": "–", "verdict": "unknown", "interval": "not measured"}
+        return {"text": "–", "verdict": Verdict.TOO_FEW.style, "interval": UNKNOWN}
     row = changes(rows)[0]
-    return {"text": change_text(row), "verdict": row.verdict, "interval": interval_text(row)}
+    return {"text": row.text.change, "verdict": row.verdict.style, "interval": row.text.interval}
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -232,11 +247,11 @@ def _noise_row(report: RunReport, response: str, floor: Floor) -> dict[str, obje
     return {**vars(floor), **texts, "response": response, "title": title, **_drifted(report, response, floor)}
 
 
-def _amount(response: str, size: float, in_percent: bool) -> str:
+def _amount(response: str, amount: float, in_percent: bool) -> str:
     """A noise floor; of one from two or three rounds that differ a lot, its digits mean nothing."""
-    if in_percent and size > _MOST_PERCENT:
-        return f"more than {number(_MOST_PERCENT)} %"
-    return amount(response, size, in_percent)
+    if in_percent and amount > _MOST_PERCENT:
+        return f"more than {number(_MOST_PERCENT)}\u00a0%"
+    return size(response, amount, in_percent)
 
 
 def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
@@ -250,7 +265,7 @@ def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object
         return {"drift": "none found", "drifted": False}
     moved = drift.percent_a_block * (drift.blocks - 1)
     within = "" if not floor.in_percent or abs(moved) > floor.typical else ", within the noise floor"
-    return {"drift": f"{moved:+.1f} % over the run{within}".replace("-", "−"), "drifted": not within}
+    return {"drift": f"{signed(moved)} % over the run{within}", "drifted": not within}
 
 
 def _few_rounds(report: RunReport) -> int | None:
@@ -274,9 +289,7 @@ def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
 
 def _names(arrangement: Layout) -> dict[str, str]:
     """Name each scenario in words: its line and its condition."""
-    table = arrangement.scenarios
-    rows = zip(table["scenario"], table["item"], table["condition"], strict=True)
-    return {str(scenario): _name(item, condition) for scenario, item, condition in rows}
+    return {placed.scenario: _name(placed.item, placed.condition) for placed in arrangement.scenarios}
 
 
 def _name(line: str, condition: str) -> str:
@@ -335,11 +348,11 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     """Gather the data of the page's script. Every number in it is shown or drawn."""
     responses = figure_responses(report)
     return {
-        "scenarios": json.loads(arrangement.scenarios.to_json(orient="records")),
+        "scenarios": [vars(placed) for placed in arrangement.scenarios],
         "names": list(_names(arrangement).values()),
         "responses": [_response(report, arrangement, response) for response in responses],
         "grid": {kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")},
-        "columns": len(arrangement.order("column")),
+        "columns": len({placed.column for placed in arrangement.scenarios}),
         "distribution": distribution("points"),
         "curves": _curves(report, arrangement),
         "drift": drift("points"),
@@ -353,7 +366,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
     """Gather a figure's points, a row per scenario in order."""
     table = points(report, arrangement, response).set_index("scenario")
-    table = table[list(_POINT)].reindex(arrangement.scenarios["scenario"])
+    table = table[list(_POINT)].reindex([placed.scenario for placed in arrangement.scenarios])
     name = shown_unit(report, response)
     return {
         "name": response.name,
@@ -371,7 +384,7 @@ def _curves(report: RunReport, arrangement: Layout) -> dict[str, object]:
         return {}
     keys = ["kind", "scenario", "quantile"]
     table = (1000 * report.latencies.groupby(keys, sort=True)["seconds"].agg(["median", "min", "max"])).reset_index()
-    places = {str(scenario): index for index, scenario in enumerate(arrangement.scenarios["scenario"])}
+    places = {placed.scenario: index for index, placed in enumerate(arrangement.scenarios)}
     quantiles = sorted(table["quantile"].unique())
     kinds: dict[str, dict[int, list[list[float | None]]]] = {}
     for (kind, scenario), part in table.groupby(["kind", "scenario"], sort=True):
@@ -406,7 +419,7 @@ def _level(level: object) -> str:
 
 def _details(report: RunReport) -> dict[str, object]:
     """Pack each scenario's main responses, already written with their units."""
-    responses = [name for name in _OF_SCENARIOS if name in report.rounds.columns]
+    responses = [name for name in OF_SCENARIOS if name in report.rounds.columns]
     medians = median_table(report.done, ["scenario"], responses).pivot(
         index="scenario", columns="response", values="median"
     )

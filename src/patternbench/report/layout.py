@@ -1,17 +1,20 @@
 """The position of each scenario in the figures: its panel, its place on the horizontal axis, its line."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from patternbench.plan.factors import Factor, Factors, Level, is_baseline
+from patternbench.analyze.statements.pairing import references
+from patternbench.plan.factors import Factor, Factors, Level
+from patternbench.records.stored import PlannedScenario
 from patternbench.report.acting_faults import FAULT, Levels, acting_faults
 from patternbench.report.labels import factor_title, level_text, level_with_unit, numeric, switch_text
 from patternbench.report.model import RunReport
 from patternbench.report.roles import Roles, roles
-from patternbench.study.roles import Role, Unit
+from patternbench.terms.factors import FactorTable
+from patternbench.terms.roles import Role, Unit
 
 _MOST_WIDTHS = 6
 
@@ -35,39 +38,74 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class PlacedScenario:
+    """A scenario, by its id, with its position: in a panel of figures, on the axis, as a point of a line.
+
+    `x` is its place on the axis. `detail` tells apart the lines of a strategy. `client` is "" if the study has one;
+    `item` is the line and the client. `beside` is the condition without the level of the axis. With a `reference` other
+    lines are compared. `baseline` is the scenario that it is compared with, if there is one.
+    """
+
+    scenario: str
+    row: str
+    column: str
+    panel: str
+    x: float
+    x_text: str
+    strategy: str
+    client: str
+    condition: str
+    beside: str
+    detail: str = ""
+    line: str = ""
+    item: str = ""
+    reference: bool = False
+    baseline: str | None = None
+
+
+@dataclass(frozen=True)
 class Layout:
     """The arrangement of a run's figures.
 
     `factors` and the `levels` of each scenario are the plan's, with several faults as one (`acting_faults`).
-    `scenarios` has one row per scenario, in the plan's order: `scenario`, `row`, `column`, `panel`, `x` (place
-    on the axis), `x_text`, `strategy`, `detail` (what tells apart the lines of a strategy, "" when nothing),
-    `line`, `client` ("" when the study has one), `item` (the line and the client), `condition`, `reference`
-    (whether other lines are compared with it) and `baseline` (the scenario that it is compared with, None when
-    there is none).
+    `scenarios` are in the plan's order.
     """
 
     factors: Factors
     roles: Roles
     axis: Axis
-    scenarios: pd.DataFrame
+    scenarios: Sequence[PlacedScenario]
     levels: Sequence[Levels]
 
-    def order(self, column: str) -> list[str]:
-        """List the values of a column in the plan's order."""
-        return list(dict.fromkeys(self.scenarios[column]))
+    def frame(self) -> pd.DataFrame:
+        """The scenarios as a table, with a column per field of `PlacedScenario`, for figures and for medians."""
+        return pd.DataFrame([vars(placed) for placed in self.scenarios])
 
     @property
     def details(self) -> list[str]:
         """The details that distinguish lines, simple ones first; empty if there are too many for widths."""
-        details = sorted(self.order("detail"), key=lambda text: (text != "", _by_number(text)))
+        details = sorted({placed.detail for placed in self.scenarios}, key=lambda text: (text != "", _by_number(text)))
         return details if 1 < len(details) <= _MOST_WIDTHS else []
+
+    @property
+    def axis_is_chosen(self) -> bool:
+        """Whether the axis is a pattern, so that its levels are compared with each other."""
+        return _is_chosen(self.factors, self.roles)
 
     @property
     def reference(self) -> str:
         """The label of the line that the others are compared with. Each client has its own, so it names none."""
-        column = "strategy" if _of_details(self.factors, self.roles) else "line"
-        lines = self.scenarios.loc[self.scenarios["reference"], column]
-        return str(lines.iloc[0]) if len(lines) else ""
+        first = next((placed for placed in self.scenarios if placed.reference), None)
+        if first is None:
+            return ""
+        if _of_details(self.factors, self.roles):
+            return first.strategy
+        return first.item if self.axis_is_chosen else first.line
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """The different ones of some texts, in their order."""
+    return list(dict.fromkeys(texts))
 
 
 def layout(report: RunReport) -> Layout:
@@ -77,55 +115,83 @@ def layout(report: RunReport) -> Layout:
     partial = {name for name in factors if any(scenario_levels.get(name) is None for scenario_levels in levels)}
     roles_ = roles(factors, partial)
     axis = _axis(factors, roles_)
-    table = pd.DataFrame([_placed(own, factors, roles_, axis) for own in levels])
-    table.insert(0, "scenario", [scenario.id for scenario in report.scenarios])
-    table["detail"] = _details(levels, table["strategy"].tolist(), [factors[name] for name in roles_.detail])
-    table["line"] = [line(*pair) for pair in zip(table["strategy"], table["detail"], strict=True)]
-    table["item"] = table["line"] if _of_details(factors, roles_) else _with_clients(table)
+    placed = [
+        _placed(scenario, own, factors, roles_, axis) for scenario, own in zip(report.scenarios, levels, strict=True)
+    ]
+    lined = _with_lines(placed, levels, factors, roles_)
     if roles_.x is None:
-        table["x_text"] = table["line"]
-        table["x"] = pd.factorize(table["line"])[0]
-        axis = _of_lines(table)
-    table["reference"] = _references(table, levels, factors, roles_)
-    table["baseline"] = _baselines(table, levels, factors)
-    return Layout(factors, roles_, axis, table, levels)
+        lines = distinct(one.line for one in lined)
+        axis = Axis("", tuple(map(float, range(len(lines)))), tuple(lines), quantity=False)
+        lined = [replace(one, x=float(lines.index(one.line)), x_text=one.line) for one in lined]
+    return Layout(factors, roles_, axis, _compared(lined, levels, factors, roles_), levels)
 
 
-def _placed(levels: Levels, factors: Factors, roles: Roles, axis: Axis) -> dict[str, object]:
+def _placed(scenario: PlannedScenario, levels: Levels, factors: Factors, roles: Roles, axis: Axis) -> PlacedScenario:
+    """A scenario in its panel and on the axis, under its condition."""
     row, column = (_named(factors[name], levels[name]) if name else "" for name in (roles.row, roles.column))
     level_index = list(factors[roles.x].levels).index(levels[roles.x]) if roles.x else 0
     conditions = _conditions(factors, roles)
     client = next((name for name in conditions if factors[name].role is Role.CLIENT), None)
-    return {
-        "row": row,
-        "column": column,
-        "panel": " · ".join(part for part in (row, column) if part),
-        "x": axis.places[level_index] if axis.places else 0.0,
-        "x_text": axis.texts[level_index] if axis.texts else "",
-        "strategy": _words(factors[roles.color], levels.get(roles.color)) if roles.color else "all",
-        "client": level_text(levels[client]) if client else "",
-        "condition": ", ".join(
-            _named(factors[name], levels[name])
-            for name in conditions
-            if name != client and levels.get(name) is not None
-        ),
-    }
+    others = [name for name in conditions if name != client and levels.get(name) is not None]
+    return PlacedScenario(
+        scenario=scenario.id,
+        row=row,
+        column=column,
+        panel=" · ".join(part for part in (row, column) if part),
+        x=axis.places[level_index] if axis.places else 0.0,
+        x_text=axis.texts[level_index] if axis.texts else "",
+        strategy=_words(factors[roles.color], levels.get(roles.color)) if roles.color else "all",
+        client=level_text(levels[client]) if client else "",
+        condition=", ".join(_named(factors[name], levels[name]) for name in others),
+        beside=", ".join(_named(factors[name], levels[name]) for name in others if name != roles.x),
+    )
+
+
+def _with_lines(
+    placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors, roles: Roles
+) -> list[PlacedScenario]:
+    """The scenarios, each with its line and with the name by which it is compared."""
+    details = _details(levels, [one.strategy for one in placed], [factors[name] for name in roles.detail])
+    lines = [line(one.strategy, detail) for one, detail in zip(placed, details, strict=True)]
+    items = [_item(one, text, own, factors, roles) for one, text, own in zip(placed, lines, levels, strict=True)]
+    return [
+        replace(one, detail=detail, line=line, item=item)
+        for one, detail, line, item in zip(placed, details, lines, items, strict=True)
+    ]
+
+
+def _item(placed: PlacedScenario, line: str, levels: Levels, factors: Factors, roles: Roles) -> str:
+    """What is compared: the level of an axis that is a pattern, else a line, with its client if there are several."""
+    if roles.x is not None and _is_chosen(factors, roles):
+        return _named(factors[roles.x], levels[roles.x])
+    named = not placed.client or _of_details(factors, roles)
+    return line if named else f"{line} ({placed.client})"
+
+
+def _compared(
+    placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors, roles: Roles
+) -> list[PlacedScenario]:
+    """The scenarios, each with whether it is a reference, and with its baseline."""
+    told = _references(placed, levels, factors)
+    marked = [replace(one, reference=reference) for one, reference in zip(placed, told, strict=True)]
+    baselines = _baselines(marked, levels, factors)
+    return [replace(one, baseline=baseline) for one, baseline in zip(marked, baselines, strict=True)]
 
 
 def _conditions(factors: Factors, roles: Roles) -> list[str]:
     """The factors that are equal between compared patterns: those of the conditions, and others without a pattern."""
-    return [*roles.outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
+    outside = [name for name in roles.outside if name != roles.x or not _is_chosen(factors, roles)]
+    return [*outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
+
+
+def _is_chosen(factors: Factors, roles: Roles) -> bool:
+    """Whether the horizontal axis is a pattern."""
+    return roles.x is not None and factors[roles.x].role is Role.PATTERN
 
 
 def _of_details(factors: Factors, roles: Roles) -> bool:
     """Whether the details of lines name their clients."""
     return any(factors[name].role is Role.CLIENT for name in roles.detail)
-
-
-def _with_clients(table: pd.DataFrame) -> list[str]:
-    """Name each line together with its client, when the study has several."""
-    pairs = zip(table["line"], table["client"], strict=True)
-    return [f"{line} ({client})" if client else line for line, client in pairs]
 
 
 def _named(factor: Factor, level: Level) -> str:
@@ -156,6 +222,8 @@ def _words(factor: Factor, level: Level) -> str:
 def pattern_text(factor: Factor, text: str) -> str:
     """Write a level of the pattern that names a configuration: `circuit breaker`, `no breaker`, `no limiter`."""
     words = f"no {factor_title(factor.name)}" if text == "none" else text.replace("_", " ")
+    if factor.unit in (Unit.COUNT, Unit.DURATION, Unit.RATE, Unit.PERCENT) and text != "none":
+        words = f"{factor_title(factor.name)} {level_with_unit(factor, text)}"
     return switch_text(factor, text) or words
 
 
@@ -168,11 +236,6 @@ def _axis(factors: Factors, roles: Roles) -> Axis:
     units = {Unit.PERCENT: (" (%)", 1.0), Unit.DURATION: (" (ms)", 1000.0), Unit.RATE: (" (per second)", 1.0)}
     unit, scale = units.get(factor.unit, ("", 1.0))
     return Axis(f"{factor_title(factor.name)}{unit}", tuple(scale * value for value in values), texts, quantity=True)
-
-
-def _of_lines(table: pd.DataFrame) -> Axis:
-    lines = tuple(dict.fromkeys(table["line"]))
-    return Axis("", tuple(float(index) for index in range(len(lines))), lines, quantity=False)
 
 
 def _details(levels: Sequence[Levels], strategies: Sequence[str], factors: Sequence[Factor]) -> list[str]:
@@ -209,33 +272,29 @@ def line(strategy: str, detail: str) -> str:
     return f"{strategy} · {told}" if told else strategy
 
 
-def _references(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors, roles: Roles) -> "pd.Series[bool]":
-    """Mark the baseline, which has every pattern at none; in a study without one, the first declared line.
-
-    Where everything has its patterns at none, a pattern that cannot be none may still distinguish lines.
-    """
-    baselines = pd.Series([is_baseline(scenario_levels, factors) for scenario_levels in levels], index=table.index)
-    pattern = roles.color is not None and factors[roles.color].role is Role.PATTERN
-    told = baselines.any() and not (baselines.all() and pattern)
-    return baselines if told else table["line"] == table["line"].iloc[0]
+def _references(placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors) -> list[bool]:
+    """Mark what the others are compared with, by the rule of every comparison; without patterns, the first line."""
+    known = FactorTable.of(factor.as_json() for factor in factors.values() if factor.varies)
+    return references(levels, known) if known.patterns else [one.line == placed[0].line for one in placed]
 
 
-def _baselines(table: pd.DataFrame, levels: Sequence[Levels], factors: Factors) -> list[str | None]:
+def _baselines(placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors) -> list[str | None]:
     """The reference of each scenario under its own condition; of several, the most similar one."""
-    places: dict[tuple[str, str], list[int]] = {}
-    keys = list(zip(table["client"], table["condition"], strict=True))
-    for row in table.index[table["reference"]]:
-        places.setdefault(keys[row], []).append(row)
+    references: dict[tuple[str, str], list[int]] = {}
+    for index, one in enumerate(placed):
+        if one.reference:
+            references.setdefault((one.client, one.condition), []).append(index)
     patterns = [name for name, factor in factors.items() if factor.role is Role.PATTERN]
 
     def unlike(reference: int, scenario: int) -> int:
         return sum(levels[reference].get(name) != levels[scenario].get(name) for name in patterns)
 
-    def nearest(scenario: int) -> int | None:
-        return min(places.get(keys[scenario], []), key=lambda one: unlike(one, scenario), default=None)
+    def nearest(scenario: int) -> str | None:
+        under = references.get((placed[scenario].client, placed[scenario].condition), [])
+        index = min(under, key=lambda reference: unlike(reference, scenario), default=None)
+        return None if index is None else placed[index].scenario
 
-    nearest_rows = map(nearest, range(len(keys)))
-    return [None if row is None else str(table["scenario"].iloc[row]) for row in nearest_rows]
+    return [nearest(scenario) for scenario in range(len(placed))]
 
 
 def _by_number(text: str) -> tuple[float, str]:

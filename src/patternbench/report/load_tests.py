@@ -13,11 +13,11 @@ from patternbench.analyze.load.loadtest import Columns
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors, Level
-from patternbench.records import attempts, journal, stored, tables
+from patternbench.records import attempts, damage, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.report.labels import numeric
-from patternbench.study.problems import InputError, Problem, did_you_mean
-from patternbench.study.roles import Role
+from patternbench.terms.problems import InputError, Problem, did_you_mean
+from patternbench.terms.roles import Role
 
 MS_PER_S, US_PER_MS = 1e3, 1e3
 COLUMNS = Columns(load="load", time="time", response="response", status="status")
@@ -47,11 +47,10 @@ def requests_of(run: RunFolder, wanted: str | None = None, unit: Unit = "request
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
     factor = _chosen(factors, wanted)
-    rounds = tables.read_table(run.path)
     others = [name for name in factors if factors[name].varies and name != factor]
     levels = {scenario.id: scenario.levels for scenario in planned.scenarios}
     parts: dict[tuple[tuple[str, Level], ...], list[pd.DataFrame]] = {}
-    for row in _requests(run, rounds, ROWS[unit]):
+    for row in _requests(run, ROWS[unit]):
         of_scenario = levels[row.scenario]
         key = tuple((name, of_scenario[name]) for name in others if name in of_scenario)
         load = numeric(of_scenario.get(factor), factors[factor].unit)
@@ -65,12 +64,12 @@ class _OfRound:
     requests: pd.DataFrame
 
 
-def _requests(run: RunFolder, rounds: pd.DataFrame, rows_of: Rows) -> Iterator[_OfRound]:
-    files = journal.files_of_rounds(run.journal)
-    columns = (rounds[name] for name in ("round", "block", "scenario", "started"))
-    for number, block, scenario, started in zip(*columns, strict=True):
-        rows = rows_of(attempts.read(run.attempts_of(files[number])))
-        yield _OfRound(scenario, rows.assign(time=started * MS_PER_S + rows["time"], block=block))
+def _requests(run: RunFolder, rows_of: Rows) -> Iterator[_OfRound]:
+    """The requests of the rounds that count by the records as they are now."""
+    for entry in tables.counting(damage.rounds(run), run.path):
+        rows = rows_of(attempts.read(run.attempts_of(entry.file)))
+        time = entry.started * MS_PER_S + rows["time"]
+        yield _OfRound(entry.scenario, rows.assign(time=time, block=entry.block))
 
 
 def _sent(rows: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 from pydantic import BaseModel
@@ -73,18 +73,32 @@ class DoubtCount:
     remedy: str
     rounds: int
     scenarios: tuple[str, ...]
+    kind: str = ""
+    invalidates: bool = False
 
 
 def warnings(report: RunReport) -> list[DoubtCount]:
     """Group the rounds' warnings by kind, each with the message of its first round; the most frequent kind first."""
-    by_kind: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    by_kind: dict[tuple[str, str, bool, str], list[tuple[str, str]]] = {}
     for scenario, cell in zip(report.rounds["scenario"], _warning_cells(report.rounds), strict=True):
         for warning in _listed(cell):
             text = f"{'not valid: ' if warning.invalidates else ''}{warning.message}"
-            kind = f"{warning.kind or text}{warning.invalidates}"
-            by_kind.setdefault((kind, warning.remedy), []).append((text, str(scenario)))
-    together = [_together(remedy, told) for (_, remedy), told in by_kind.items()]
+            kind = (warning.kind or "", "" if warning.kind else text, warning.invalidates, warning.remedy)
+            by_kind.setdefault(kind, []).append((text, str(scenario)))
+    together = [
+        replace(_together(remedy, told), kind=kind, invalidates=invalidates)
+        for (kind, _, invalidates, remedy), told in by_kind.items()
+    ]
     return sorted(together, key=lambda warning: -warning.rounds)
+
+
+GRAVE = ("nothing_succeeded", "no_call", "not_started", "target_gone")
+"""Kinds of warnings that say that a round measured nothing of what it was to measure."""
+
+
+def worst(told: Sequence[DoubtCount]) -> DoubtCount | None:
+    """The warning to name first: what invalidates, then rounds that measured nothing, then the commonest."""
+    return min(told, key=lambda one: (not one.invalidates, one.kind not in GRAVE, -one.rounds), default=None)
 
 
 def doubted(report: RunReport) -> int:

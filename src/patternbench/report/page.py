@@ -16,10 +16,11 @@ from markupsafe import Markup, escape
 from patternbench import caches
 from patternbench.analyze.compare.words import change, detectable, interval
 from patternbench.analyze.models.words import p_value
-from patternbench.analyze.units import number, quantity, signed
 from patternbench.observe.section import Spec
 from patternbench.report.figures.scenarios import config
 from patternbench.report.packing import packed
+from patternbench.terms.quantities import number, quantity, signed
+from patternbench.terms.visible import all_visible
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class PageSection:
 
 def rendered(template: str, data: Mapping[str, object], **words: object) -> str:
     """Make a whole page, which loads nothing from elsewhere. `data` is the data of its script."""
-    embedded = _embedded({"themes": {theme: config(theme) for theme in ("light", "dark")}, **data})
+    shown = {name: all_visible(part) for name, part in data.items()}
+    embedded = _embedded({"themes": {theme: config(theme) for theme in ("light", "dark")}, **shown})
     return environment().get_template(template).render(**words, data=embedded, library=_library())
 
 
@@ -51,6 +53,11 @@ def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] 
     """Return one self-contained page of `sections`."""
     figures = {figure.name: bare(figure.spec) for section in sections for figure in section.figures}
     return rendered("sections.html.j2", {"figures": figures}, title=title, about=about, sections=sections)
+
+
+def _written_out(value: object) -> object:
+    """A text of the page with what would act on it written out, as in its data; markup is made of such texts."""
+    return all_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def section_html(template: str, **words: object) -> Markup:
@@ -67,6 +74,7 @@ def bare(spec: Spec) -> Spec:
 def environment() -> jinja2.Environment:
     """Return the templates, with the filters that write numbers and names."""
     made = jinja2.Environment(
+        finalize=_written_out,
         loader=jinja2.PackageLoader("patternbench.report", "templates"),
         autoescape=True,
         trim_blocks=True,
@@ -80,7 +88,7 @@ def environment() -> jinja2.Environment:
 
 def _coded(sentence: str) -> Markup:
     """A sentence whose names and commands in backticks are set as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(all_visible(sentence)))))
 
 
 def _number(value: float | None) -> str:

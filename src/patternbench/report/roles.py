@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from patternbench.plan.factors import Factor, Factors
 from patternbench.report.labels import numeric
-from patternbench.study.roles import Role
+from patternbench.terms.roles import Role
 
 _MOST_PANELS = 6
 

@@ -14,9 +14,11 @@ from patternbench.report.figures.scenarios import (
     points,
     shown_unit,
 )
-from patternbench.report.labels import HEADLINES, RESPONSES
+from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport
+from patternbench.terms.responses import HEADLINES
+from patternbench.terms.visible import all_visible
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
@@ -40,8 +42,13 @@ def write_figures(report: RunReport, folder: Path) -> list[Path]:
 
 def draw(spec: Mapping[str, object]) -> str:
     """Draw one Vega-Lite specification as SVG, in the light theme."""
-    themed = {**spec, "$schema": _SCHEMA, "config": config("light")}
+    themed = {**_shown(spec), "$schema": _SCHEMA, "config": config("light")}
     return str(vl_convert.vegalite_to_svg(themed))
+
+
+def _shown(spec: Mapping[str, object]) -> dict[str, object]:
+    """The specification without characters that end the drawing program, which levels and labels may hold."""
+    return {name: all_visible(part) for name, part in spec.items()}
 
 
 def _grid(report: RunReport, arrangement: Layout, name: str) -> str:

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 from patternbench import __version__
-from patternbench.lab import engine, envoy, machine
+from patternbench.lab import machine
+from patternbench.lab.config import envoy
+from patternbench.lab.software import engine
 from patternbench.records import stored
 from patternbench.records.stored import KeptFile, Manifest
 from patternbench.study import evidence

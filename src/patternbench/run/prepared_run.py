@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -12,32 +13,39 @@ from patternbench.lab import systems
 from patternbench.observe.registry import problems_of
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Round, counting_passes, rounds_of
+from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage, stored
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Again, Entry
 from patternbench.records.stored import Manifest, RunPlan
-from patternbench.run import inspection, preflight
-from patternbench.run.changeovers import Changeovers
-from patternbench.run.executor import LocalExecutor
+from patternbench.run.before import inspection, preflight
+from patternbench.run.before.changeovers import Changeovers
+from patternbench.run.before.preflight import Cast
+from patternbench.run.lanes.places import HERE, LaneTask, Place, ReadyLanes
+from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.manifest import manifest
-from patternbench.run.orders import Orders
-from patternbench.run.preflight import Cast
+from patternbench.run.round.orders import Orders
 from patternbench.run.runner import Listener, Runner
 from patternbench.run.stopping import Growth
+from patternbench.run.stopping_early import saw_nothing
 from patternbench.study.evidence import fewest
-from patternbench.study.files import read_text
-from patternbench.study.load import loads, parse_study, placed
+from patternbench.study.load import StudyFile, loads
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, gathered
+from patternbench.study.text.files import read_text
+from patternbench.study.workload import lengths
+from patternbench.terms.problems import InputError, Problem, gathered
 
 NONE_AGAIN = Again()
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that is prepared: nothing is missing, and its folder is there."""
+    """A run that is prepared: nothing is missing, and its folder is there.
+
+    ``by_engine`` are the clients whose rounds the load engine drives.
+    """
 
     study: Study
     plan: Plan
@@ -45,6 +53,7 @@ class PreparedRun:
     cast: Cast
     folder: RunFolder
     inputs: Inputs
+    by_engine: frozenset[str]
 
     def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
@@ -58,36 +67,51 @@ class PreparedRun:
         if traces is None or not traces.counting_pass:
             return []
         entries = damage.counting_passes(self.folder)
-        over = {scenario for scenario, entry in entries.items() if not again.wants(entry)}
+        over = {scenario for scenario, entry in entries.items() if not (again.wants(entry) or saw_nothing(entry))}
         passes = counting_passes(self.plan.scenarios, Changeovers(self.study, self.inputs).group)
         return [round_ for round_ in passes if round_.scenario not in over]
 
-    def execute(self, listener: Listener, again: Again = NONE_AGAIN) -> list[Entry]:
+    def execute(self, listener: Listener, again: Again = NONE_AGAIN, place: Place = HERE) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
         self.folder.lock()
         try:
             self.folder.sweep()
-            group = Changeovers(self.study, self.inputs).group
-            coming = Growth.of(self.study, self.plan, self.folder, self.rounds, group).after(self.todo(again))
-            coming = chain(self.counting(again), coming)
-            first = next(coming, None)
-            if first:
-                self._run(chain([first], coming), listener)
+            if self.todo(again) or self.counting(again) or self.study.rounds != fewest(self.study.rounds):
+                with place.ready(self._task(listener)) as lanes:
+                    self._run(lanes, listener, again)
             return damage.rounds(self.folder)
         finally:
             self.folder.unlock()
 
+    def _run(self, lanes: ReadyLanes, listener: Listener, again: Again) -> None:
+        """Have lanes run what is still to do, and what they had to void."""
+        void_divided(self.folder, lanes.names, self.todo(again))
+        coming = self._coming(again, len(lanes.names))
+        first = next(coming, None)
+        if first:
+            runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
+            runner.run(chain([first], coming), lanes.executor)
+        if lanes.divided:
+            lanes.divided.clear()
+            self._run(lanes, listener, NONE_AGAIN)
+
+    def _coming(self, again: Again, lanes: int) -> Iterator[Sequence[Round]]:
+        """The rounds to come, in batches of which each begins when the one before is over."""
+        group = Changeovers(self.study, self.inputs).group
+        growth = Growth.of(self.study, self.plan, self.folder, self.rounds, group)
+        counting = self.counting(again)
+        return chain([counting] if counting else [], growth.after(self.todo(again), lanes))
+
     def orders(self) -> Orders:
         """Makes the orders of its rounds."""
         copied = stored.manifest(self.folder).files
-        return Orders(self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside)
+        return Orders(
+            self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside, self.by_engine
+        )
 
-    def _run(self, todo: Iterable[Round], listener: Listener) -> None:
-        """Have rounds run on this machine."""
-        by_engine = all(choice.by_engine(self.study, scenario.client) for scenario in self.plan.scenarios)
-        runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
-        with LocalExecutor(self.folder, by_engine, listener.round_progressed) as executor:
-            runner.run(todo, executor)
+    def _task(self, listener: Listener) -> LaneTask:
+        by_engine = self.by_engine.issuperset(scenario.client for scenario in self.plan.scenarios)
+        return LaneTask(self.folder, by_engine, listener.round_progressed, self._note)
 
     def _note(self, part: str, facts: dict[str, object]) -> None:
         """Add to a part of the manifest what only a run knows."""
@@ -95,38 +119,67 @@ class PreparedRun:
         stored.write_manifest(self.folder, noted.with_more(part, facts))
 
 
-def begin(study_file: str, out: Path, skip_unavailable: bool, no_commands: bool = False) -> PreparedRun:
-    """Prepare a new run: everything that can be wrong is found here, before anything is measured."""
-    text = read_text(study_file)
-    study = loads(text, study_file)
-    with placed(text, study_file):
+def begin(
+    file: StudyFile, out: Path, skip_unavailable: bool, no_commands: bool = False, numbered: bool = False
+) -> PreparedRun:
+    """Prepare a new run: everything that can be wrong is found here, before anything is measured.
+
+    Its folder stays locked from its first file to the end of ``execute``. With ``numbered`` it gets a number behind its
+    name where that is taken.
+    """
+    study = file.study()
+    with file.placed():
         if no_commands:
             inspection.refuse_commands(study)
-        prepared = _prepared(study, Path(study_file).resolve().parent, out, skip_unavailable)
-    private = inspection.holds_secrets(parse_study(text, study_file))
-    prepared.folder.create(private)
-    _write(prepared, text, study_file, private)
-    return replace(prepared, inputs=_kept_inputs(prepared.folder, prepared.inputs.beside))
+        prepared = _prepared(study, file.beside, out, skip_unavailable)
+    private = inspection.holds_secrets(file.as_written)
+    if numbered:
+        prepared = replace(prepared, folder=RunFolder(files.unused(out)))
+    with _locked_unless_raised(prepared.folder):
+        prepared.folder.create(private)
+        _write(prepared, file, private)
+        return replace(prepared, inputs=_kept_inputs(prepared.folder, prepared.inputs.beside))
+
+
+@contextmanager
+def _locked_unless_raised(folder: RunFolder) -> Iterator[None]:
+    """Let others write to a folder again if what is done with it raises."""
+    try:
+        yield
+    except BaseException:
+        folder.unlock()
+        raise
 
 
 def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
     """A run whose drivers have said that they can do every round."""
-    inputs = Inputs(beside)
-    plan, cast = _examined(study, inputs, skip_unavailable)
+    inputs, by_engine = Inputs(beside), choice.engine_clients(study)
+    plan, cast = _examined(study, inputs, skip_unavailable, by_engine)
+    preflight.check_reach(study, inputs, out)
     group = Changeovers(study, inputs).group
     rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order, group=group)
-    return PreparedRun(study, plan, rounds, cast, RunFolder(out), inputs)
+    return PreparedRun(study, plan, rounds, cast, RunFolder(out), inputs, by_engine)
 
 
 def reopen(out: Path) -> PreparedRun:
-    """Prepare to go on with a run: its study, plan and cast are those that it began with."""
+    """Prepare to go on with a run: its study, plan and cast are those that it began with.
+
+    Its folder is locked before its records are read, so that nobody adds to them in between.
+    """
     folder = RunFolder(out)
     folder.check()
+    with _locked_unless_raised(folder):
+        folder.lock()
+        return _reopened(folder)
+
+
+def _reopened(folder: RunFolder) -> PreparedRun:
     study = loads(read_text(folder.study), str(folder.study))
     noted = stored.manifest(folder)
     inputs = _kept_inputs(folder, Path(noted.study_file).resolve().parent)
     _check_system_file(study, inputs, noted)
-    plan, cast = _examined(study, inputs, skip_unavailable=bool(noted.left_out))
+    by_engine = _engine_clients(study, noted)
+    plan, cast = _examined(study, inputs, bool(noted.left_out), by_engine)
     kept_plan = stored.plan(folder)
     rounds = [Round(one.index, one.block, one.scenario) for one in kept_plan.rounds]
     if [scenario.id for scenario in kept_plan.scenarios] != [scenario.id for scenario in plan.scenarios]:
@@ -134,7 +187,12 @@ def reopen(out: Path) -> PreparedRun:
         raise InputError(
             Problem("its plan differs from the current expansion of its study", file=str(folder.plan), hint=hint)
         )
-    return PreparedRun(study, plan, rounds, cast, folder, inputs)
+    return PreparedRun(study, plan, rounds, cast, folder, inputs, by_engine)
+
+
+def _engine_clients(study: Study, noted: Manifest) -> frozenset[str]:
+    """The clients whose rounds the load engine drives in a run, which keeps the drivers that it began with."""
+    return choice.engine_clients_before(study) if noted.by_engine is None else frozenset(noted.by_engine)
 
 
 def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
@@ -152,7 +210,7 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
     return kept(folder, stored.manifest(folder).files, beside)
 
 
-def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Plan, Cast]:
+def _examined(study: Study, inputs: Inputs, skip_unavailable: bool, by_engine: frozenset[str]) -> tuple[Plan, Cast]:
     """The plan and the available clients. Raises InputError listing the problems of all checks."""
     plan, cast = preflight.expanded(study, inputs), Cast({}, {})
     problems = preflight.asked_problems(study, plan)
@@ -164,26 +222,33 @@ def _examined(study: Study, inputs: Inputs, skip_unavailable: bool) -> tuple[Pla
         problems += preflight.system_problems(study, inputs)
         preflight.check_urls(study, inputs)
     problems += problems_of(study.watch)
-    by_engine = {scenario.client for scenario in plan.scenarios if choice.by_engine(study, scenario.client)}
     there = [scenario for scenario in plan.scenarios if scenario.client in by_engine | cast.clients.keys()]
-    problems += preflight.inexpressible(study, there, inputs, problems)
+    problems += preflight.inexpressible(study, there, inputs, problems, by_engine)
     if problems:
         raise InputError(problems)
     return plan, cast
 
 
-def _write(prepared: PreparedRun, text: str, study_file: str, private: bool) -> None:
+def _write(prepared: PreparedRun, file: StudyFile, private: bool) -> None:
     """Write what a run begins with; what holds the secrets of its study is for the caller's eyes alone."""
-    name = "study.json" if study_file.endswith(".json") else "study.yaml"
-    files.write_text(prepared.folder.path / name, text, private)
+    name = "study.json" if file.file.endswith(".json") else "study.yaml"
+    files.write_text(prepared.folder.path / name, file.text, private)
     beside = prepared.inputs.beside
     system_file = systems.own_file(prepared.study.system, beside)
     copied = keep(prepared.folder, [*prepared.plan.files(), *filter(None, [system_file])], beside)
-    stored.write_manifest(prepared.folder, manifest(prepared.study, study_file, prepared.cast.left_out, copied))
-    stored.write_plan(prepared.folder, planned(prepared.plan, prepared.rounds), private)
+    noted = manifest(prepared.study, file.file, prepared.cast.left_out, copied)
+    noted = noted.model_copy(update={"by_engine": sorted(prepared.by_engine)})
+    stored.write_manifest(prepared.folder, noted)
+    stored.write_plan(prepared.folder, planned(prepared.plan, prepared.rounds, prepared.study), private)
 
 
-def planned(plan: Plan, rounds: Iterable[Round]) -> RunPlan:
+def planned(plan: Plan, rounds: Iterable[Round], study: Study) -> RunPlan:
     """The plan of a run as its folder holds it."""
-    parts = {**plan.as_json(), "rounds": [one.as_json() for one in rounds]}
+    scenarios = [{**one.as_json(), "length_s": _length_s(one, study)} for one in plan.scenarios]
+    parts = {**plan.as_json(), "scenarios": scenarios, "rounds": [one.as_json() for one in rounds]}
     return RunPlan.model_validate(parts)
+
+
+def _length_s(scenario: Scenario, study: Study) -> float | None:
+    length = lengths.declared(scenario.workload, study.longest_warm_up)
+    return length.seconds if length else None

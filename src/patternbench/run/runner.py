@@ -13,11 +13,11 @@ from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import WARM_UP, Entry, Journal
+from patternbench.records.journal import VOIDED, WARM_UP, Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.records.stored import ComponentStarts
-from patternbench.run.executor import Executor
-from patternbench.run.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round.executor import Executor
+from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.stopping_early import stops
 
 Note = Callable[[str, dict[str, object]], None]
@@ -59,26 +59,27 @@ class Runner:
         for entry in self._journal.entries():
             self._count_starts(entry)
 
-    def run(self, todo: Iterable[Round], executor: Executor) -> None:
-        """Have rounds run in their order, up to where going on is useless.
+    def run(self, todo: Iterable[Iterable[Round]], executor: Executor) -> None:
+        """Have batches of rounds run in their order, up to where going on is useless.
 
         Raises OSError only when not even the journal can be written.
         """
         made: list[Entry] = []
-        for result in executor.map(self._ordered(todo, made)):
+        for result in executor.map(self._ordered(batch, made) for batch in todo):
             self._keep(result)
-            if not result.entry.outside:
-                made.append(result.entry)
+            made.append(result.entry)
             self._listener.round_ended(result.entry)
 
-    def _ordered(self, todo: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
+    def _ordered(self, batch: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
         """The orders of rounds, as long as what was made gives hope for the next."""
-        for round_ in todo:
-            if stops(made, round_):
+        for round_ in batch:
+            if stops([entry for entry in made if entry.status != VOIDED], round_):
                 return
             scenario = self._scenarios[round_.scenario]
             self._listener.round_started(scenario)
-            yield self._orders.of(round_, scenario, self._name(round_), f"warm-up-{self._warm_ups:03d}")
+            tries = self._tries_of(round_)
+            warm_up = f"warm-up-{self._warm_ups:03d}"
+            yield self._orders.of(round_, scenario, _named(round_, tries), warm_up, tries + 1)
 
     def _keep(self, result: RoundResult) -> None:
         """Write down what came of an order: the round is over once the journal has it."""
@@ -98,12 +99,12 @@ class Runner:
         for start in entry.starts:
             self._starts[start.component] = self._starts.get(start.component, ComponentStarts()).and_another(start)
 
-    def _name(self, round_: Round) -> str:
-        """The name of a round's records: those of an earlier try of it are kept."""
+    def _tries_of(self, round_: Round) -> int:
+        """How many tries of a round there were before, whose records are kept."""
         tries = self._tries[round_.index, round_.scenario]
         while self._lost_lines and self._folder.attempts_of(_named(round_, tries)).exists():
             tries += 1  # they may have been on a damaged line of the journal
-        return _named(round_, tries)
+        return tries
 
 
 def _named(round_: Round, tries: int) -> str:

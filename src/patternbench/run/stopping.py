@@ -7,10 +7,9 @@ decided on. Whether a further block is needed follows only from the records.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from patternbench.analyze.metrics import round_metrics
 from patternbench.analyze.stopping.rule import StoppingRule, next_block
 from patternbench.plan.expand import Plan
 from patternbench.plan.order import Group, Round
@@ -19,7 +18,8 @@ from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
 from patternbench.records.stored import PlannedRound
-from patternbench.run.evidence import rule_of
+from patternbench.report.measuring import Measuring
+from patternbench.run.before.evidence import rule_of
 from patternbench.study.models import Study
 
 
@@ -54,33 +54,39 @@ class Growth:
         """The growth that the study asks for; none where it names a number of rounds."""
         return cls(study, plan, folder, rounds, rule_of(study), group)
 
-    def after(self, todo: Iterable[Round]) -> Iterator[Round]:
-        """The remaining rounds, then block by block. A block is decided on after the one before it."""
-        yield from todo
-        while block := self._next():
-            self._store(block)
-            yield from block
+    def after(self, todo: Sequence[Round], lanes: int = 1) -> Iterator[Sequence[Round]]:
+        """The remaining rounds, then a block for each lane. The blocks are decided on after all before them."""
+        if todo:
+            yield todo
+        while batch := self._next(lanes):
+            self._store()
+            yield batch
 
-    def _next(self) -> list[Round]:
+    def _next(self, lanes: int) -> list[Round]:
+        """Add a block for each lane, of the scenarios that need one; none where no scenario does."""
         if self.rule is None:
             return []
         kept = set(open_scenarios(self.rounds, self._measured(self.rule), self.rule))
-        return following(self.rounds, self.plan.scenarios, kept, self.study.seed, self.study.order, group=self.group)
+        known, of_study = len(self.rounds), (self.plan.scenarios, kept, self.study.seed, self.study.order)
+        for _ in range(
+            min(lanes, self.rule.most - 1 - max((one.block for one in self.rounds), default=-1)) if kept else 0
+        ):
+            self.rounds += following(self.rounds, *of_study, group=self.group)
+        return self.rounds[known:]
 
-    def _store(self, block: list[Round]) -> None:
-        self.rounds += block
+    def _store(self) -> None:
         rounds = [PlannedRound(**vars(one)) for one in self.rounds]
         stored.write_plan(self.folder, stored.plan(self.folder).model_copy(update={"rounds": rounds}))
 
     def _measured(self, rule: StoppingRule) -> dict[int, float]:
-        entries = damage.rounds(self.folder)
-        return {entry.round: self._value(entry, rule.response) for entry in entries if entry.counts}
+        entries, measuring = damage.rounds(self.folder), Measuring.by_scenario(self.folder)
+        counted = [entry for entry in entries if entry.counts]
+        return {entry.round: self._value(entry, rule.response, measuring[entry.scenario]) for entry in counted}
 
-    def _value(self, entry: Entry, response: str) -> float:
+    def _value(self, entry: Entry, response: str, measuring: Measuring) -> float:
         key = f"{entry.file} {entry.started}"
         if key not in self._values:
-            objective = self.study.objective
-            limit = objective.response_time.seconds if objective else math.inf
-            metrics = round_metrics(attempts.read(self.folder.attempts_of(entry.file)), limit)
+            frame = attempts.read(self.folder.attempts_of(entry.file))
+            metrics = measuring.metrics(frame)
             self._values[key] = metrics.get(response, math.nan)
         return self._values[key]

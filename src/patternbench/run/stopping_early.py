@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patternbench.observe.doubt import NOTHING_SEEN
 from patternbench.plan.order import Round
 from patternbench.records.journal import DONE, Entry
-from patternbench.run.doubts import TARGET_GONE
+from patternbench.run.round import doubts
+from patternbench.run.round.doubts import TARGET_GONE
 
 FEWEST = 2
-"""One round that is not valid may be bad luck, also where it is a whole block."""
+"""One round that is not valid, or one start that failed, may be bad luck."""
 
 
 def stops(made: Sequence[Entry], coming: Round) -> bool:
-    """Whether a run stops before the coming round, from the rounds that it has made, in their order."""
-    return bool(made) and (_gone(made[-1]) or _hopeless(made, coming))
+    """Whether a run stops before the coming round, from what it has made, in its order.
+
+    Counting passes among them only say whether the system starts, and whether anything can be counted.
+    """
+    rounds = [entry for entry in made if not entry.outside]
+    if _counts_nothing(made) or _cannot_start(made):
+        return True
+    return bool(rounds) and (_gone(rounds[-1]) or _hopeless(rounds, coming))
+
+
+def _counts_nothing(made: Sequence[Entry]) -> bool:
+    """Whether the last counting pass had nothing to count, as it would be in all that follow."""
+    return bool(made) and made[-1].counting and saw_nothing(made[-1])
+
+
+def saw_nothing(entry: Entry) -> bool:
+    """Whether an observer saw nothing at all of a round."""
+    return any(doubt.kind == NOTHING_SEEN for doubt in entry.doubts)
+
+
+def _cannot_start(made: Sequence[Entry]) -> bool:
+    """Whether the system never came up, however often that was tried."""
+    return len(made) >= FEWEST and all(doubts.is_failed_start(entry) for entry in made)
 
 
 def _gone(last: Entry) -> bool:

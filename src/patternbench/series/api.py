@@ -8,6 +8,9 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from patternbench import asking
+from patternbench.asking import Bounds
+
 MOST_BYTES = 64_000_000
 """Largest answer; a query with a larger one should aggregate."""
 MOST_POINTS = 10_000
@@ -107,9 +110,9 @@ class PrometheusApi:
         return body
 
 
-def client(at_loopback: bool) -> httpx.Client:
-    """A client for queries; on loopback it ignores the environment's proxy."""
-    return httpx.Client(timeout=ANSWER_S, trust_env=not at_loopback)
+def client() -> httpx.Client:
+    """A client for queries, each of which takes a time at most, however slowly its answer comes."""
+    return asking.client(Bounds(ANSWER_S, asking.UNBOUNDED))  # `_limited` says what to do about a long answer
 
 
 def _limited(reply: httpx.Response, url: str) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ def _labels(text: str) -> Labels:
 
 def _by_target(samples: Iterable[InstantValue]) -> dict[tuple[str, str], int]:
     return {
-        (sample.metric.get("job", ""), sample.metric.get("instance", "")): round(sample.value[1]) for sample in samples
+        (sample.metric.get("job", ""), sample.metric.get("instance", "")): round(sample.value[1])
+        for sample in samples
+        if math.isfinite(sample.value[1])
     }
 
 
@@ -134,5 +137,6 @@ def _table(values: Mapping[str, Values], began: float) -> pd.DataFrame:
         for name, lines in values.items()
         for labels, points in lines.items()
         for moment, value in points
+        if math.isfinite(moment)
     ]
     return pd.DataFrame(rows, columns=["series", "labels", "second", "value"])

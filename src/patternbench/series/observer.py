@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
-from pathlib import Path
 from types import MappingProxyType
 
 import httpx
-import pandas as pd
 
-from patternbench.drivers.rounds import resolved
+from patternbench.drivers.environment import resolved
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Kept, ObservationError, Observer, Settings, Watched
-from patternbench.observe.section import Section
 from patternbench.series import api, asking
 from patternbench.series.analyze.summaries import only_ones, summaries
 from patternbench.series.api import PrometheusApi
@@ -26,8 +21,9 @@ from patternbench.series.asking import Asker
 from patternbench.series.gaps import doubts_of
 from patternbench.series.records import kept as files
 from patternbench.series.records.kept import SeenSeries
-from patternbench.study.problems import InputError, Problem
 from patternbench.study.watching import SUMMARIES, PrometheusAt, Series, Watch, response_name
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.responses import Better, Response
 
 ANSWERED_BY_ALL = "vector(1)"
 WORDS = {"mean": "Mean", "max": "Greatest value", "last": "Last value"}
@@ -59,7 +55,7 @@ class SeriesObserver(Observer[SeenSeries]):
         if not asked:
             yield
             return
-        with api.client(at_loopback=isinstance(watched.watch.prometheus, str)) as http:
+        with api.client() as http:
             asker = _asker(watched, http)
             asker.check(asked)
             yield
@@ -84,17 +80,10 @@ class SeriesObserver(Observer[SeenSeries]):
         }
         return nothing | values
 
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on series."""
-        # Imported late: figures need a drawing library.
-        section = importlib.import_module("patternbench.series.report.series_section")
-        made: Sequence[Section] = section.sections(run, rounds)
-        return made
-
 
 def _refused(at: PrometheusAt, asked: Mapping[str, Series]) -> list[Problem]:
     """The errors of a Prometheus for queries; if it doesn't answer at all, only that."""
-    with api.client(at_loopback=False) as http:
+    with api.client() as http:
         prometheus = _api(at, http)
         silent = asking.why_not(prometheus, ANSWERED_BY_ALL)
         if silent:

@@ -1,28 +1,32 @@
-"""The observer of the machine's speed: it runs the speed probe during the load of each round."""
+"""The observer of the machine's speed: it runs the speed probe in the pauses before and after each round's load.
+
+Never during the load: how busy a scenario keeps a CPU changes the CPU's clock and caches, and so the probe. A speed
+that a configuration moves would, as a covariate, take away a part of what that configuration does.
+"""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from patternbench.observe.response import Better, Response
 from patternbench.observe.seam import Kept, ObservationError, Observer, Settings, Watched
-from patternbench.observe.section import Section
 from patternbench.speed import samples
-from patternbench.speed.probe import allowed, probing, refuse_missing
-from patternbench.study.problems import Problem
-from patternbench.study.watching import Watch
+from patternbench.speed.probe import Samples, allowed, probing, refuse_missing
+from patternbench.speed.responses import PROBE_TIME, RESPONSE
+from patternbench.study.watching import SpeedProbe, Watch
+from patternbench.terms.problems import Problem
+from patternbench.terms.responses import Response
 
-PROBE_TIME = "probe_time"
-MEANING = "CPU time of a fixed piece of work, geometric mean over the round: the slower the machine, the longer"
-RESPONSE = Response(PROBE_TIME, "CPU time of the speed probe", "time", Better.NEITHER, MEANING)
+PAUSE_S = 0.25
+"""How long each pause is probed at least; each CPU is probed once in any case."""
+SETTLE_S = 0.1
+"""What passes after the load before the probe begins: connections close, and the clock settles."""
 
 
 class SpeedObserver(Observer[pd.DataFrame]):
@@ -48,29 +52,36 @@ class SpeedObserver(Observer[pd.DataFrame]):
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
-        """Probe from before the load until after it, and keep the samples of its measured part."""
+        """Probe before the load and after it, while the system has nothing to do, and keep the samples."""
         asked = watched.watch.speed_probe
         if asked is None:
             yield
             return
-        with probing(asked.cpus or allowed(), asked.every.seconds) as noted:
-            yield
-        samples.write(watched.folder, samples.of_load(noted, watched.load))
+        before = _pause(asked)
+        yield
+        time.sleep(SETTLE_S)
+        samples.write(watched.folder, samples.of_pauses(before, _pause(asked), watched.load))
 
     def read(self, kept: Kept) -> pd.DataFrame | None:
         """The samples of a round; None if the study asks for no probe."""
         return samples.read(kept.folder)
 
     def measured(self, seen: pd.DataFrame, settings: Settings) -> Mapping[str, float]:
-        """The geometric mean over all samples: one that an interrupt has lengthened counts little."""
+        """The geometric mean over both pauses: a sample that an interrupt has lengthened counts little.
+
+        NaN for rounds of earlier versions, which were probed during the load: that speed is partly the scenario's.
+        """
+        if not samples.in_pauses(seen):
+            return {PROBE_TIME: float("nan")}
         return {PROBE_TIME: float(np.exp(np.log(seen["cpu_time"]).mean()))}
 
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on the machine's speed."""
-        # Imported late: figures need a drawing library.
-        section = importlib.import_module("patternbench.speed.report.speed_section")
-        made: Sequence[Section] = section.sections(rounds)
-        return made
+
+def _pause(asked: SpeedProbe) -> Samples:
+    """Probe the idle machine."""
+    cpus = asked.cpus or allowed()
+    with probing(cpus, asked.every.seconds) as noted:
+        time.sleep(max(PAUSE_S, len(cpus) * asked.every.seconds))
+    return noted
 
 
 OBSERVER = SpeedObserver()

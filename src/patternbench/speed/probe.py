@@ -1,4 +1,4 @@
-"""The speed probe: repeats a fixed piece of work during a round, and notes how much CPU time it takes."""
+"""The speed probe: repeats a fixed piece of work before and after a load, and notes how much CPU time it takes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ class Samples:
 def probing(cpus: Sequence[int], every_s: float) -> Iterator[Samples]:
     """Repeat the work on these CPUs in turn; raises ObservationError where this process may not use one of them.
 
-    CPU time, not time: waiting for others on the same CPU does not count, so that the load of a scenario by itself
-    does not change the samples. What changes them makes every program on that CPU slower: a neighbour on the other
-    thread of the core, in another virtual machine too, or another clock frequency.
+    CPU time, not time: waiting for others on the same CPU does not count. What changes it makes every program on that
+    CPU slower or faster: a neighbour on the other thread of the core, in another virtual machine too, or another clock
+    frequency. Load on the CPU itself changes it as well: next to a busy program the same work took 4 to 11 % less CPU
+    time on one machine (no idle states to leave, a higher clock); where threads share a core it takes more. So only
+    samples of an idle machine tell its speed apart from what a scenario does.
     """
     samples, over = Samples(), threading.Event()
     refuse_missing(cpus)

@@ -1,4 +1,4 @@
-"""The file that is kept of the speed probe in a round: its samples as Parquet."""
+"""The file that is kept of the speed probe in a round: its samples in the pauses around the load, as Parquet."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ SCHEMA = pa.schema(
         pa.field("cpu_time", pa.float64(), nullable=False),
     ]
 )
-"""One row per sample: when (seconds from the round's start), on which CPU, and its CPU time in seconds."""
+"""One row per sample: when (seconds from the round's start, negative before it), on which CPU, and its CPU time."""
 
 
-def of_load(noted: Samples, load: LoadTimes) -> pd.DataFrame:
-    """The samples within the measured part of a round (``SCHEMA``)."""
-    frame = pd.DataFrame(noted.rows, columns=["second", "cpu", "cpu_time"])
-    within = frame["second"].between(load.measured_from, load.ended)
-    return frame[within].assign(second=lambda rows: rows["second"] - load.began)
+def of_pauses(before: Samples, after: Samples, load: LoadTimes) -> pd.DataFrame:
+    """The samples before the load and after it (``SCHEMA``); none of a round whose load did not come to its end."""
+    rows = [row for row in before.rows if row[0] < load.began] + [row for row in after.rows if row[0] > load.ended]
+    frame = pd.DataFrame(rows, columns=["second", "cpu", "cpu_time"])
+    return frame.assign(second=lambda rows: rows["second"] - load.began)
+
+
+def in_pauses(rows: pd.DataFrame) -> bool:
+    """Whether samples were taken in the pauses: those of earlier versions, during the load, never come before it."""
+    return bool((rows["second"] < 0).any())
 
 
 def write(folder: Path, rows: pd.DataFrame) -> None:

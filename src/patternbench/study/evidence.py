@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.parts import Model
+from patternbench.study.model.parts import Model
 
 FEWEST, MOST = 3, 30
 Count = Annotated[int, Field(ge=1, le=10_000)]

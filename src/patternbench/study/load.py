@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Union, get_args, get_origin
@@ -14,13 +14,14 @@ from typing import Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from patternbench.study import resiliencebench
-from patternbench.study.document import Document, Path, parse, without_comments
-from patternbench.study.files import read_text
-from patternbench.study.levels import Levels
+from patternbench.study import forms
+from patternbench.study.model.levels import Levels
 from patternbench.study.models import Study
-from patternbench.study.problems import InputError, Problem, did_you_mean
-from patternbench.study.shapes import in_words
+from patternbench.study.text import resiliencebench
+from patternbench.study.text.document import Document, Path, parse, without_comments
+from patternbench.study.text.files import read_text
+from patternbench.study.text.shapes import in_words
+from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 ALLOWED = {
     "int_type": "a whole number",
@@ -46,22 +47,75 @@ LIMITS = {
 }
 
 
+@dataclass(frozen=True)
+class StudyFile:
+    """The text of a study in the form that is asked for, its file's name, and the folder that its paths start from."""
+
+    file: str
+    text: str
+    beside: FilePath
+
+    @classmethod
+    def read(cls, path: str | FilePath, quick: bool = False) -> StudyFile:
+        """Read a YAML or JSON file, or a ResilienceBench JSON file; raises InputError if it can't be read.
+
+        ``quick`` asks for its quick form, and so does ``NAME-quick.yaml`` where only ``NAME.yaml`` exists.
+        """
+        whole = _whole_of(FilePath(path))
+        file = str(whole or path)
+        text = read_text(file)
+        text = forms.asking(text, file) if quick or whole else text
+        return cls(file, text, FilePath(file).resolve().parent)
+
+    @property
+    def name(self) -> str:
+        """What its runs are named after: the file's name, with the form where it is the quick one."""
+        quick = self.as_written.fields.get("form") == forms.QUICK
+        return FilePath(self.file).stem + (forms.SUFFIX if quick else "")
+
+    @property
+    def as_written(self) -> Document:
+        """What is written, in both forms."""
+        return parse_study(self.text, self.file)
+
+    def study(self) -> Study:
+        """The study; raises InputError with every problem of it."""
+        return loads(self.text, self.file)
+
+    def placed(self) -> AbstractContextManager[None]:
+        """Add file and line to problems that are found later and only have their path in the study."""
+        return placed(self.text, self.file)
+
+
+def _whole_of(path: FilePath) -> FilePath | None:
+    """The study of a name that ends with ``-quick``; None where that is a file, and for other names."""
+    if not path.stem.endswith(forms.SUFFIX) or path.exists():
+        return None
+    whole = path.with_stem(path.stem.removesuffix(forms.SUFFIX))
+    return whole if whole.exists() else None
+
+
 def load(path: str | FilePath) -> Study:
     """The study in a YAML or JSON file, or in a ResilienceBench JSON file; raises InputError."""
-    text = read_text(path)
-    return loads(text, str(path))
+    return StudyFile.read(path).study()
 
 
 def loads(text: str, file: str) -> Study:
-    """The study that a text holds; ``file`` is its name in messages."""
-    document = parse_study(text, file)
-    if resiliencebench.recognises(document.value):
-        document = resiliencebench.convert(document)
-    return typing.cast(Study, validated(Study, document))
+    """The study that a text holds; ``file`` is its name in messages.
+
+    A whole study whose quick form has a problem has that problem too, so that nobody meets it later.
+    """
+    written = parse_study(text, file)
+    if resiliencebench.recognises(written.value):
+        return typing.cast(Study, validated(Study, resiliencebench.convert(written)))
+    study = typing.cast(Study, validated(Study, forms.chosen(written)))
+    if study.quick and study.form != forms.QUICK:
+        validated(Study, forms.quick(written))
+    return study
 
 
 def parse_study(text: str, file: str) -> Document:
-    """The document that the text of a study holds; ``file`` tells JSON, which may hold comments, from YAML."""
+    """The document that a text holds, as it is written; ``file`` tells JSON, which may hold comments, from YAML."""
     return parse(without_comments(text) if file.endswith(".json") else text, file)
 
 
@@ -71,7 +125,7 @@ def placed(text: str, file: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        document = parse_study(text, file)
+        document = forms.chosen(parse_study(text, file))
         problems = [_placed(problem, document) for problem in error.problems]
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0)) from None
 
@@ -196,4 +250,4 @@ def _without_echoes(problems: list[Problem]) -> list[Problem]:
     return sorted(merged.values(), key=lambda p: (p.line or 0, p.path))
 
 
-__all__ = ["Levels", "dotted", "load", "loads", "parse_study", "validated"]
+__all__ = ["Levels", "StudyFile", "dotted", "load", "loads", "parse_study", "validated"]

@@ -11,16 +11,18 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.study.claims import DeclaredClaim
 from patternbench.study.evidence import DeclaredWish, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
-from patternbench.study.levels import Levels
-from patternbench.study.parts import Count, Model, Name, OneOf, Setting, misplaced
-from patternbench.study.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
-from patternbench.study.roles import Role
-from patternbench.study.system import DeclaredSystem, reachable
-from patternbench.study.units import Duration, Number, PositiveDuration
+from patternbench.study.forms import Form
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import Count, Model, Name, OneOf, Setting, misplaced
+from patternbench.study.model.system import DeclaredSystem, reachable
 from patternbench.study.watching import NOTHING_ASKED, PrometheusChoice, Series, SeriesName, SpeedProbe, Traces, Watch
-from patternbench.study.workloads import Workload
+from patternbench.study.workload.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
+from patternbench.study.workload.workloads import Workload
+from patternbench.terms.roles import Role
+from patternbench.terms.units import Duration, Number, PositiveDuration
 
 DerivedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
@@ -110,9 +112,12 @@ class ResponseObjective(Model):
 
 
 class Lateness(Model):
-    """How late the generator may send, at the median and at p99: a share of the service time there, or ``floor``."""
+    """How late the generator may send, at the median and at p99, for a round to be valid: ``floor``.
 
-    percentage: Annotated[Number, Field(ge=0, le=1_000_000)] = 10
+    With a ``percentage``, a round may be late by this share of its own service time, so slow ones may be later.
+    """
+
+    percentage: Annotated[Number, Field(ge=0, le=1_000_000)] = 0
     floor: Duration = Duration.parse("1ms")
 
 
@@ -140,6 +145,7 @@ class Study(Model):
     derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)
     recommend: DeclaredWish | None = None
+    claims: Annotated[list[DeclaredClaim], Field(max_length=1000)] = Field(default_factory=list)
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
     order: Order = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")
@@ -152,6 +158,8 @@ class Study(Model):
     prometheus: PrometheusChoice | None = None
     traces: Traces | None = None
     speed_probe: SpeedProbe | None = None
+    quick: dict[str, object] = Field(default_factory=dict)
+    form: Form = "whole"
 
     @property
     def watch(self) -> Watch:
@@ -193,8 +201,12 @@ class Study(Model):
 
     @model_validator(mode="after")
     def _spans_find_their_way(self) -> Study:
-        if self.traces and not self.traces.port and self.system.addresses:
-            raise misplaced("traces", self.system.about, "`traces.port`, to which that system sends its spans")
+        if self.traces and not self.traces.placed and self.system.addresses:
+            raise misplaced(
+                "traces",
+                self.system.about,
+                "`traces.port` (HTTP) or `traces.grpc_port`, to which that system sends its spans",
+            )
         return self
 
     @model_validator(mode="after")

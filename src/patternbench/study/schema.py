@@ -6,9 +6,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from patternbench.study.levels import Levels
+from patternbench.study import forms
+from patternbench.study.model.levels import Levels
 from patternbench.study.models import Study
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
 FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
@@ -49,4 +50,6 @@ def study_schema() -> dict[str, object]:
     schema = Study.model_json_schema(schema_generator=_AsWritten)
     for name, short in SHORTHANDS.items():
         schema["$defs"][name] = {"anyOf": [short, schema["$defs"][name]]}
+    fields = schema["properties"]
+    fields["quick"]["propertyNames"] = {"enum": [name for name in fields if name not in forms.KEPT]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

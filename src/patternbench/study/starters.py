@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 FEWEST, MOST = 3, 30
 """Rounds: with fewer there is no interval, and more than that tell little more."""
@@ -19,14 +20,16 @@ GOOD = 6
 AROUND_S = 1.2
 """Seconds of a round in addition to measuring: the warm-up, and the time between two rounds."""
 USERS = 10
+RATE = 50
+"""Arrivals per second where users who wait would hide a fault: they send nothing while it acts."""
 
 
 @dataclass(frozen=True)
 class Goal:
     """A goal of a study: its name, its question, its number of scenarios, and its part of the file.
 
-    ``{users}`` and ``{seconds}`` in the text are filled in. ``component`` is the same where the lab starts what is
-    measured, so that faults can act on it; empty where that makes no difference.
+    ``{users}``, ``{rate}`` and ``{seconds}`` in the text are filled in. ``component`` is the same where the lab starts
+    what is measured, so that faults can act on it; empty where that makes no difference.
     """
 
     word: str
@@ -113,32 +116,41 @@ strategies:
   - {client: native, baseline: {}}
 """,
 )
+ARRIVALS = """\
+workload:
+  open: {rate: {rate}, duration: {seconds}s}        # arrivals per second, who come whether or not others wait
+"""
+HELD_OFF = """\
+strategies:
+  - {client: native, baseline: {}}                  # waits as long as it takes
+  - client: native
+    stack:
+      - retry: {max_attempts: 4, backoff: {exponential: {initial: 50ms}}, jitter: full}
+      - timeout: 300ms                              # of each attempt: without one no retry acts on what hangs
+recommend:
+  objectives: [minimise call_success_p95]
+  subject_to: [failure_rate <= 1%]
+"""
 FAULTS = Goal(
     "faults",
     "What do its callers see of a fault, with a retry and without?",
     6,
-    WORKLOAD
+    ARRIVALS
     + """\
 {request}
 faults:
   - reset: {percentage: [0, 2, 20]}                 # this share of the answers breaks off
-strategies:
-  - {client: native, baseline: {}}
-  - client: native
-    retry: {max_attempts: 3, backoff: {exponential: {initial: 20ms}}, jitter: full}
-""",
-    component=WORKLOAD
+"""
+    + HELD_OFF,
+    component=ARRIVALS
     + """\
 {request}
 faults:
   - freeze: {}                                      # it is frozen; `crash` would kill it and start it again
     where: {name}
-    when: {from: 500ms, for: [0ms, 200ms, 1s]}
-strategies:
-  - {client: native, baseline: {}}
-  - client: native
-    retry: {max_attempts: 3, backoff: {exponential: {initial: 20ms}}, jitter: full}
-""",
+    when: {from: 500ms, for: [0ms, 500ms, 1s]}      # at least a tenth of a round, so that its p95 shows it
+"""
+    + HELD_OFF,
 )
 GOALS = {goal.word: goal for goal in (RETRY, BREAKER, TIMEOUT, LOAD, FAULTS)}
 """The goals by name, in the order in which they are offered."""
@@ -185,21 +197,25 @@ class Budget:
 
 def budget(scenarios: int, minutes: float) -> Budget:
     """The rounds that fit into a time; raises InputError where not even the fewest of the shortest do."""
+    if not math.isfinite(minutes):
+        raise InputError(Problem("isn't a number of minutes", "--minutes", value=f"{minutes:g}", allowed="such as 10"))
     fitting = [Budget(int(minutes * 60 // (scenarios * (seconds + AROUND_S))), seconds) for seconds in LENGTHS_S]
     chosen = next((one for one in fitting if one.rounds >= GOOD), fitting[-1])
     if chosen.rounds < FEWEST:
         least = math.ceil(Budget(FEWEST, LENGTHS_S[-1]).minutes(scenarios))
         message = f"is too short for {scenarios} scenarios of {FEWEST} rounds"
-        raise InputError(Problem(message, "minutes", value=f"{minutes:g}", allowed=f"at least {least}"))
+        raise InputError(Problem(message, "--minutes", value=f"{minutes:g}", allowed=f"at least {least}"))
     return Budget(min(chosen.rounds, MOST), chosen.seconds)
 
 
 def study(subject: Subject, goal: Goal, plan: Budget) -> str:
     """The text of a study that finds something out about a subject."""
     own = isinstance(subject, StartedService) and subject.kind == "process" and goal.component
-    request = f"  request: {{path: {json.dumps(subject.path)}}}"
-    filled = (own or goal.text).replace("{users}", str(USERS)).replace("{seconds}", str(plan.seconds))
-    filled = filled.replace("{request}", request).replace("{name}", subject.name)
+    request = f"  request: {{path: {_written(subject.path)}}}"
+    numbers = {"users": str(USERS), "rate": str(RATE), "seconds": str(plan.seconds)}
+    words = {**numbers, "request": request, "name": subject.name}
+    # In one pass: what is put in is a user's text, which may itself hold such a mark.
+    filled = re.sub(r"\{(users|rate|seconds|request|name)\}", lambda mark: words[mark[1]], own or goal.text)
     head = f"""\
         # {goal.question}
         # patternbench plan {goal.word}.yaml lists what will be run; patternbench run {goal.word}.yaml runs it,
@@ -213,13 +229,18 @@ def study(subject: Subject, goal: Goal, plan: Budget) -> str:
 def _system(subject: Subject) -> str:
     if isinstance(subject, StartedService):
         return f"system: {subject.name}                                      # systems/{subject.name}.yaml\n"
-    return f"system: {{url: {json.dumps(subject.root)}, ready: {json.dumps(subject.path)}}}\n"
+    return f"system: {{url: {_written(subject.root)}, ready: {_written(subject.path)}}}\n"
+
+
+def _written(value: object) -> str:
+    """A value as YAML: what JSON writes, every character as it is."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def system(subject: StartedService) -> str:
     """The text of the system file of a subject that the lab starts."""
     lines = "\n".join(
-        f"{name}: {json.dumps(value)}" for name, value in {"name": subject.name, **subject.settings}.items()
+        f"{name}: {_written(value)}" for name, value in {"name": subject.name, **subject.settings}.items()
     )
     head = f"""\
         patternbench-system: 1

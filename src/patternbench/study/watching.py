@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.cpus import Cpus
-from patternbench.study.levels import Levels
-from patternbench.study.parts import Model, Name
-from patternbench.study.roles import Role, Unit
-from patternbench.study.system import reachable
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.study.model.cpus import Cpus
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import Headers, Model, Name
+from patternbench.study.model.system import reachable
+from patternbench.terms.roles import Role, Unit
+from patternbench.terms.units import Duration, PositiveDuration
 
 SeriesName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
 """A series is known by a name that formulas can hold: ``series.NAME.mean``."""
@@ -50,7 +50,7 @@ class PrometheusAt(Model):
     """A running Prometheus, or another server with its HTTP API, and the headers to send with each query."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000), AfterValidator(reachable)]
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -90,22 +90,41 @@ def share_of(portion: str) -> float:
     return float(portion.removesuffix("%")) / ALL_PERCENT
 
 
+OtlpProtocol = Literal["http/protobuf", "http/json", "grpc"]
+HTTP_PROTOBUF: OtlpProtocol = "http/protobuf"
+OTLP_PROTOCOLS: tuple[str, ...] = get_args(OtlpProtocol)
+
+
 class Traces(Model):
     """The share of requests that is traced; several levels are compared, and ``0%`` is a system without any tracing.
 
     With a ``counting_pass``, each scenario is executed once more before its measured rounds, with every request traced,
-    to count calls. The receiver listens at ``port`` on loopback, by default at any free one. A system that already runs
-    must be configured to send its spans to this port, and decides itself which share it traces.
+    to count calls. The receiver listens on loopback, for HTTP at ``port`` and for gRPC at ``grpc_port``, by default at
+    any free ones. A system that already runs must be configured to send its spans to one of these ports, and decides
+    itself which share it traces. Components send by ``protocol``, unless their own environment names one.
     """
 
     # Nobody chooses a system by how much of it is watched: whatever is chosen, is chosen under each share.
     sample: Annotated[Levels[Portion], Role.WORLD, Unit.TEXT] = Levels.one("1%")
     counting_pass: bool = False
     port: Annotated[int, Field(ge=0, le=65535)] = 0
+    grpc_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    protocol: OtlpProtocol = HTTP_PROTOBUF
+
+    @model_validator(mode="after")
+    def _different_ports(self) -> Self:
+        if self.port and self.port == self.grpc_port:
+            raise PydanticCustomError("one_port", "`port` and `grpc_port` are the same", {"allowed": "different ports"})
+        return self
+
+    @property
+    def placed(self) -> bool:
+        """Whether the study says where spans are received: then others may send, by another clock."""
+        return bool(self.port or self.grpc_port)
 
 
 class SpeedProbe(Model):
-    """A fixed piece of work that is repeated during each round on these CPUs; its CPU time tells how fast they were."""
+    """A fixed piece of work, repeated on these CPUs before and after each round's load: its CPU time is their speed."""
 
     cpus: Cpus = ()
     every: PositiveDuration = Duration.parse("10ms")

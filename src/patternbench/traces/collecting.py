@@ -9,6 +9,8 @@ from pathlib import Path
 
 import httpx
 
+from patternbench import asking
+from patternbench.asking import Bounds
 from patternbench.observe.seam import ObservationError
 from patternbench.traces.records.collected import COUNTS, SPANS, SpanCounts
 
@@ -18,14 +20,20 @@ MOST_S = 15.0
 """How long we wait at most for exporters that go on and on."""
 GLANCE_S = 0.1
 ANSWER_S = 10.0
+SPANS_S = 120.0
+"""How long the spans of a round may take: they may be many, and come from our own receiver."""
 
 
 @dataclass(frozen=True)
 class SpansOfRound:
-    """Which spans are those of a round: the share of its requests that is traced, and from when on (Unix time, ns)."""
+    """Which spans are those of a round: the share of its requests that is traced, and from when on (Unix time, ns).
+
+    ``measured_from_ns`` is asked once the load is over: the end of its warm-up, or 0 where spans have another clock.
+    """
 
     share: float
     since_ns: int = 0
+    measured_from_ns: Callable[[], int] = lambda: 0
 
 
 @contextmanager
@@ -33,20 +41,25 @@ def collected(
     url: str, spans: SpansOfRound, folder: Path, clock: Callable[[], float], pause: Callable[[float], None]
 ) -> Iterator[None]:
     """Have the receiver at a URL keep what comes within, then put it into a folder. Raises ObservationError."""
-    with httpx.Client(base_url=url, timeout=ANSWER_S) as client:
+    with asking.client(Bounds(ANSWER_S), base_url=url) as client:
         with _explained(url):
             client.post("/round", params={"since_ns": spans.since_ns}).raise_for_status()
         yield
         with _explained(url):
             _await_quiet(client, clock, pause)
-            _fetch(client, spans.share, folder)
+            _fetch(client, spans, folder)
 
 
-def _fetch(client: httpx.Client, share: float, folder: Path) -> None:
+def _fetch(client: httpx.Client, spans: SpansOfRound, folder: Path) -> None:
     """End the round at the receiver, and take from it what came."""
-    counts = _counts(client.delete("/round"), share)
+    counts = _counts(client.delete("/round"), spans.share)
+    counts = counts.model_copy(update={"measured_from_ns": spans.measured_from_ns()})
     folder.mkdir(parents=True)
-    with (folder / SPANS).open("wb") as file, client.stream("GET", "/round/spans") as answer:
+    with (
+        asking.client(Bounds(SPANS_S, asking.UNBOUNDED), base_url=str(client.base_url)) as long,
+        (folder / SPANS).open("wb") as file,
+        long.stream("GET", "/round/spans") as answer,
+    ):
         for piece in answer.raise_for_status().iter_bytes():
             file.write(piece)
     (folder / COUNTS).write_text(counts.model_dump_json())

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
+import math
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-
-import pandas as pd
 
 from patternbench.lab.tracing import RECEIVER
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.response import Response
 from patternbench.observe.seam import Kept, Observer, Settings, Watched
-from patternbench.observe.section import Section
 from patternbench.study.watching import Watch, share_of
+from patternbench.terms.responses import Response
 from patternbench.traces import responses
 from patternbench.traces.collecting import SpansOfRound, collected
 from patternbench.traces.exported import TABLES
@@ -39,8 +35,9 @@ class TraceObserver(Observer[TracedRound]):
         if traces is None or RECEIVER not in watched.endpoints:
             return nullcontext()
         # Who sends to a port that the study names may live on another machine, by another clock.
-        since_ns = 0 if traces.port else time.time_ns()
-        spans = SpansOfRound(share_of(traces.sample.level), since_ns)
+        since_ns = 0 if traces.placed else time.time_ns()
+        own_clock = not traces.placed
+        spans = SpansOfRound(share_of(traces.sample.level), since_ns, lambda: _end_of_warm_up(watched, own_clock))
         return collected(watched.endpoints[RECEIVER], spans, watched.folder, time.monotonic, time.sleep)
 
     def read(self, kept: Kept) -> TracedRound | None:
@@ -55,11 +52,12 @@ class TraceObserver(Observer[TracedRound]):
         """Calls by type and where the time goes."""
         return responses.of_round(seen)
 
-    def sections(self, run: Path, rounds: pd.DataFrame) -> Sequence[Section]:
-        """The section on calls."""
-        section = importlib.import_module("patternbench.traces.report.traces_section")
-        made: Sequence[Section] = section.sections(run, rounds)
-        return made
+
+def _end_of_warm_up(watched: Watched, own_clock: bool) -> int:
+    """The end of the warm-up in Unix time (ns); 0 where that is not known by the clock of the spans."""
+    known = own_clock and math.isfinite(watched.load.measured_from)
+    return int(watched.load.measured_from * NS_PER_S) if known else 0
 
 
+NS_PER_S = 1_000_000_000
 OBSERVER = TraceObserver()

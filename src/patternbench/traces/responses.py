@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from patternbench.observe.doubt import Doubt
-from patternbench.observe.response import Better, Response
+from patternbench.observe.doubt import NOTHING_SEEN, Doubt
+from patternbench.terms.responses import Better, Response
 from patternbench.traces.analyze.calls import mean_or_nan
 from patternbench.traces.records.collected import SpanRecords, TracedRound
 
@@ -22,6 +22,13 @@ RESPONSES = (
         f"calls between classes of the application, {_CALLS}; unknown where a service does not tell them",
     ),
     Response("database_calls", "Database calls", "count", Better.NEITHER, f"calls of databases, {_CALLS}"),
+    Response(
+        "database_checks",
+        "Database checks",
+        "count",
+        Better.NEITHER,
+        f"spans for databases without a statement, such as a pool's tests of a connection, {_CALLS}",
+    ),
     Response("distributed_calls", "Distributed calls", "count", Better.NEITHER, f"calls of services, {_CALLS}"),
     Response("in_memory_time", "In-memory time", "time", Better.LOWER, f"time within services, {_TIME}"),
     Response("database_time", "Database time", "time", Better.LOWER, f"time in databases, {_TIME}"),
@@ -64,6 +71,7 @@ FAR = 5.0
 SKEW_S = 0.001
 HARMLESS = ("duplicate", "outside_a_round", "before_the_round")
 OTHER_SIGNAL = "other_signal"
+HOW = "see docs/traces.md on how components are told, and which exporters must be told that they speak gRPC"
 WAYS = {
     "too_many": "beyond the number that a round keeps",
     "bad_id": "without a valid id",
@@ -74,6 +82,8 @@ WAYS = {
     "content_type": "of another type than protobuf or JSON",
     "encoding": "compressed other than by gzip",
     "broken_off": "that broke off",
+    "too_busy": "that came while too many others were read",
+    "no_message": "whose message was too large, compressed other than by gzip, or not whole",
     "too_slow": "that took too long to come",
     "bad_method": "by another method than POST",
 }
@@ -105,7 +115,8 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
     expected, share = own.counts.share * succeeded, own.counts.share
     tolerated = FAR * math.sqrt(expected * (1 - share))
     came = len(own.requests) + own.forest.torn
-    if expected < FEWEST_EXPECTED or came >= expected - tolerated:
+    fewest = 1 if share == 1 and not came else FEWEST_EXPECTED
+    if expected < fewest or came >= expected - tolerated:
         return
     text = f"{came:,} requests were traced instead of about {expected:,.0f}"
     none = (
@@ -113,7 +124,7 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
         if not came
         else "not every component that takes requests sends spans, or some drop them"
     )
-    yield Doubt("spans_missing", text, f"{none}: see docs/traces.md on how components are told")
+    yield Doubt("spans_missing" if came else NOTHING_SEEN, text, f"{none}: {HOW}")
 
 
 def _listed(numbers: Mapping[str, int]) -> str:

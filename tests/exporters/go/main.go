@@ -4,16 +4,26 @@ package main
 import (
 	"context"
 	"log"
+	"os"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/trace"
 	api "go.opentelemetry.io/otel/trace"
 )
 
+// exporterOf returns the exporter of a protocol. It reads from the variables whether it packs what it sends.
+func exporterOf(ctx context.Context, protocol string) (trace.SpanExporter, error) {
+	if protocol == "grpc" {
+		return otlptracegrpc.New(ctx)
+	}
+	return otlptracehttp.New(ctx)
+}
+
 func main() {
 	ctx := context.Background()
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+	exporter, err := exporterOf(ctx, os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import installing, tracing
+from patternbench.lab import tracing
+from patternbench.lab.software import installing
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.journal import Entry
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run import prepared_run
+from patternbench.study.load import StudyFile
 from patternbench.traces.records.collected import records
 
 pytestmark = pytest.mark.timeout(900)
@@ -104,7 +106,7 @@ def named(operation: str) -> str:
 def passes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[Levels, Pass]:
     installing.install(tracing.needs())
     folder = tmp_path_factory.mktemp("counts")
-    begun = prepared_run.begin(str(STUDY), folder / "run", skip_unavailable=False)
+    begun = prepared_run.begin(StudyFile.read(STUDY), folder / "run", skip_unavailable=False)
     listener = Passes(len(begun.plan.scenarios))
     with pytest.raises(KeyboardInterrupt):
         begun.execute(listener)

@@ -41,17 +41,17 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.gateways.statistics import GatewayCounts, counts
 from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
-from patternbench.lab.bundles import STATUS
-from patternbench.lab.envoy import GATEWAY
+from patternbench.lab.config.bundles import STATUS
+from patternbench.lab.config.envoy import GATEWAY
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.kinds.crash import Crashing
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
-from patternbench.run import preflight
+from patternbench.run.before import preflight
 from patternbench.study.load import load
+from patternbench.study.model.system import Endpoint
 from patternbench.study.models import Study
-from patternbench.study.system import Endpoint
 
 pytestmark = pytest.mark.timeout(900)
 SYSTEM = "insurance"

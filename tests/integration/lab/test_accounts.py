@@ -6,20 +6,25 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
 from tests.integration.run.conftest import patternbench
+from tests.support.studies import own_system
 
 from patternbench.lab import startable, systems
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components.mariadb import MariaDB
+from patternbench.lab.components.process import AnyCommand
 from patternbench.lab.components.redis import Redis
-from patternbench.lab.host import LocalHost
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import StartError
 
 KINDS = [pytest.param(Redis(), "redis", id="redis"), pytest.param(MariaDB(), "mysql", id="mariadb")]
 
@@ -112,3 +117,78 @@ def test_the_manifest_of_a_run_says_who_its_stores_ran_as(open_folder: Path) -> 
     assert "Traceback" not in done.stderr
     (said_to_be,) = json.loads((out / "manifest.json").read_text())["accounts"].items()
     assert said_to_be == ("redis", "redis" if os.geteuid() == 0 else f"{open_folder.owner()}, who started the run")
+
+
+SERVE = "command: /usr/bin/python3 -m http.server ${self.port.http} --bind 127.0.0.1"
+OWN_STUDY = """\
+patternbench: 1
+name: one-user
+system: {name: own}
+rounds: 1
+warm_up: 0ms
+time_limit: 20s
+workload: {open: {rate: 20, duration: 300ms}, request: {path: /}}
+strategies:
+  - {client: native, baseline: {}}
+"""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A study of a service that is to run as a user, in a folder that everybody can reach."""
+
+    folder: Path
+
+    def as_user(self, user: str) -> Own:
+        (self.folder / "systems").mkdir(exist_ok=True)
+        (self.folder / "systems" / "own.yaml").write_text(own_system(SERVE, f"user: {user}"))
+        (self.folder / "study.yaml").write_text(OWN_STUDY)
+        return self
+
+    def says(self, verb: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return patternbench(verb, str(self.folder / "study.yaml"), *options)
+
+
+@pytest.fixture
+def own(open_folder: Path) -> Own:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a program as another user")
+    return Own(open_folder)
+
+
+@pytest.mark.parametrize("verb", ["plan", "run", "try"])
+def test_a_user_that_does_not_exist_is_refused_before_anything_starts(own: Own, verb: str) -> None:
+    options = ("--out", str(own.folder / "run")) if verb == "run" else ()
+    said = own.as_user("nobodyy").says(verb, *options)
+    assert said.returncode == 2
+    told = " ".join(said.stderr.split())
+    assert "own.yaml:8: shop.user: isn't a user of this machine (got 'nobodyy'); did you mean `nobody`?" in told
+    assert not (own.folder / "run").exists()
+
+
+def test_a_user_who_cannot_reach_the_folder_of_the_run_is_refused_before_anything_starts(own: Own) -> None:
+    closed = own.folder / "closed"
+    closed.mkdir(mode=0o700)
+    said = own.as_user("nobody").says("run", "--out", str(closed / "runs" / "first"))
+    assert said.returncode == 2
+    told = " ".join(said.stderr.split())
+    assert f"own.yaml:8: shop.user: cannot reach {closed}" in told
+    assert "--out /tmp/" in told
+    assert not (closed / "runs").exists()
+
+
+def test_a_service_runs_as_its_user_where_that_one_reaches_the_folder(own: Own) -> None:
+    said = own.as_user("nobody").says("run", "--out", str(own.folder / "run"))
+    assert said.returncode == 0, said.stderr
+    assert json.loads((own.folder / "run" / "manifest.json").read_text())["accounts"] == {"shop": "nobody"}
+
+
+def test_a_service_does_not_start_as_root_where_its_folder_is_closed_to_its_user_meanwhile(open_folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a program as another user")
+    shop = AnyCommand.model_validate({"command": "sleep 600", "user": "nobody", "ports": {}, "ready": {"log": "up"}})
+    open_folder.chmod(0o700)
+    with LocalHost(open_folder) as host:
+        with pytest.raises(StartError, match=r"shop was not started: user: cannot reach .*\(got 'nobody'\)"):
+            host.launch([shop.describe("shop", Neighbours())])
+        assert not (open_folder / "shop.log").exists()

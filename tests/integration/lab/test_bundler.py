@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 import threading
@@ -9,19 +10,21 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from tests.support.http2 import Http2Connection
 
-from patternbench.lab import nginx_config
-from patternbench.lab.bundles import STATUS
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.bundler import Bundler
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import File, Launch
-from patternbench.lab.processes import StartError
-from patternbench.lab.ready import Port
-from patternbench.study.units import Duration
+from patternbench.lab.config import nginx_config
+from patternbench.lab.config.bundles import STATUS
+from patternbench.lab.host.launch import File, Launch
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.ready import Port
+from patternbench.terms.units import Duration
 
 SERVICE = """
 import json, sys, time
@@ -97,6 +100,26 @@ def up(host: LocalHost, size: int, wait: str = LONG, **settings: object) -> list
     return [start.component for start in host.started]
 
 
+def up_with_http2(host: LocalHost, size: int) -> Http2Connection:
+    """A connection by HTTP/2 to a bundler whose operator has added an address for it."""
+    up(host, size)
+    shop, bundler = (host.running[name].declared for name in ("shop", "bundler"))
+    listen = "listen 127.0.0.1:${self.port.http};"
+    (config,) = (file for file in bundler.files if file.path == "nginx.conf")
+    assert isinstance(config.content, str)
+    assert listen in config.content
+    more = replace(
+        config, content=config.content.replace(listen, f"{listen} listen 127.0.0.1:${{self.port.two}} http2;")
+    )
+    files = tuple(more if file is config else file for file in bundler.files)
+    endpoints = {**bundler.endpoints, "two": "http://127.0.0.1:${self.port.two}"}
+    host.change([shop, replace(bundler, files=files, ports={**bundler.ports, "two": 0}, endpoints=endpoints)])
+    address = urlsplit(host.running["bundler"].endpoints["two"])
+    assert address.hostname
+    assert address.port
+    return Http2Connection(address.hostname, address.port)
+
+
 def asked(host: LocalHost) -> list[str]:
     """The paths that came to the service so far."""
     paths: list[str] = HTTP.get(f"{host.running['shop'].url}/asked").json()
@@ -159,6 +182,19 @@ def test_items_of_different_callers_are_never_in_one_call(host: LocalHost) -> No
     answers = one_by_one(host, ("a", "Ann"), ("a", "Bob"), ("b", "Bob"), ("c", "Ann"))
     assert sorted(new_paths(host, before)) == ["/items/a,b", "/items/a,c"]
     assert [answer.json()["who"] for answer in answers] == ["Ann", "Bob", "Bob", "Ann"]
+
+
+def test_callers_from_different_addresses_are_never_in_one_call(host: LocalHost) -> None:
+    """The service is told the address of a bundle's first caller (X-Real-IP)."""
+    up(host, 2)
+    before, requests = asked(host), counted(host, "requests")
+    url = f"{host.running['bundler'].url}/items/"
+    with ThreadPoolExecutor(4) as pool:
+        for number, (one, address) in enumerate([("a", 1), ("b", 2), ("c", 2), ("d", 1)], 1):
+            client = httpx.Client(transport=httpx.HTTPTransport(local_address=f"127.0.0.{address}"))
+            pool.submit(client.get, url + one)
+            arrived(host, requests + number)
+    assert sorted(new_paths(host, before)) == ["/items/a,d", "/items/b,c"]
 
 
 def test_a_lone_request_goes_through_as_it_came(host: LocalHost) -> None:
@@ -229,6 +265,20 @@ def test_who_finds_as_many_waiting_as_may_goes_on_alone(host: LocalHost) -> None
     assert [answer.status_code for answer in of_ann(host, "a", "b")] == [200, 200]
     assert sorted(new_paths(host, before)) == ["/items/a", "/items/b"]
     assert counted(host, "overflows") == turned + 1
+
+
+def test_requests_over_http2_go_on_alone_and_each_gets_its_answer_instead_of_a_502(host: LocalHost) -> None:
+    """The Lua module of nginx makes no subrequests over HTTP/2, so a bundle could not be asked for."""
+    with up_with_http2(host, 2) as connection:
+        before, turned, faults = asked(host), counted(host, "requests"), counted(host, "faults")
+        streams = [connection.ask("GET", f"/items/{one}", [("authorization", "Ann")]) for one in "ab"]
+        answers = [connection.response(stream) for stream in streams]
+    assert [answer.headers[":status"] for answer in answers] == ["200", "200"]
+    assert [json.loads(answer.body)["id"] for answer in answers] == ["a", "b"]
+    assert sorted(new_paths(host, before)) == ["/items/a", "/items/b"]
+    assert (counted(host, "requests"), counted(host, "faults")) == (turned, faults)
+    assert [answer.status_code for answer in of_ann(host, "c", "d")] == [200, 200]
+    assert asked(host)[-1] == "/items/c,d"
 
 
 def test_what_is_bundled_changes_while_it_runs(host: LocalHost) -> None:

@@ -16,13 +16,13 @@ import psutil
 import pytest
 from tests.integration.run.conftest import left_behind
 
-from patternbench.lab.calls import Call
-from patternbench.lab.changes import every_round
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, Restart
-from patternbench.lab.processes import StartError
-from patternbench.lab.ready import Answers, Http
-from patternbench.study.units import Duration
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.changes import every_round
+from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, Restart
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.ready import Answers, Http
+from patternbench.terms.units import Duration
 
 SERVICE = """
 import json, os, signal, sys
@@ -208,7 +208,7 @@ def test_a_component_that_is_not_wanted_any_more_ends_and_a_new_one_starts(host:
 
 def test_no_thread_is_asked_for_a_system_that_stays_as_it_is(host: LocalHost, monkeypatch: pytest.MonkeyPatch) -> None:
     host.change([limited(5), service("other")])
-    monkeypatch.setattr("patternbench.lab.host.ThreadPoolExecutor", None)
+    monkeypatch.setattr("patternbench.lab.host.local_host.ThreadPoolExecutor", None)
     host.change([limited(5), service("other")])
     assert (list(host.running), host.started) == (["shop", "other"], [])
     with pytest.raises(TypeError):

@@ -16,9 +16,10 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, compose, startable, systems
+from patternbench.lab import bench, startable, systems
+from patternbench.lab.config import compose
 from patternbench.lab.faults.schedule import FaultSchedule
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import EDGE, Way
 from patternbench.study.faults import Fault

@@ -16,9 +16,9 @@ import pytest
 
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Port
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.ready import Port
 
 SERVICE = """
 import json, sys, time

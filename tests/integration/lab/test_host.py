@@ -13,13 +13,13 @@ from urllib.request import urlopen
 import pytest
 from tests.integration.run.conftest import left_behind
 
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import ErrorLog, File, Launch, Preparation, Stop
-from patternbench.lab.needs import Need
-from patternbench.lab.processes import StartError
-from patternbench.lab.ready import Announced, Http, LogLine, Port, Ready, Succeeds
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.lab.host.launch import ErrorLog, File, Launch, Preparation, Stop
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.ready import Announced, Http, LogLine, Port, Ready, Succeeds
+from patternbench.lab.software.needs import Need
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 SERVER = """
 import sys
@@ -294,9 +294,9 @@ def test_one_that_does_not_finish_in_its_time_is_told(host: LocalHost) -> None:
 STARTS = """
 import sys
 from pathlib import Path
-from patternbench.lab.host import LocalHost
-from patternbench.lab.launch import Launch, Preparation
-from patternbench.lab.ready import LogLine
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.launch import Launch, Preparation
+from patternbench.lab.host.ready import LogLine
 sleep = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
 launches = [
     Launch("process", "ready", sleep, LogLine("up")),

@@ -9,10 +9,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import pytest
 
-from patternbench.lab import debian
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.mariadb import MariaDB
-from patternbench.lab.host import LocalHost
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.software import debian
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,14 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, cgroups, systems, topologies
+from patternbench.lab import bench, systems, topologies
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.act import Site, act_of
+from patternbench.lab.faults.act import Site
+from patternbench.lab.faults.acting import act_of
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.faults.ways import needed
-from patternbench.lab.processes import StartError
+from patternbench.lab.host import cgroups
+from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
 
 SHOP = ROOT / "tests/data/node-shop"

@@ -13,16 +13,17 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, debian, installing, startable, systems, topologies
+from patternbench.lab import bench, startable, systems, topologies
 from patternbench.lab.bench import Bench
 from patternbench.lab.components.python_app import environment
 from patternbench.lab.faults.family import kill, stop, wake
-from patternbench.lab.host import Running
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.local_host import Running
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.software import debian, installing
 from patternbench.lab.systems import SystemFile
 from patternbench.records.inputs import Inputs
-from patternbench.run.stage import Stage
-from patternbench.study.system import declared
+from patternbench.run.round.stage import Stage
+from patternbench.study.model.system import declared
 
 ANSWER_S = 3.0
 SYSTEM = """\
@@ -38,9 +39,14 @@ components:
       heap: 64MiB
       collector: serial
       class_data_sharing: true
-      agents: [agent.jar=told]
       options: "-Xlog:class+load:file=${{self.folder}}/classes.txt"
       args: [a, "b c", 3]
+      ports: {{http: "${{port}}"}}
+  - jvm_app:
+      name: watched
+      jar: shop.jar
+      class_data_sharing: true
+      agents: [agent.jar=told]
       ports: {{http: "${{port}}"}}
   - python_app:
       name: gunicorn
@@ -56,9 +62,9 @@ components:
       folder: "{data}/python-shop"
       requirements: requirements.lock
       ports: {{http: "${{port}}"}}
-endpoint: [node, java, gunicorn, uvicorn]
+endpoint: [node, java, watched, gunicorn, uvicorn]
 """
-NAMES = ("node", "java", "gunicorn", "uvicorn")
+NAMES = ("node", "java", "watched", "gunicorn", "uvicorn")
 AGENT = "public class Agent { public static void premain(String told) { System.out.println(told); } }"
 
 
@@ -168,12 +174,17 @@ def test_a_stage_says_which_program_died_and_brings_the_system_up_anew(system: S
         assert [answers(running) for running in after.running.values()] == [True] * len(NAMES)
 
 
-def test_a_jar_gets_its_heap_its_collector_its_agents_and_its_words(up: Bench) -> None:
+def test_a_jar_gets_its_heap_its_collector_and_its_words(up: Bench) -> None:
     heap, words, options = httpx.get(up.running["java"].url).text.splitlines()
     assert abs(int(heap) / (64 * 1024**2) - 1) < 0.05, "but for the part that the collector keeps empty"
     assert words == "a b c 3"
     assert "-XX:+UseSerialGC" in options
-    assert "told" in up.running["java"].process.written()
+
+
+def test_a_jar_gets_its_agents_and_no_archive_beside_one(up: Bench) -> None:
+    watched = up.running["watched"]
+    assert "told" in watched.process.written()
+    assert not any(word.startswith("-XX:SharedArchiveFile") for word in watched.launch.command)
 
 
 def test_a_jar_takes_its_classes_from_an_archive_that_one_start_before_has_made(up: Bench) -> None:

@@ -16,10 +16,10 @@ from tests.integration.lab.conftest import Up
 from tests.integration.run.conftest import left_behind
 
 from patternbench.lab.bench import Bench
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.records import component_logs
 from patternbench.records.folder import RunFolder
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 LIMIT, SENT = 20, 60
 

@@ -13,7 +13,7 @@ from tests.integration.lab.test_rate_limiting import LIMIT, SENT, asked
 
 from patternbench.lab import systems, topologies
 from patternbench.lab.bench import Bench
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import FOLDER
 from patternbench.lab.topology import Topology
 

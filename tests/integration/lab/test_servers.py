@@ -22,7 +22,6 @@ import psutil
 import pytest
 from tests.integration.run.conftest import left_behind
 
-from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.node_exporter import NodeExporter
@@ -30,11 +29,12 @@ from patternbench.lab.components.postgres import BINARIES, Postgres
 from patternbench.lab.components.prometheus import Prometheus
 from patternbench.lab.components.rabbitmq import RabbitMQ
 from patternbench.lab.components.redis import Redis
-from patternbench.lab.databases import Database
+from patternbench.lab.config.databases import Database
 from patternbench.lab.faults.family import kill, stop, wake
-from patternbench.lab.host import LocalHost, Running
-from patternbench.lab.launch import Launch
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.local_host import LocalHost, Running
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.software import debian
 
 ANSWER_S = 3.0
 SEVERAL = {"core": Database(), "crm": Database(user="sales")}

@@ -25,9 +25,9 @@ from patternbench.lab.bench import Bench
 from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import TracedAttempt
-from patternbench.run import preflight
-from patternbench.study.load import loads
-from patternbench.study.system import Endpoint
+from patternbench.run.before import preflight
+from patternbench.study.load import load
+from patternbench.study.model.system import Endpoint
 
 SYSTEM = "shop"
 # A busy machine is slow, which is not what is tested here; without its store a balancer rejects.
@@ -79,7 +79,7 @@ def changed(shop: Bench, **settings: object) -> None:
 def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> dict[str, list[TracedAttempt]]:
     """What each group of a study asks in one pass through the shop."""
     file = STUDIES / f"{name}.yaml"
-    study, inputs = loads(file.read_text(encoding="utf-8"), str(file)), Inputs(STUDIES)
+    study, inputs = load(file), Inputs(STUDIES)
     chosen = preflight.expanded(study, inputs).scenarios[scenario]
     targets = tuple(map(Endpoint, shop.targets))
     task = Task(chosen, targets, study.time_limit, study.longest_warm_up, study.seed, 0, inputs, shop.dead)

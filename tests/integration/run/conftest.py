@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import engine
+from patternbench.lab.software import engine
 
 TINY = """\
 patternbench: 1
@@ -33,6 +33,13 @@ strategies:
   - {client: native, retry: {max_attempts: 3, backoff: {fixed: {delay: 2ms}}}}
 """
 ROUNDS = 24
+
+
+def by_library(study: str) -> str:
+    """The same study with a client that speaks the contract, as those of libraries do, in place of the load engine."""
+    client = f"clients: {{library: {{command: [{engine.path()}, client]}}}}\n"
+    return study.replace("client: native", "client: library").replace("workload:\n", f"{client}workload:\n", 1)
+
 
 Start = Callable[..., "subprocess.Popen[str]"]
 

@@ -128,7 +128,9 @@ def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
 
 
 def test_what_components_refuse_together_is_told_at_its_line_before_anything_starts(tmp_path: Path) -> None:
-    study = (ROOT / "studies/rate-limiting-quick.yaml").read_text().replace("window: 6s", "window: 0s")
+    study = (
+        (ROOT / "studies/rate-limiting.yaml").read_text().partition("\nquick:")[0].replace("window: 60s", "window: 0s")
+    )
     leased = study.replace("burst: 5", "lease_expires: 2m")
     (tmp_path / "leased.yaml").write_text(leased)
     told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))

@@ -31,7 +31,9 @@ def test_the_search_ends_around_what_the_target_can_serve(asked: str, tmp_path: 
     assert max(rates) > SERVED_PER_S, "the search never went beyond what is served"
     assert rates[max(rates)] > 0.05
     assert min(rates) == 25
-    assert found["rate"] is None or found["rate"] < 1.5 * SERVED_PER_S
+    # On a busy machine rounds differ too much for an answer; where the search ended is known all the same.
+    ended_at = found["rate"] or max(rate for rate, missed in rates.items() if missed <= 0.05)
+    assert 0.5 * SERVED_PER_S <= ended_at < 1.5 * SERVED_PER_S
     assert "<svg" in picture.read_text()
     assert "p95" in picture.read_text()
 

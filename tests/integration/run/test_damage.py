@@ -17,7 +17,7 @@ import pytest
 from tests.integration.run.conftest import TINY, entries, mounted, patternbench
 
 from patternbench.cli.main import main
-from patternbench.lab import engine
+from patternbench.lab.software import engine
 
 ROUNDS = 8
 DAMAGED = "00003"
@@ -125,14 +125,17 @@ def test_a_damaged_line_of_the_journal_costs_its_round_which_resume_runs_again(h
     assert (run / f"attempts/{DAMAGED}.parquet").read_bytes() == kept
 
 
-def test_a_line_of_the_journal_about_no_round_of_the_plan_is_damage(
-    run: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "foreign", [{"round": 99, "scenario": "0123456789ab"}, {"file": "../../x"}], ids=["of no round", "outside the run"]
+)
+def test_a_line_of_the_journal_about_no_round_of_the_plan_is_damage_and_so_is_one_that_leads_out_of_the_run(
+    foreign: dict[str, object], run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    foreign = {**entries(run)[0], "round": 99, "scenario": "0123456789ab"}
+    number = len((run / "journal.jsonl").read_text().splitlines()) + 1
     with (run / "journal.jsonl").open("a") as file:
-        file.write(json.dumps(foreign) + "\n" + json.dumps({**foreign, "file": "../../x"}) + "\n")
+        file.write(json.dumps({**entries(run)[0], **foreign}) + "\n")
     code, _, said = told(capsys, "report", str(run))
-    assert (code, "journal.jsonl is damaged at line" in said) == (0, True)
+    assert (code, f"journal.jsonl is damaged at line {number};" in said) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "manifest.json"])
@@ -225,9 +228,10 @@ def test_what_a_test_mounts_is_gone_when_the_test_is_killed(tmp_path: Path) -> N
 def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be_begun_again(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = (run / "study.yaml").read_text()
+    study, mark = (run / "study.yaml").read_text(), (run / ".lock").read_bytes()
     shutil.rmtree(run)
     (run / "attempts").mkdir(parents=True)
+    (run / ".lock").write_bytes(mark)
     (run / "logs").mkdir()
     (run / "study.yaml.tmp").write_text(study[:10])
     code, _, said = told(capsys, "resume", str(run))

@@ -16,7 +16,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.integration.run.conftest import ROUNDS, TINY, command, entries, left_behind, mounted, patternbench
+from tests.integration.run.conftest import (
+    ROUNDS,
+    TINY,
+    by_library,
+    command,
+    entries,
+    left_behind,
+    mounted,
+    patternbench,
+)
 from tests.integration.run.test_run import wait_for_rounds
 
 
@@ -64,9 +73,10 @@ def running(study: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
 def test_a_part_that_is_killed_costs_its_round_and_no_other(victim: str, tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
     slowed(tiny)
+    tiny.write_text(by_library(tiny.read_text()))
     with running(tiny, folder) as process:
         wait_for_rounds(folder, 3)
-        kill_during_a_round(victim, folder)
+        kill_during_a_round(victim, tmp_path)
         out, errors = process.communicate(timeout=120)
     assert process.returncode == 1, errors
     told = json.loads(out)
@@ -81,9 +91,10 @@ def test_a_part_that_is_killed_costs_its_round_and_no_other(victim: str, tmp_pat
 def test_failed_rounds_run_again_when_asked(tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
     slowed(tiny)
+    tiny.write_text(by_library(tiny.read_text()))
     with running(tiny, folder) as process:
         wait_for_rounds(folder, 3)
-        kill_during_a_round("patternbench-engine client", folder)
+        kill_during_a_round("patternbench-engine client", tmp_path)
         process.communicate(timeout=120)
     rounds = pd.read_parquet(folder / "rounds.parquet").set_index("round")
     failed = rounds[rounds["status"] == "failed"]
@@ -158,7 +169,7 @@ def test_a_target_that_hangs_costs_the_round_at_its_time_limit(tmp_path: Path, t
 @pytest.mark.parametrize(
     ("workload", "ending"),
     [
-        ("request: {path: /bytes/100, timeout: 50s}", ("client native had not ended 2s later", set())),
+        ("request: {path: /bytes/100, timeout: 50s}", ("client library had not ended 2s later", set())),
         ("journey: [{path: /bytes/100, timeout: 50s}]", ("6 successes are missing", {"cancelled"})),
     ],
     ids=["a library's client", "the load engine"],
@@ -170,7 +181,7 @@ def test_a_request_with_a_longer_timeout_is_given_up_soon_after_the_time_limit(
     text = text.replace("time_limit: 20s", "time_limit: 1s").replace("rounds: 3", "rounds: 1")
     text = text.replace("warm_up: 100ms", "warm_up: 0ms").replace("[0, 50]", "0").replace("[2, 4]", "2")
     text = text[: text.index("  - {client: native, retry")].replace("request: {path: /bytes/100}", workload)
-    tiny.write_text(text.replace(", max_attempts: 60", "") if "journey" in workload else text)
+    tiny.write_text(text.replace(", max_attempts: 60", "") if "journey" in workload else by_library(text))
     done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--json")
     assert done.returncode == 1, done.stderr
     (entry,) = entries(tmp_path / "run")

@@ -82,16 +82,17 @@ SHORTER = {
 
 
 def rounds_of(folder: Path, study: str, changes: Mapping[str, str]) -> pd.DataFrame:
-    """One short round of each scenario of a study of ours, with texts of it changed."""
+    """One short round of each scenario of a study of ours, quick where it can be, with texts of it changed."""
     text = (ROOT / "studies" / f"{study}.yaml").read_text()
     for pattern, new in {**SHORTER, **changes}.items():
         text, times = re.subn(pattern, new, text)
-        assert times == 1, pattern
+        assert times >= 1, pattern
     (folder / "systems").mkdir()
     (folder / "systems" / "insurance.yaml").write_text(SYSTEM.replace("PYTHON", sys.executable))
     (folder / "service.py").write_text(SERVICE)
     (folder / "study.yaml").write_text(text)
-    done = patternbench("run", str(folder / "study.yaml"), "--out", str(folder / "run"), timeout=400)
+    form = ["--quick"] if "\nquick:" in text else []
+    done = patternbench("run", *form, str(folder / "study.yaml"), "--out", str(folder / "run"), timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [entry["status"] for entry in entries(folder / "run")].count("failed") == 0
     return pd.read_parquet(folder / "run" / "rounds.parquet")
@@ -99,7 +100,7 @@ def rounds_of(folder: Path, study: str, changes: Mapping[str, str]) -> pd.DataFr
 
 @pytest.mark.timeout(500)
 def test_a_breaker_rejects_before_a_limit_where_it_counts_429_and_only_there(tmp_path: Path) -> None:
-    rounds = rounds_of(tmp_path, "insurance-breaker-quick", {})
+    rounds = rounds_of(tmp_path, "insurance-breaker", {})
     assert len(rounds) == 6
     limited = rounds["limit"].astype(str) == "60"
     assert set(rounds[~limited]["limited_rate"]) == {0.0}

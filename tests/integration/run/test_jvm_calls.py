@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import debian, installing, tracing
+from patternbench.lab import tracing
+from patternbench.lab.software import debian, installing
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Journal
 from patternbench.report.build import build
 from patternbench.run import prepared_run
+from patternbench.study.load import StudyFile
 
 SOURCES = ROOT / "tests" / "data" / "java-calls"
 SERVICE = {
@@ -64,7 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     (folder / "systems").mkdir()
     (folder / "systems" / "orders.yaml").write_text(json.dumps(SYSTEM))
     (folder / "study.yaml").write_text(STUDY)
-    begun = prepared_run.begin(str(folder / "study.yaml"), folder / "out", skip_unavailable=False)
+    begun = prepared_run.begin(StudyFile.read(folder / "study.yaml"), folder / "out", skip_unavailable=False)
     begun.execute(Silent())
     build(begun.folder)
     return begun.folder

@@ -18,6 +18,7 @@ from tests.integration.run.conftest import entries, left_behind, patternbench
 from patternbench.records.journal import Entry
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run import prepared_run
+from patternbench.study.load import StudyFile
 
 BREAKER = '''
 """A service behind a breaker whose threshold is set, and whose count of requests is reset, by admin calls."""
@@ -169,7 +170,7 @@ def test_a_component_that_dies_between_rounds_is_started_alone_and_costs_no_roun
             os.kill(int(told(tmp_path)[-1][0]), signal.SIGKILL)
             until(lambda: not any("breaker.py" in line for line in left_behind(str(tmp_path))))
 
-    prepared = prepared_run.begin(str(path), tmp_path / "run", skip_unavailable=False)
+    prepared = prepared_run.begin(StudyFile.read(path), tmp_path / "run", skip_unavailable=False)
     made = prepared.execute(Listener(kill_after_the_second))
     assert [entry.status for entry in made] == ["done"] * 4
     (again,) = [start for start in starts(tmp_path / "run") if start[0] > 0]
@@ -210,7 +211,7 @@ def test_a_run_that_goes_on_starts_the_system_once_more_with_the_settings_of_its
         if entry.round == 3:
             raise KeyboardInterrupt
 
-    prepared = prepared_run.begin(str(path), tmp_path / "run", skip_unavailable=False)
+    prepared = prepared_run.begin(StudyFile.read(path), tmp_path / "run", skip_unavailable=False)
     with pytest.raises(KeyboardInterrupt):
         prepared.execute(Listener(interrupt_after_the_fourth))
     assert left_behind(str(tmp_path)) == []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
 import pandas as pd
 import psutil
@@ -23,12 +24,12 @@ from tests.support.targets import target_up
 from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver, problems_of
-from patternbench.lab import engine
+from patternbench.lab.software import engine
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.study.load import loads
-from patternbench.study.system import Endpoint
-from patternbench.study.units import Duration
+from patternbench.study.model.system import Endpoint
+from patternbench.terms.units import Duration
 
 AROUND = """\
 patternbench: 1
@@ -157,6 +158,8 @@ class Shop(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     asked: ClassVar[Counter[str]] = Counter()
+    token: ClassVar[str] = ""
+    """What a login is answered, where that isn't the name."""
     seen: ClassVar[list[tuple[str, str]]] = []
     guard = threading.Lock()
 
@@ -175,7 +178,7 @@ class Shop(BaseHTTPRequestHandler):
             self.seen.append((self.path, sent))
         if self.path == "/login":
             name = sent.partition("=")[2]
-            self._answer(200, {"token": f"t-{name}"}, Set_Cookie=f"session={name}")
+            self._answer(200, {"token": self.token or f"t-{name}"}, Set_Cookie=f"session={name}")
         elif not self.headers.get("Cookie", "").startswith("session="):
             self._answer(401, {})
         elif self.path == "/orders":
@@ -188,8 +191,8 @@ class Shop(BaseHTTPRequestHandler):
             with self.guard:
                 self.asked[self.path] += 1
                 cold = self.asked[self.path] <= 200
-            # As a service whose code is not compiled yet.
-            time.sleep(0.01 if cold else 0.0)
+            # As a service whose code is not compiled yet; when warm it sleeps too, so that a busy machine adds little.
+            time.sleep(0.03 if cold else 0.01)
         if not self.path.startswith("/orders/"):
             self._answer(200, {"items": [{"id": 7}]})
             return
@@ -306,6 +309,27 @@ def test_a_set_up_is_taken_once_before_the_round_and_what_it_captures_holds_for_
     assert Shop.seen == [("/login", "name=ann"), *[("/items", "t-ann")] * 6]
     kept = [file for file in tmp_path.rglob("*") if file.is_file() and b"t-ann" in file.read_bytes()]
     assert not kept
+
+
+HOSTILE_TOKEN = 'ann"b\\c&d+e f'
+USES_TOKEN = """\
+workload:
+  closed: {users: 1, requests: 2}
+  set_up: [{name: login, method: POST, path: /login, json: {name: x}, capture: {token: {json: $.token}}}]
+  journey:
+    - {name: as-json, method: POST, path: /json, headers: {Cookie: session=1}, json: {token: "${token}"}}
+    - {name: as-form, method: POST, path: /form, headers: {Cookie: session=1}, form: {token: "${token}", last: 1}}
+"""
+
+
+def test_a_set_ups_value_with_quotes_and_ampersands_arrives_as_it_was_in_json_and_in_a_form(
+    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shop, "token", HOSTILE_TOKEN)
+    drive(USES_TOKEN, shop, tmp_path)
+    sent = dict(Shop.seen)
+    assert json.loads(sent["/json"]) == {"token": HOSTILE_TOKEN}
+    assert parse_qs(sent["/form"], strict_parsing=True) == {"token": [HOSTILE_TOKEN], "last": ["1"]}
 
 
 def test_a_set_up_that_is_not_answered_as_expected_fails_the_round_with_its_step(shop: str, tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.integration.run.conftest import by_library
 
 from patternbench.records.folder import RunFolder
 from patternbench.run import prepared_run
-from patternbench.run.executor import LocalExecutor
-from patternbench.run.orders import RoundOrder, RoundResult
+from patternbench.run.round.executor import LocalExecutor
+from patternbench.run.round.orders import RoundOrder, RoundResult
+from patternbench.study.load import StudyFile
 
 STUDY = """\
 patternbench: 1
@@ -40,15 +42,16 @@ workload:
   request: {path: /bytes/100}
 strategies: [{client: native, retry: {max_attempts: 3, backoff: {fixed: {delay: 2ms}}}}]
 """
+BY_CLIENT = by_library(BY_CLIENT)
 ELSEWHERE = """
 import json, sys
 from patternbench.records.folder import RunFolder
-from patternbench.run.executor import LocalExecutor
-from patternbench.run.orders import RoundOrder
+from patternbench.run.round.executor import LocalExecutor
+from patternbench.run.round.orders import RoundOrder
 folder = RunFolder(sys.argv[1])
 folder.create()
 with LocalExecutor(folder) as executor:
-    (result,) = executor.map([RoundOrder.from_json(json.load(sys.stdin))])
+    (result,) = executor.map([[RoundOrder.from_json(json.load(sys.stdin))]])
 print(json.dumps(result.as_json()))
 """
 MEASURED = ["start_us", "first_byte_us", "end_us", "intended_us"]
@@ -58,7 +61,7 @@ def begun(folder: Path, workload: str) -> tuple[RunFolder, RoundOrder]:
     """A run that is prepared, and the order of its first round."""
     (folder / "users.csv").write_text("size\n10\n20\n3000\n")
     (folder / "study.yaml").write_text(STUDY + workload)
-    prepared = prepared_run.begin(str(folder / "study.yaml"), folder / "here", skip_unavailable=False)
+    prepared = prepared_run.begin(StudyFile.read(folder / "study.yaml"), folder / "here", skip_unavailable=False)
     order = prepared.orders().of(prepared.rounds[0], prepared.plan.scenarios[0], "00000", "warm-up-000")
     return prepared.folder, order
 
@@ -94,9 +97,12 @@ def attempts(folder: Path) -> list[tuple[Any, ...]]:
 def test_an_order_through_json_into_a_fresh_process_gives_the_same_result(workload: str, tmp_path: Path) -> None:
     run, order = begun(tmp_path, workload)
     with LocalExecutor(run) as executor:
-        (here,) = executor.map([order])
+        (here,) = executor.map([[order]])
     if run.inputs.exists():
-        shutil.copytree(run.inputs, tmp_path / "there" / "inputs")
+        other = RunFolder(tmp_path / "there")
+        other.create()
+        other.unlock()
+        shutil.copytree(run.inputs, other.inputs)
     there = elsewhere(order, tmp_path / "there")
     assert here.entry.status == "done", here.entry.cause
     assert same(there) == same(here)

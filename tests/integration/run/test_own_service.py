@@ -16,8 +16,8 @@ import pytest
 from tests.integration.run.conftest import entries, left_behind, patternbench
 from tests.support.studies import ROOT
 
-from patternbench.lab import cgroups
-from patternbench.lab.launch import ResourceLimits
+from patternbench.lab.host import cgroups
+from patternbench.lab.host.launch import ResourceLimits
 
 SYSTEM = """\
 patternbench-system: 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.integration.run.conftest import command, entries
 from tests.support.targets import target_up
 
-from patternbench.lab import engine
+from patternbench.lab.software import engine
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLE = REPOSITORY / "docs" / "examples" / "plain_client.py"

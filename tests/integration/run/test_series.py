@@ -17,7 +17,7 @@ from tests.support.studies import ROOT
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.node_exporter import NodeExporter
 from patternbench.lab.components.prometheus import Prometheus
-from patternbench.lab.host import LocalHost
+from patternbench.lab.host.local_host import LocalHost
 
 PAGE = (ROOT / "docs" / "series.md").read_text()
 SYSTEM, STUDY = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)[:2]

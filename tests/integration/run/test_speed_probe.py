@@ -35,8 +35,9 @@ def test_every_round_has_the_probes_time_and_its_samples(tmp_path: Path, study: 
     for entry in entries(run):
         samples = pd.read_parquet(run / "observed" / entry["file"] / "speed" / "samples.parquet")
         assert set(samples["cpu"]) == {CPU}
-        # The journal takes the time by another clock than the probe.
-        assert samples["second"].between(0, entry["seconds"] + 0.05).all()
+        assert (samples["second"] < 0).any() and (samples["second"] > 0.1).any()
+        # The journal's time has no pauses in it; it is taken by another clock than the probe's.
+        assert samples["second"].max() < entry["seconds"] + 1.5
     exported = patternbench(
         "export", str(run), "--table", "speed", "--format", "csv", "--out", str(tmp_path / "speed.csv")
     )

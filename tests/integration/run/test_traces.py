@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,9 +21,10 @@ from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import build, gather
 from patternbench.report.export import Wanted, export_run
 from patternbench.run import prepared_run
+from patternbench.study.load import StudyFile
 
 SERVICE = [sys.executable, traced_service.__file__, "${self.port.http}", "${self.folder}/db"]
-SYSTEM = {
+SYSTEM: dict[str, Any] = {
     "patternbench-system": 1,
     "name": "orders",
     "about": "a shop that asks its stock for each line of an order",
@@ -73,7 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     (folder / "systems").mkdir()
     (folder / "systems" / "orders.yaml").write_text(json.dumps(SYSTEM))
     (folder / "study.yaml").write_text(STUDY)
-    begun = prepared_run.begin(str(folder / "study.yaml"), folder / "out", skip_unavailable=False)
+    begun = prepared_run.begin(StudyFile.read(folder / "study.yaml"), folder / "out", skip_unavailable=False)
     with pytest.raises(KeyboardInterrupt):
         begun.execute(Watching([], most=1))
     resumed = Watching([])
@@ -135,3 +137,22 @@ def test_spans_and_requests_are_exported(run: RunFolder, tmp_path: Path) -> None
     assert len(requests) == 2 * REQUESTS
     assert len(spans) == 2 * REQUESTS * (1 + sum(SHOP_CALLS) + 2 * LINES)
     assert set(spans["service"]) == {"shop", "stock"}
+
+
+def test_services_that_export_over_grpc_are_traced_as_others_are(tmp_path: Path) -> None:
+    """The shop by its own environment, its stock by HTTP, as the study says for all others."""
+    stock, shop = (dict(one["process"]) for one in SYSTEM["components"])
+    shop["env"] = {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+    system = {**SYSTEM, "components": [{"process": stock}, {"process": shop}]}
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "orders.yaml").write_text(json.dumps(system))
+    traces = "traces: {sample: 100%}"
+    text = STUDY.replace("traces: {sample: [0%, 100%], counting_pass: true}", traces).replace("rounds: 2", "rounds: 1")
+    (tmp_path / "study.yaml").write_text(text.partition("models:")[0])
+    begun = prepared_run.begin(StudyFile.read(tmp_path / "study.yaml"), tmp_path / "out", skip_unavailable=False)
+    begun.execute(Watching([]))
+    build(begun.folder)
+    (measured,) = pd.read_parquet(begun.folder.rounds).to_dict("records")
+    database, distributed = SHOP_CALLS
+    assert (measured["traced_requests"], measured["distributed_calls"]) == (REQUESTS, distributed)
+    assert measured["database_calls"] == database + LINES

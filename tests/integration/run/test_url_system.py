@@ -18,7 +18,8 @@ from tests.integration.run.conftest import command, entries, patternbench
 from tests.integration.run.test_run import wait_for_rounds
 from tests.support.targets import target_up
 
-from patternbench.lab import bench, engine
+from patternbench.lab import bench
+from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
 
 STUDY = """\

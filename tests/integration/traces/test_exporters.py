@@ -19,9 +19,9 @@ from tests.support.studies import ROOT
 
 from patternbench import caches
 from patternbench.lab.component import Neighbours
-from patternbench.lab.components.otlp_receiver import OtlpReceiver
-from patternbench.lab.host import LocalHost
-from patternbench.lab.processes import Process
+from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
+from patternbench.lab.host.local_host import LocalHost
+from patternbench.lab.host.processes import Process
 from patternbench.lab.tracing import RECEIVER, Tracing, environment
 from patternbench.traces.receive.otlp import PROTOBUF
 
@@ -70,17 +70,26 @@ def python() -> list[str]:
     return [sys.executable, str(SOURCES / "python" / "spans.py")]
 
 
-def told(url: str) -> Mapping[str, str]:
+def told(host: LocalHost, protocol: str) -> Mapping[str, str]:
     """The variables by which the lab tells a component of the receiver."""
-    variables = {**environment(Tracing(1.0)), "OTEL_SERVICE_NAME": "shop"}
-    return {name: value.replace(f"${{{RECEIVER}.url}}", url) for name, value in variables.items()}
+    variables = {**environment(Tracing(1.0, protocol=protocol)), "OTEL_SERVICE_NAME": "shop"}
+    receiver = host.running[RECEIVER]
+    addresses = {f"${{{RECEIVER}.url}}": receiver.url, f"${{{RECEIVER}.{GRPC}}}": receiver.endpoints[GRPC]}
+    for reference, address in addresses.items():
+        variables = {name: value.replace(reference, address) for name, value in variables.items()}
+    return variables
 
 
+@pytest.mark.parametrize("way", ["http/protobuf", "http/protobuf gzip", "grpc", "grpc gzip"])
 @pytest.mark.parametrize("exporter", [python, java, go], ids=lambda exporter: exporter.__name__)
-def test_spans_of_an_official_exporter_become_rows(url: str, tmp_path: Path, exporter: Callable[[], list[str]]) -> None:
-    command = exporter()
+def test_spans_of_an_official_exporter_become_rows(
+    host: LocalHost, url: str, tmp_path: Path, exporter: Callable[[], list[str]], way: str
+) -> None:
+    command, (protocol, _, packed) = exporter(), way.partition(" ")
     httpx.post(f"{url}/round").raise_for_status()
-    subprocess.run(command, check=True, env={**os.environ, **told(url)}, timeout=120)
+    packing = {"OTEL_EXPORTER_OTLP_COMPRESSION": packed} if packed else {}
+    env = {**os.environ, **told(host, protocol), **packing}
+    subprocess.run(command, check=True, env=env, timeout=120)
     counts = httpx.delete(f"{url}/round").json()
     assert (counts["spans"], counts["kept"], counts["refused"], counts["left_out"]) == (2, 2, {}, {})
     file = tmp_path / "spans.parquet"

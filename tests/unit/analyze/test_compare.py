@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.compare.comparison import How, compare_runs, compare_with_baseline
-from patternbench.analyze.compare.gate import judge, parse_condition, rounds_to_decide, simultaneous_level
+from patternbench.analyze.compare.gate import judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, detectable, interval, sentences
-from patternbench.analyze.problems import DataError
+from patternbench.analyze.statements.family import together
+from patternbench.terms.data_problems import DataError
 
 
 def run(slower: float = 1.0, seed: int = 1, rounds: int = 12, spread: float = 0.05) -> pd.DataFrame:
@@ -24,7 +25,7 @@ def run(slower: float = 1.0, seed: int = 1, rounds: int = 12, spread: float = 0.
     return pd.DataFrame(rows, columns=["block", "users", "strategy", "delay", "p95", "failure_rate"])
 
 
-def test_a_worked_example_of_the_rank_test_and_cliffs_delta() -> None:
+def test_a_worked_example_of_cliffs_delta_and_of_the_ratio_of_geometric_means() -> None:
     a, b = pd.DataFrame({"s": "x", "y": [1.0, 2, 3, 4]}), pd.DataFrame({"s": "x", "y": [3.0, 5, 6, 7]})
     found = compare_runs(a, b, How(by=("s",))).differences[0]
     # of 16 pairs B is above A in 14, below in 1, equal in 1: delta = 13 / 16
@@ -95,16 +96,21 @@ def test_a_table_in_which_nothing_tells_scenarios_apart_says_what_to_type() -> N
         compare_runs(pd.DataFrame({"p95": [1.0, 2.0]}), pd.DataFrame({"p95": [1.0, 2.0]}))
 
 
-def test_rounds_that_never_vary_have_a_constant_interval() -> None:
-    a, b = pd.DataFrame({"s": ["x"] * 3, "y": 2.0}), pd.DataFrame({"s": ["x"] * 3, "y": 3.0})
-    found = compare_runs(a, b, How(by=("s",))).differences[0]
-    assert (found.interval.low, found.interval.high, found.interval.method) == (1.0, 1.0, "constant")
+def test_a_constant_gap_of_few_rounds_has_no_interval_of_width_zero() -> None:
+    def ends(rounds: int) -> tuple[float | None, float | None, str, str]:
+        rows = [(block, s, y) for block in range(rounds) for s, y in (("a", 2.0), ("b", 3.0))]
+        table = pd.DataFrame(rows, columns=["block", "s", "y"])
+        (found,) = compare_with_baseline(table, ["s=a"], How(by=("s",), responses=("y",))).differences
+        return found.interval.low, found.interval.high, found.interval.method, found.verdict
+
+    assert ends(3) == (None, None, "constant", "inconclusive")
+    assert ends(6) == (1.0, 1.0, "constant", "higher"), "2^-5 is below 5 %"
 
 
 def test_one_round_a_side_has_no_interval_and_no_verdict() -> None:
     a, b = pd.DataFrame({"s": ["x"], "y": 2.0}), pd.DataFrame({"s": ["x"], "y": 3.0})
     comparison = compare_runs(a, b, How(by=("s",)))
-    assert comparison.differences[0].verdict == "undecided"
+    assert comparison.differences[0].verdict == "inconclusive"
     assert "no_interval" in [note.kind for note in comparison.notes]
 
 
@@ -112,17 +118,17 @@ def test_a_response_missing_everywhere_on_one_side_is_said_not_computed() -> Non
     a, b = run(), run(seed=2)
     b["p95"] = np.nan
     found = compare_runs(a, b, How(responses=("p95",)))
-    assert {d.verdict for d in found.differences} == {"undecided"}
+    assert {d.verdict for d in found.differences} == {"inconclusive"}
     assert {d.interval.method for d in found.differences} == {"none"}
 
 
-def test_p_values_are_corrected_for_how_many_were_looked_at() -> None:
-    found = compare_runs(run(), run(seed=2)).differences
-    tested = [(d.p, d.p_adjusted) for d in found if d.p is not None and d.p_adjusted is not None]
-    assert len(tested) > 1
-    assert all(adjusted >= p for p, adjusted in tested)
-    smallest, its_adjusted = min(tested)
-    assert its_adjusted == pytest.approx(min(1, len(tested) * smallest)), "Holm: the smallest of n is taken n times"
+def test_p_values_are_corrected_for_how_many_were_looked_at_by_benjamini_and_hochberg() -> None:
+    found = compare_runs(run(), run(seed=2, slower=1.01)).differences
+    tested = sorted((d.p, d.p_adjusted) for d in found if d.p is not None and d.p_adjusted is not None)
+    scaled = [p * len(tested) / rank for rank, (p, _) in enumerate(tested, 1)]
+    assert [adjusted for _, adjusted in tested] == pytest.approx([min(scaled[i:]) for i in range(len(tested))])
+    bonferroni = [min(1, len(tested) * p) for p, _ in tested]
+    assert sum(adjusted < more for (_, adjusted), more in zip(tested, bonferroni, strict=True)) > len(tested) / 2
 
 
 def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> None:
@@ -156,8 +162,8 @@ def test_a_verdict_needs_the_corrected_p_and_not_only_an_interval_without_zero()
     comparison = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy")))
     alone = [d for d in comparison.differences if d.p <= 0.05]
     assert len(alone) > 0
-    assert {d.verdict for d in comparison.differences} == {"undecided"}
-    assert by_chance(comparison)[0].startswith(f"{len(alone)} of 60 differences are undecided although")
+    assert {d.verdict for d in comparison.differences} == {"inconclusive"}
+    assert by_chance(comparison)[0].startswith(f"{len(alone)} of 60 differences are inconclusive although")
 
 
 def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves() -> None:
@@ -165,7 +171,7 @@ def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves(
     b = pd.DataFrame({"s": "x", "failure_rate": [20.0, 22.0, 21.0, 21.0]})
     comparison = compare_runs(a, b, How(by=("s",)))
     (d,) = comparison.differences
-    assert (change(d), d.in_percent) == ("20.8 points", False)
+    assert (change(d), d.in_percent) == ("+20.8 points", False)
     told = " ".join([*sentences(comparison, "failure_rate"), interval(d), detectable(d)])
     assert "points" in told
     assert "%" not in told.replace("in 95 % of cases", "")
@@ -182,8 +188,8 @@ def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:
 
 def gate(slower: float, condition: str, rounds: int = 12, spread: float = 0.05) -> str:
     a, b = run(rounds=rounds, spread=spread), run(slower=slower, seed=2, rounds=rounds, spread=spread)
-    strict = simultaneous_level(0.95, 4, 1)
-    return judge(compare_runs(a, b, How(level=strict, responses=("p95",))), [parse_condition(condition)])[0].outcome
+    how = How(level=together(0.95, 4), responses=("p95",), run_spread=0.0)
+    return judge(compare_runs(a, b, how), [parse_condition(condition)])[0].outcome
 
 
 def test_the_gate_fails_when_the_whole_interval_lies_beyond() -> None:
@@ -195,7 +201,7 @@ def test_the_gate_passes_when_every_interval_lies_short() -> None:
 
 
 def test_the_gate_is_undecided_when_an_interval_straddles_the_limit() -> None:
-    assert gate(1.1, "p95 > +10%") == "undecided"
+    assert gate(1.1, "p95 > +10%") == "inconclusive"
 
 
 def test_the_gate_takes_times_with_a_unit() -> None:
@@ -274,4 +280,4 @@ def test_rounds_without_a_common_block_have_no_difference() -> None:
     comparison = compare_with_baseline(table[early == first], ["strategy=baseline"], how)
     (difference,) = comparison.differences
     assert np.isnan(difference.difference)
-    assert (difference.rounds, difference.verdict) == ((0, 0), "undecided")
+    assert (difference.rounds, difference.verdict) == ((0, 0), "inconclusive")

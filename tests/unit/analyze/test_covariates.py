@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from patternbench.analyze.covariates import at_common_value
+from patternbench.analyze.covariates import at_common_value, moved_by_scenarios
 
 SLOW, BLOCKS = 1.7, 8
 
@@ -80,6 +80,25 @@ def test_an_unknown_covariate_makes_its_round_unknown_and_no_other() -> None:
     rounds.loc[3, "probe_time"] = np.nan
     moved = at_common_value(rounds, ["time"], "probe_time", ["kind"])
     assert list(moved.index[moved["time"].isna()]) == [3]
+
+
+def test_rounds_are_spread_a_little_more_for_the_uncertain_slope() -> None:
+    # Two scenarios of three rounds: six rounds less two means and one slope leave three degrees of freedom, so what is
+    # left around the means, which are 0 here, grows by sqrt(1 + 2 / 3).
+    x, y = [-1, 0, 1, 0, 0, 0], [-1.0, 1.0, 0.0, -1.0, 2.0, -1.0]
+    rounds = pd.DataFrame({"scenario": list("aaabbb"), "kind": "all", "time": np.exp(y), "probe_time": np.exp(x)})
+    slope = 1 / 2
+    rest = np.array(y) - slope * np.array(x)
+    moved = np.log(at_common_value(rounds, ["time"], "probe_time", ["kind"])["time"])
+    assert moved.to_numpy() == pytest.approx(rest * np.sqrt(1 + 2 / 3))
+
+
+def test_a_covariate_that_one_scenario_moves_is_found_and_one_that_none_moves_is_not() -> None:
+    rounds = rounds_of(np.random.default_rng(8), blocks=20)
+    assert moved_by_scenarios(rounds, "probe_time") > 0.05
+    rounds.loc[rounds["scenario"] == "s1", "probe_time"] *= 1.8
+    assert moved_by_scenarios(rounds, "probe_time") < 0.01
+    assert np.isnan(moved_by_scenarios(rounds.drop_duplicates("scenario"), "probe_time"))
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ import pytest
 
 from patternbench.analyze.compare.comparison import How, compare_with_baseline
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.terms.data_problems import DataError
 
 
 @pytest.fixture(autouse=True)

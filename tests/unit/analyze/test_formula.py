@@ -9,7 +9,7 @@ import pytest
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.formula_text import parse_formula
-from patternbench.analyze.problems import DataError
+from patternbench.terms.data_problems import DataError
 
 
 def table(rows: int = 40) -> pd.DataFrame:

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.signal import savgol_filter
 
-from patternbench.analyze.load.loadtest import Columns, analyze_load_test, in_words, knee, linearity
-from patternbench.analyze.problems import DataError
+from patternbench.analyze.load.loadtest import Columns, _errors, _weights, analyze_load_test, in_words, knee, linearity
+from patternbench.terms.data_problems import DataError
 
 LOADS = np.arange(10.0, 101.0, 10.0)
 
@@ -83,6 +83,28 @@ def test_shares_of_status_codes_add_up_to_a_hundred() -> None:
     shares = analyze_load_test(log()).shares
     assert shares.sum(axis=1).tolist() == pytest.approx([100.0] * 10)
     assert shares.loc[100.0, "500"] == pytest.approx(25, abs=5)
+
+
+def test_a_service_that_redirects_is_not_said_to_fail() -> None:
+    table = log().assign(responseCode=np.resize([200, 301, 302, 500, 200], 4000))
+    assert in_words(analyze_load_test(table))[-1] == "Most failures: 20 % at load 10."
+    assert in_words(analyze_load_test(table.assign(responseCode=302)))[-1] == "Every request was answered well."
+
+
+def test_a_smooth_curve_has_no_knee_wherever_its_measurement_ends() -> None:
+    noise = np.random.default_rng(2)
+    for most in (80.0, 95.0):
+        loads = np.linspace(10, most, 10)
+        found = knee(loads, (1 + noise.normal(0, 0.01, 10)) / (1 - loads / 100), noise, 1 / (1 - loads / 100))
+        assert found.load is None
+        assert "a smooth curve fits" in found.note
+
+
+def test_levels_are_weighed_by_the_spread_between_their_rounds() -> None:
+    table = log().assign(block=np.resize(np.arange(4), 4000))
+    loud = table.assign(elapsed=table["elapsed"] * np.where(table["block"] == 0, 1 + table["allThreads"] / 100, 1))
+    weights = _weights(LOADS, _errors(loud.rename(columns={"allThreads": "load", "elapsed": "response"})))
+    assert weights[0] > 5 * weights[-1]
 
 
 def test_smoothing_is_that_of_scipy_and_names_its_window() -> None:

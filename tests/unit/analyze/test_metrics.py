@@ -16,6 +16,7 @@ from patternbench.analyze.metrics import (
     call_seconds,
     latency_curve,
     round_metrics,
+    step_metrics,
     user_metrics,
 )
 
@@ -66,6 +67,49 @@ def test_rates_are_per_second_of_the_round() -> None:
     found = round_metrics(BY_HAND)
     assert found["Throughput"] == pytest.approx(5 / 0.090)
     assert found["goodput"] == pytest.approx(3 / 0.090)
+
+
+def test_one_call_in_a_round_of_a_second_is_one_call_a_second() -> None:
+    found = round_metrics(rows((0, 0, 1, 300, 300, 302, "answered", True)), length_s=1.0)
+    assert (found["goodput"], found["Throughput"]) == (1.0, 1.0)
+
+
+def test_an_even_rate_of_one_a_second_is_no_goodput_of_two() -> None:
+    found = round_metrics(rows((0, 0, 1, 0, 0, 2, "answered", True), (1, 0, 1, 1000, 1000, 1002, "answered", True)))
+    assert found["goodput"] > 1.9
+    shared = rows((0, 0, 1, 0, 0, 2, "answered", True), (1, 0, 1, 1000, 1000, 1002, "answered", True))
+    assert round_metrics(shared, length_s=2.0)["goodput"] == 1.0
+
+
+def test_calls_that_outlast_the_declared_length_count_over_the_time_they_took() -> None:
+    assert round_metrics(BY_HAND, length_s=0.010)["goodput"] == pytest.approx(3 / 0.090)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 4000), st.booleans()), min_size=1, max_size=30),
+    st.integers(1, 6000),
+)
+def test_rates_times_the_longer_of_length_and_calls_are_their_counts(
+    calls: list[tuple[int, int, bool]], length_ms: int
+) -> None:
+    frame = rows(
+        *(
+            (0, number, 1, begun, begun, begun + took, "answered", good)
+            for number, (begun, took, good) in enumerate(calls)
+        )
+    ).assign(step="request")
+    seconds = max(length_ms, max(b + t for b, t, _ in calls) - min(b for b, _, _ in calls)) / 1000
+    found = round_metrics(frame, length_s=length_ms / 1000)
+    assert found["goodput"] * seconds == pytest.approx(sum(good for _, _, good in calls))
+    assert found["Throughput"] * seconds == pytest.approx(len(calls))
+    (step,) = step_metrics(frame, length_s=length_ms / 1000)["calls_per_s"]
+    assert step * seconds == pytest.approx(len(calls))
+
+
+def test_a_call_that_takes_exactly_the_objective_is_in_time_and_one_a_microsecond_longer_is_not() -> None:
+    span = 0.090
+    assert round_metrics(BY_HAND, 0.040)["goodput"] == pytest.approx(2 / span)
+    assert round_metrics(BY_HAND, 0.040 - 1e-6)["goodput"] == pytest.approx(1 / span)
 
 
 def test_a_rejected_call_is_an_unsuccessful_call_that_costs_no_request() -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import hotelling_lawley
 from patternbench.analyze.models.robust import hc3
 from patternbench.analyze.models.words import doubts, effects, headline, statistics
-from patternbench.analyze.problems import DataError
+from patternbench.terms.data_problems import DataError
 
 STUDIES = Path(__file__).parents[3] / "studies" / "published"
 
@@ -164,7 +165,7 @@ def test_skewed_residuals_bring_the_log_response() -> None:
 
 
 def test_rows_that_resemble_their_block_bring_a_mixed_model() -> None:
-    result = fit_formulas(runs(rounds=12, block_noise=6.0), [FORMULA]).models[0]
+    result = fit_formulas(runs(rounds=12, block_noise=6.0), ["p95 ~ users"]).models[0]
     mixed = next(r for r in result.remedies if r.kind == "mixed_model")
     assert mixed.numbers["share"] > 0.5
 
@@ -257,11 +258,11 @@ def test_interactions_and_squares_that_are_not_centred_raise_no_alarm_of_colline
 
 
 def test_the_numbers_beside_a_mixed_model_are_its_own() -> None:
-    result = fit_formulas(runs(rounds=12, block_noise=6.0), [FORMULA]).models[0]
+    result = fit_formulas(runs(rounds=12, block_noise=6.0), ["p95 ~ users"]).models[0]
     assert "AIC" not in statistics(result)
     assert "Marginal R2" in statistics(result)
     assert "marginal R2" in headline(result)
-    assert "AIC" in statistics(fit_formulas(runs(), [FORMULA]).models[0])
+    assert "AIC" in statistics(fit_formulas(runs().drop(columns="block"), [FORMULA]).models[0])
 
 
 def test_all_rows_that_stand_out_are_named_with_the_columns_that_tell_them_apart() -> None:
@@ -421,3 +422,13 @@ def test_a_response_that_one_row_carries_is_fitted_without_a_division_by_zero() 
     frame = pd.DataFrame({"y": [0.0] * 11 + [1.0], "x": np.random.default_rng(1).normal(size=12)})
     row = fit_formulas(frame, ["y ~ x"]).models[0].suspicious[0]
     assert (row.row, row.adj_r2_without) == (12, None)
+
+
+def test_errors_are_in_percent_only_where_those_of_rows_not_seen_are_too() -> None:
+    """A measured zero has no error in percent: rows that the model saw may have one, and those left out none."""
+    result = fit_formulas(runs(), [FORMULA]).models[0]
+    errors = replace(result.cross_validation.errors, mape=None)
+    said = headline(replace(result, cross_validation=replace(result.cross_validation, errors=errors)))
+    assert "It misses" in said
+    assert "%" not in said.split("It misses")[1]
+    assert "%" in headline(result).split("It misses")[1]

@@ -10,7 +10,7 @@ from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.predict import predict
 from patternbench.analyze.models.saved_model import read_models
-from patternbench.analyze.problems import DataError
+from patternbench.terms.data_problems import DataError
 
 FORMULA = "p95 ~ users + C(strategy) + delay"
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support import noises
 
 from patternbench.analyze.compare.comparison import How, compare_runs
 from patternbench.analyze.noise import block_drift, floor_of, noise_floor, scenario_floor, trend
@@ -74,6 +75,17 @@ def test_a_machine_that_slows_down_is_found() -> None:
 
 def test_noise_alone_is_no_drift() -> None:
     assert trend(rounds(10, sigma=0.02), "p95").p > 0.05
+
+
+def test_blocks_that_differ_by_chance_are_no_drift() -> None:
+    # 24 scenarios follow each of 6 blocks: counted as 144 rounds, any uneven blocks seem to move.
+    source, found = np.random.default_rng(3), []
+    for logs in noises.log_normal(source, (60, 6, 24), spread=0.03, blocks=0.05):
+        table = pd.DataFrame(
+            {"scenario": np.tile(np.arange(24), 6), "block": np.repeat(np.arange(6), 24), "p95": np.exp(logs).ravel()}
+        )
+        found.append(trend(table, "p95").p <= 0.05)
+    assert np.mean(found) <= 0.13  # 5 % and three standard errors; of rounds it were 60 %
 
 
 def test_rounds_that_never_move_are_no_drift() -> None:

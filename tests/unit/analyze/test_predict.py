@@ -13,7 +13,7 @@ from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.predict import predict, read_point
 from patternbench.analyze.models.saved_model import SavedModel, read_models
-from patternbench.analyze.problems import DataError
+from patternbench.terms.data_problems import DataError
 
 
 def table(seed: int = 1, n: int = 60) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def test_a_comparison_of_many_scenarios_says_first_what_happened() -> None:
     text = said(compare, ROUNDS, "--baseline", "strategy=baseline", "--response", "p95,failure_rate")
     assert "Higher in 65 of 180 scenarios, most at abort.percentage=80, users=50" in text
     assert "strategy=retry, initial=60ms: +2,012 % (" in text
-    assert re.search(r"\d+ of 360 differences are undecided although their interval excludes zero", text)
+    assert re.search(r"\d+ of 360 differences are inconclusive although their interval excludes zero", text)
     assert "The noise floor is 40 %" in text
 
 

@@ -6,14 +6,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from patternbench.analyze.problems import DataError
 from patternbench.analyze.stopping.rule import StoppingRule, confidences, decide, next_block, parse_rule, saving
+from patternbench.terms.data_problems import DataError
 
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
-def test_equal_rounds_stop_at_once() -> None:
-    assert decide([2.0, 2.0, 2.0], RULE).reason == "narrow_enough"
+def test_rounds_that_are_all_equal_are_believed_from_six_on() -> None:
+    first = decide([2.0, 2.0, 2.0], RULE)
+    assert (first.stop, first.half_width, first.expected_rounds) == (False, None, 6)
+    assert "the same in 3 rounds, too few to know its spread" in first.words
+    assert decide([2.0] * 6, RULE).reason == "narrow_enough"
+    assert decide([2.0] * 3, StoppingRule("p95", 0.05, relative=True, fewest=3, most=3)).stop
+
+
+def test_a_clock_that_reads_the_same_time_twice_leaves_half_a_step_unknown() -> None:
+    read = [0.005, 0.005, 0.005, 0.005, 0.005, 0.005, 0.006]
+    assert decide(read, StoppingRule("p95", 1e-9, relative=False)).half_width >= 0.0005
+    shares = StoppingRule("failure_rate", 1e-9, relative=False)
+    assert decide([0.0] * 20 + [0.01], shares).half_width < 0.005
 
 
 def test_too_few_rounds_never_stop() -> None:
@@ -62,12 +73,12 @@ def test_a_time_without_a_unit_is_refused() -> None:
 
 
 def test_the_next_block_holds_the_open_scenarios_in_order() -> None:
-    rounds = {"noisy": [1.0, 2.0, 3.0], "steady": [2.0, 2.0, 2.0], "new": [1.0]}
+    rounds = {"noisy": [1.0, 2.0, 3.0], "steady": [2.0, 2.001, 1.999], "new": [1.0]}
     assert next_block(rounds, RULE) == ["noisy", "new"]
 
 
 def test_what_was_saved_is_said() -> None:
-    found = saving({"steady": [2.0, 2.0, 2.0], "steady too": [3.0, 3.0, 3.0]}, RULE)
+    found = saving({"steady": [2.0, 2.001, 1.999], "steady too": [3.0, 3.0, 3.0]}, RULE)
     assert found.words == "6 of 60 rounds were needed: 90% saved."
 
 
@@ -83,7 +94,7 @@ def test_a_single_look_needs_no_correction() -> None:
 
 
 def test_rounds_beyond_the_most_are_judged_like_the_last_look() -> None:
-    values = np.array([1.0, 1.1] * 16)
+    values = np.linspace(1.0, 1.1, 32)
     last = confidences(RULE.fewest, RULE.most, RULE.confidence)[-1]
     expected = stats.t.ppf((1 + last) / 2, 31) * values.std(ddof=1) / np.sqrt(32)
     assert decide(values, RULE).half_width == pytest.approx(expected)
@@ -113,3 +124,9 @@ def test_the_interval_at_stopping_covers_as_often_as_it_says(spread: float) -> N
 @pytest.mark.parametrize("sigma", [0.02, 0.05, 0.1, 0.15, 0.2])
 def test_it_does_so_for_skewed_rounds_too(sigma: float) -> None:
     assert 930 <= covered(lambda rng: rng.lognormal(0, sigma), float(np.exp(sigma**2 / 2))) <= 970
+
+
+@pytest.mark.parametrize("text", ["0%", "0ms"])
+def test_a_half_width_of_nothing_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="isn't a half-width"):
+        parse_rule({"response": "p95", "half_width": text}, 3, 30)

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from tests.support import noises
 
 from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize, fit_linear
 from patternbench.analyze.models.structure import structure_tests
-from patternbench.analyze.problems import DataError
+from patternbench.analyze.models.words import doubts
+from patternbench.terms.data_problems import DataError
 
 
 def grid(seed: int, groups: int = 6, between: float = 0.0, slopes: float = 0.0) -> pd.DataFrame:
@@ -178,3 +180,73 @@ def test_intervals_at_four_groups_cover_as_often_as_they_say(formula: str, row: 
     # 190 of 200 expected, a little more where a variance is estimated as 0; normal quantiles cover 160 of the effect
     # between groups
     assert 180 <= covered <= 199
+
+
+def crossed(seed: int, groups: int = 6, apart: float = 0.0) -> pd.DataFrame:
+    """Three strategies at four loads in each block; a block acts on each strategy with a spread of `apart`."""
+    rng = np.random.default_rng(seed)
+    cells = pd.MultiIndex.from_product([range(groups), (10, 20, 40, 80), ("a", "b", "c")])
+    table = cells.to_frame(index=False, name=["block", "users", "strategy"])
+    own = noises.block_by_configuration(rng, (1, groups, 3), apart)[0]
+    shift = own[table["block"], table["strategy"].map({"a": 0, "b": 1, "c": 2})]
+    return table.assign(y=50 + 0.1 * table["users"] + shift + rng.normal(0, 1, len(table)))
+
+
+def test_a_pattern_whose_effect_differs_from_block_to_block_is_judged_over_blocks() -> None:
+    table = crossed(1, apart=2.0)
+    result = fitted(table, "y ~ users + C(strategy)")
+    assert p_of(result, "Levels by group") < 0.001
+    assert kinds(result)[0] == "jackknife"
+    assert "a category acts on them differently" in result.remedies[0].text
+    means = table.groupby(["block", "strategy"])["y"].mean().unstack()
+    change = means["c"] - means["a"]
+    found = next(c for c in result.coefficients if c.name == "C(strategy)[T.c]")
+    assert (found.estimate, found.std_error) == pytest.approx((change.mean(), change.sem()))
+
+
+@pytest.mark.parametrize("groups", [2, 3, 6])
+def test_a_pattern_is_judged_over_blocks_also_where_no_test_finds_that_they_differ(groups: int) -> None:
+    table = crossed(3, groups=groups)
+    result = fitted(table, "y ~ users + C(strategy)")
+    assert [test.holds for test in result.tests if test.name == "Levels by group"] in ([], [True])
+    change = table.groupby(["block", "strategy"])["y"].mean().unstack().pipe(lambda means: means["c"] - means["a"])
+    found = next(c for c in result.coefficients if c.name == "C(strategy)[T.c]")
+    assert (found.estimate, found.std_error) == pytest.approx((change.mean(), change.sem()))
+    assert result.inference.df == groups - 1
+    assert "A block may act on each level of strategy in its own way" in result.remedies[0].text
+    assert ("only large effects can be told" in result.remedies[0].text) == (groups < 5)
+
+
+def test_a_run_whose_rounds_depend_on_their_order_says_so_also_where_effects_are_judged_over_blocks() -> None:
+    table = crossed(4, groups=12)
+    started = table["block"] * 12 + table.groupby("block")["y"].transform(
+        lambda rows: np.random.default_rng(int(rows.index[0])).permutation(12)
+    )
+    ran = table.assign(started=started * 1.0, y=table["y"] + 3 * np.sin(started / 2))
+    assert kinds(fitted(ran, "y ~ users + C(strategy)"))[:2] == ["none", "jackknife"]
+
+
+def test_a_category_with_one_row_per_group_needs_no_test_of_its_groups() -> None:
+    table = crossed(1, apart=2.0).query("users == 20")
+    assert p_of(fitted(table, "y ~ C(strategy)"), "Levels by group") is None
+
+
+@pytest.mark.parametrize("groups", [4, 6, 9])
+def test_the_degrees_of_freedom_of_balanced_groups_are_exactly_the_classical_ones(groups: int) -> None:
+    table = grid(11, groups=groups, between=3.0)
+    model = fitted(table, "y ~ users + kind + (1 | block)")
+    freedom = [model.inference.at(row)[2] for row in np.eye(3)]
+    between, within = groups - 2, len(table) - groups - 1
+    columns = model.fit.design.columns
+    assert freedom[columns.index("kind[T.old]")] == pytest.approx(between, abs=1e-6)
+    assert freedom[columns.index("users")] == pytest.approx(within, abs=1e-6)
+
+
+def test_a_random_part_that_no_failed_test_asked_for_is_said_without_an_empty_reason() -> None:
+    assert not [doubt for doubt in doubts(fitted(grid(2), "y ~ users + (1 | block)")) if doubt.startswith(":")]
+
+
+def test_the_overall_test_of_a_split_plot_has_the_degrees_of_freedom_of_its_whole_plots() -> None:
+    model = fitted(grid(11, between=3.0), "y ~ users + kind + (1 | block)")
+    # six groups and two means between them; within them 60 rows, six groups and one slope are 53
+    assert model.inference.overall(model.fit.design)[2] == pytest.approx(4, abs=1e-6)

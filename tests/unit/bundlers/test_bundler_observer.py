@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from patternbench.bundlers.observer import OBSERVER, BundlerCounts, SeenBundlers, table
-from patternbench.lab.bundles import STATUS
+from patternbench.lab.config.bundles import STATUS
 from patternbench.observe.seam import Kept, ObservationError, Watched
 
 NOTHING = BundlerCounts(requests=0, calls=0, bundles=0, bundled=0, overflows=0, faults=0)

@@ -12,11 +12,13 @@ from scripts.checks.house import Modules, Site
 
 RATCHET = {
     "subscripts": 0,
-    "any": 10,
+    "any": 9,
     "classes": 0,
-    "modules": 0,
+    "frames": 413,
+    "attrs": 6,
+    "private": 232,
+    "circles": 0,
     "cycles": 0,
-    "pronouns": 0,
 }
 """What each count has come down to; lower it here whenever it falls."""
 
@@ -80,24 +82,44 @@ def test_classes_of_one_name_are_told_with_all_their_places() -> None:
     assert [(site.path.stem, site.text) for site in sites] == [("a", "Plan"), ("b", "_Plan")]
 
 
-def test_modules_may_share_a_name_twice_and_not_three_times() -> None:
-    def named(count: int) -> Modules:
-        return {Path(f"room{number}/words.py"): ast.parse("") for number in range(count)}
-
-    assert list(house.module_names(named(2))) == []
-    assert len(list(house.module_names(named(3)))) == 3
-    for name in ("__init__", "observer"):
-        assert list(house.module_names({Path(f"{number}/{name}.py"): ast.parse("") for number in range(3)})) == []
+def test_columns_asked_by_texts_are_counted_outside_the_rooms_that_compute() -> None:
+    source = 'def f(table: pd.DataFrame, kind: type["Kind"]) -> None:\n    table["a"].loc[0]\n    table[name]\n'
+    outside, inside = Path("report/a.py"), Path("analyze/a.py")
+    sites = house.frame_subscripts({path: ast.parse(source) for path in (outside, inside)})
+    assert [(site.path, site.text) for site in sites] == [(outside, "table['a']")]
 
 
-def test_pronouns_are_names_wherever_they_are_bound() -> None:
-    source = "def each(place): ...\nfound = 1\nfor known in found: ...\n[given for given in found]\nprint(found)\n"
-    assert sorted(texts(house.pronouns(modules(a=source)))) == ["each", "found", "given", "known", "place"]
+def test_the_attributes_of_frames_are_counted() -> None:
+    assert texts(house.frame_attributes(modules(a='table.attrs["left"] = 1\nnode.attributes\n'))) == ["table.attrs"]
+
+
+def test_a_private_name_is_told_from_the_fifth_module_on() -> None:
+    named = dict.fromkeys("abcd", "def _row(): ...\nclass A:\n    def _own(self): ...\n")
+    assert texts(house.private_names(modules(**named))) == []
+    assert texts(house.private_names(modules(**named, e="def _row(): ..."))) == ["_row"] * 5
+
+
+def test_lines_of_code_are_told_by_room_without_tests_and_data(tmp_path: Path) -> None:
+    sources = {
+        "src/patternbench/plan/a.py": 3,
+        "src/patternbench/plan/sub/b.py": 2,
+        "src/patternbench/asking.py": 1,
+        "clients/one/main.go": 4,
+        "clients/one/main_test.go": 50,
+        "clients/one/tests/more.py": 50,
+        "docs/numbers.csv": 50,
+    }
+    for name, lines in sources.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n" * lines)
+    assert house.lines_by_room(tmp_path) == {"src/patternbench": 1, "src/patternbench/plan": 5, "clients": 4}
 
 
 def test_the_counts_are_printed_and_their_sites_where_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert house.main([]) == 0
     printed = capsys.readouterr().out
     assert all(key in printed for key in house.COUNTS)
+    assert house.main(["lines"]) == 0
+    assert "src/patternbench/report\n" in capsys.readouterr().out
     assert house.main(["nonsense"]) == 2
     assert "allowed: subscripts" in capsys.readouterr().err

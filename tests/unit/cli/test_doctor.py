@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from patternbench.cli import doctor
 from patternbench.lab import shipped, systems
-from patternbench.lab.needs import Need
+from patternbench.lab.software.needs import Need
 
 
 def test_doctor_names_each_system_and_each_need_of_it_once(
@@ -54,6 +54,25 @@ def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_nee
     needs = dict(doctor.everything())["system own"]
     assert [(need.name, need.met) for need in needs] == [("shop", False)]
     assert needs[0].install[1][-1] == str(tmp_path / "systems" / "shop.lock")
+
+
+def test_doctor_of_a_study_lists_what_that_study_needs_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    for name, kind in (("own", "redis"), ("other", "rabbitmq")):
+        text = f"patternbench-system: 1\nname: {name}\nabout: x\nendpoint: c\ncomponents: [{{{kind}: {{name: c}}}}]\n"
+        (tmp_path / "systems" / f"{name}.yaml").write_text(text)
+    study = tmp_path / "shop.yaml"
+    study.write_text(
+        "patternbench: 1\nname: x\nsystem: own\nworkload: {open: {rate: 1, duration: 1s}}\n"
+        "strategies: [{client: native, baseline: {}}]\n"
+    )
+    told = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
+    assert {need["for"] for need in told["needs"]} == {"system own", "client native"}
+    assert list(told) == ["needs"]
+    shown = CliRunner().invoke(doctor.doctor, [str(study)], catch_exceptions=False).output
+    assert "redis" in shown
+    assert "rabbitmq" not in shown
+    assert "disturb" not in shown
 
 
 @pytest.mark.parametrize("from_wheel", [True, False])

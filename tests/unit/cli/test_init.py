@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from patternbench.cli import init as verb
 from patternbench.lab import startable, systems, topologies
 from patternbench.study.load import load
-from patternbench.study.problems import InputError
 from patternbench.study.starters import GOALS
+from patternbench.terms.problems import InputError
 
 
 class Items(BaseHTTPRequestHandler):
@@ -92,9 +92,14 @@ def test_a_command_that_is_typed_is_asked_for_its_path_too(monkeypatch: pytest.M
     assert '{"path": "/health", "status": 200}' in (folder / "systems/service.yaml").read_text()
 
 
+def test_the_last_line_names_try_and_plan_next_to_run(service: str) -> None:
+    last = done("--url", f"{service}/items/7").output.splitlines()[-1]
+    assert all(f"`patternbench {word} retry.yaml`" in last for word in ("try", "plan", "run"))
+
+
 def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path) -> None:
     (folder / "retry.yaml").write_text("mine")
-    assert "retry.yaml is already there; type --force" in refused("--url", f"{service}/items")
+    assert "retry.yaml: is already there; type --force" in refused("--url", f"{service}/items")
     assert (folder / "retry.yaml").read_text() == "mine"
     done("--url", f"{service}/items", "--force")
     assert "patternbench: 1" in (folder / "retry.yaml").read_text()

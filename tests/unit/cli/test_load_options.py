@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.load import load
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 
 @pytest.mark.parametrize("rate", ["1e309", "inf", "nan", "-inf", "fast"])

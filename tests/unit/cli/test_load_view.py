@@ -18,8 +18,8 @@ from tests.support.studies import ROOT
 from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load
 from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
 from patternbench.records.load_summaries import LoadProgress, LoadSummary
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 GOLDEN = ROOT / "tests/golden/load"
 SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())

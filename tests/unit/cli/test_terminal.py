@@ -21,9 +21,9 @@ from patternbench.cli.terminal import FILE_WIDTH, Plain
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
-from patternbench.run.changeovers import Changeovers
+from patternbench.run.before.changeovers import Changeovers
 from patternbench.study.load import load
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 HOSTILE = "[/x] [red]cause[/] :smile: \x1b[2J"
 PRINTED = "[/x] [red]cause[/] :smile: \\x1b[2J"

@@ -38,12 +38,12 @@ def test_equal_clients_agree_when_the_spread_is_small() -> None:
 
 def test_what_nothing_decides_cannot_be_told() -> None:
     wide = claims.Contrast(-31, -54, 2)
-    assert claims.verdict("the same", [wide]) == claims.verdict("lower", [wide]) == "cannot be told"
+    assert claims.verdict("the same", [wide]) == claims.verdict("lower", [wide]) == "inconclusive"
 
 
 def test_one_block_decides_nothing_and_has_no_interval() -> None:
     (change,) = claims.contrasts(claims.Claim("", "lower", [(np.zeros(1), -np.ones(1))]))
-    assert claims.verdict("lower", [change]) == "cannot be told"
+    assert claims.verdict("lower", [change]) == "inconclusive"
     assert change.text() == "-63 % [no interval]"
 
 
@@ -104,5 +104,5 @@ def decided(
     for _ in range(RUNS):
         ends = rng.normal(0, spread, (count, 2, blocks)) + np.array([[0.0], [np.log(true)]])
         claim = claims.Claim("", says, [(a, b) for a, b in ends], scale)
-        words += claims.verdict(says, claims.contrasts(claim)) != "cannot be told"
+        words += claims.verdict(says, claims.contrasts(claim)) != "inconclusive"
     return words / RUNS

@@ -13,10 +13,10 @@ from tests.support.studies import ROOT
 
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import Plan, expand
-from patternbench.run import evidence
+from patternbench.run.before import evidence
 from patternbench.study.load import load
-from patternbench.study.roles import Unit
-from patternbench.study.units import Duration
+from patternbench.terms.roles import Unit
+from patternbench.terms.units import Duration
 
 five_ways = page_script("five-ways-to-make-it-worse/measured.py", DOCS)
 mesh = page_script("client-or-mesh/measured.py", DOCS)
@@ -112,7 +112,7 @@ def test_a_page_begins_with_its_main_claims_in_numbers_and_names_what_was_not_me
 def test_a_main_claim_without_a_round_that_counts_has_no_number() -> None:
     rounds = made_up(BUDGET).query("strategy != 'no_budget'")
     ((*_, first, second, word),) = comparisons.main_rows(WAYS[BUDGET], rounds)
-    assert (first.partition(" ")[2], second, word) == ("(no retry)", "none (retry, no budget)", "cannot be told")
+    assert (first.partition(" ")[2], second, word) == ("(no retry)", "none (retry, no budget)", "inconclusive")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -160,7 +160,7 @@ def test_a_claim_whose_opposite_the_rounds_bear_out_is_contradicted(study: str) 
 
 def test_a_scenario_without_a_round_that_counts_leaves_its_claims_open() -> None:
     rounds = made_up(BUDGET, factor=1.5)
-    assert verdicts(BUDGET, rounds[rounds["strategy"] != "budget"]) == ["confirmed", "cannot be told"]
+    assert verdicts(BUDGET, rounds[rounds["strategy"] != "budget"]) == ["confirmed", "inconclusive"]
 
 
 def test_every_configuration_has_a_row_with_its_responses() -> None:

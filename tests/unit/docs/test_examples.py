@@ -23,10 +23,10 @@ from tests.support.studies import ROOT, completed
 from patternbench.cli.main import VERBS, cli
 from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS
-from patternbench.study.document import parse
 from patternbench.study.load import loads
-from patternbench.study.problems import InputError
 from patternbench.study.schema import study_schema
+from patternbench.study.text.document import parse
+from patternbench.terms.problems import InputError
 
 SHELLS = ("", "console", "sh", "bash")
 OURS = re.compile(r"(?:studies|docs|scripts|benchmarks|filters|contracts|tests|clients|apps|systems)/[\w./-]*\w")

@@ -84,9 +84,9 @@ def test_statements_that_hold_are_confirmed_and_others_contradicted() -> None:
 def test_what_was_not_measured_cannot_be_told_of() -> None:
     near = rounds()[lambda rows: (rows["distance"] != "25ms") & (rows["store"] != "crdt")]
     told = {row[0]: row[2:] for row in findings.statements(near, near)}
-    assert told["CRDT adds less latency than Redis (ms)"] == ["0 of 0 for, 0 against", "not measured", "cannot be told"]
+    assert told["CRDT adds less latency than Redis (ms)"] == ["0 of 0 for, 0 against", "not measured", "inconclusive"]
     (far,) = [rest for text, rest in told.items() if text.startswith("25 ms from the store")]
-    assert far[-1] == "cannot be told"
+    assert far[-1] == "inconclusive"
 
 
 def test_what_a_limiter_adds_is_compared_with_a_threshold_by_the_mean_over_algorithms() -> None:

@@ -131,7 +131,7 @@ def test_a_limit_that_helps_against_many_clients_contradicts_that_it_changes_not
 
 
 def test_load_shedding_that_changes_nothing_is_not_said_to_help() -> None:
-    assert words(left_open.of_shedding(shed(saved=1.0, swing=0.2)))[3] == "cannot be told"
+    assert words(left_open.of_shedding(shed(saved=1.0, swing=0.2)))[3] == "inconclusive"
 
 
 def test_each_way_has_a_row_with_the_change_against_neither() -> None:
@@ -170,7 +170,7 @@ def test_scrapers_who_are_held_back_and_shoppers_who_are_not_confirm_what_is_exp
 
 
 def test_scrapers_who_get_no_less_are_not_said_to_be_held_back() -> None:
-    assert words(shoppers.of_routes(counted(scraped=1.0, swing=0.3)))[:2] == ["cannot be told", "cannot be told"]
+    assert words(shoppers.of_routes(counted(scraped=1.0, swing=0.3)))[:2] == ["inconclusive", "inconclusive"]
 
 
 def test_a_flood_that_costs_shoppers_nothing_under_a_limit_agrees_and_one_that_does_contradicts() -> None:
@@ -196,9 +196,9 @@ def test_passes_are_told_of_the_groups_that_end_some() -> None:
 
 
 def test_what_was_not_measured_says_how_to() -> None:
-    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study="shop-stress")}, shop.NOT_MEASURED)
+    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study="shop-stress")})
     for study in ("shop-load-shedding", "shop-balancers"):
-        assert f"patternbench run studies/{study}-quick.yaml" in text
+        assert f"patternbench run studies/{study}.yaml --quick" in text
     for study in ("shop-limits-by-route", "shop-overload", "shop-bundles"):
         assert f"patternbench run studies/{study}.yaml" in text
     assert "patternbench run studies/shop-stress" not in text
@@ -206,8 +206,8 @@ def test_what_was_not_measured_says_how_to() -> None:
 
 @pytest.mark.parametrize("form", ["shop-stress", "shop-stress-quick"])
 def test_what_was_measured_names_the_form_of_its_study(form: str) -> None:
-    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study=form)}, shop.NOT_MEASURED)
-    assert f"Measured with [{form}](../../studies/{form}.yaml); blocks: {BLOCKS}." in text
+    text = left_open.of_left_open({left_open_rounds.STRESS: stressed().assign(study=form)})
+    assert f"Measured with [{form}](../../studies/shop-stress.yaml); blocks: {BLOCKS}." in text
 
 
 def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:

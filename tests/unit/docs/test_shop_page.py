@@ -11,7 +11,7 @@ from tests.support.scripts import page_script
 from tests.support.studies import ROOT
 
 from patternbench.ratelimit.report.tables import NONE, PER_REQUEST
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 shop = page_script("kalyanasundaram-2025/shop.py")
 limit_rounds = shop.limit_rounds
@@ -122,7 +122,7 @@ def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
 def test_without_rounds_the_page_says_how_to_measure_them() -> None:
     kept = limit_rounds.kept()
     made = shop.parts({name: kept[name] for name in (limit_rounds.TARGET, limit_rounds.TARGET_LEASES)})
-    assert made["shop"].startswith("Not measured yet: `patternbench run studies/rate-limiting-shop-quick.yaml")
+    assert made["shop"].startswith("Not measured yet: `patternbench run studies/rate-limiting-shop.yaml --quick")
     assert "patternbench run studies/rate-limiting-shop-leases.yaml" in made["holders"]
 
 
@@ -183,12 +183,12 @@ def test_what_the_rounds_show_is_confirmed() -> None:
 def test_what_the_rounds_show_otherwise_is_contradicted_and_what_they_do_not_show_cannot_be_told() -> None:
     told = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, swing=0.3))))
     assert told["The sliding window log deviates less than each other algorithm (points)"] == "contradicted"
-    assert told["A limit makes the pass of a user above it longer (open in the paper)"] == "cannot be told"
+    assert told["A limit makes the pass of a user above it longer (open in the paper)"] == "inconclusive"
 
 
 def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
     text = shop.of_shop(measured(), judged())
-    study = f"[{STUDY}](../../studies/{STUDY}.yaml)"
+    study = f"[{STUDY}](../../studies/rate-limiting-shop.yaml)"
     assert text.splitlines()[0] == f"Measured with {study}; blocks: 4. Rounds: 48."
     for figure in shop.shop_figures.FIGURES:
         assert f"](kalyanasundaram-2025/{figure}.svg)" in text
@@ -246,7 +246,7 @@ def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01, swing: fl
 
 
 def holders(**rule: float) -> str:
-    return str(shop.of_holders({"the target": leases(**rule)}, shop.NOT_MEASURED))
+    return str(shop.of_holders({"the target": leases(**rule)}))
 
 
 def test_a_lease_of_a_balancer_stands_beside_that_of_a_worker() -> None:
@@ -269,18 +269,18 @@ def test_a_balancers_lease_that_changes_nothing_is_not_said_to_save() -> None:
     told = {
         cells[-1] for cells in rows_of(holders(saves=1.0, less=0.0, swing=0.3)) if cells[0].startswith("A balancer")
     }
-    assert told == {"cannot be told"}
+    assert told == {"inconclusive"}
 
 
 def test_the_part_on_holders_names_the_form_of_the_study_that_was_run() -> None:
-    form = "[rate-limiting-leases-quick](../../studies/rate-limiting-leases-quick.yaml); blocks: 4."
+    form = "[rate-limiting-leases-quick](../../studies/rate-limiting-leases.yaml); blocks: 4."
     assert holders().splitlines()[2] == f"- On the target. Measured with {form}"
 
 
 def test_a_system_whose_leases_had_one_holder_is_still_to_be_measured() -> None:
     one = leases()[lambda rows: rows["also"] == "lease holder worker"]
-    text = shop.of_holders({"the target": one, "the shop": leases()}, shop.NOT_MEASURED)
-    assert "patternbench run studies/rate-limiting-leases-quick.yaml" in text
+    text = shop.of_holders({"the target": one, "the shop": leases()})
+    assert "patternbench run studies/rate-limiting-leases.yaml --quick" in text
     assert "on the shop" in text
     assert "on the target" not in text
 
@@ -349,7 +349,7 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(tmp_p
 
 
 def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "rate-limiting-leases-quick.yaml").read_text())
+    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "rate-limiting-leases.yaml").read_text())
     (tmp_path / "plan.json").write_text("{}")
     monkeypatch.setattr(limit_rounds, "keep", lambda _: pytest.fail("kept what has not ended"))
     with pytest.raises(SystemExit, match=f"type `patternbench report {tmp_path}`"):

@@ -15,8 +15,8 @@ from patternbench.drivers import client as module
 from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRequest, ClientRound
-from patternbench.lab.processes import StartError
-from patternbench.study.units import Duration
+from patternbench.lab.host.processes import StartError
+from patternbench.terms.units import Duration
 
 DESCRIPTION = {"contract": 1, "name": "x", "version": "1", "language": "-", "library": {}, "strategies": ["baseline"]}
 ROUND = ClientRound(
@@ -149,3 +149,19 @@ def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_p
         Client(spec, tmp_path).run(ROUND, died)
     assert str(caught.value) == "the system died: envoy ended"
     assert [batch.call.tolist() for batch in caught.value.batches] == [[0]]
+
+
+@pytest.mark.parametrize("duration_us", [2**53, 2**63 - 1, 20_000_000_000])
+def test_a_round_longer_than_the_time_that_it_took_is_refused(duration_us: int, tmp_path: Path) -> None:
+    end = json.dumps({"end": {"rows": 1, "duration_us": duration_us, "cpu_us": 3}}).encode() + b"\n"
+    refused = pytest.raises(ClientError, match=r"broke the contract: end\.duration_us is .* the unit is microseconds")
+    with scripted(DESCRIPTION, BATCH + end) as spec, refused:
+        Client(spec, tmp_path).run(ROUND)
+
+
+def test_a_client_is_reached_past_a_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    end = json.dumps({"end": {"rows": 1, "duration_us": 20, "cpu_us": 3}}).encode() + b"\n"
+    with scripted(DESCRIPTION, BATCH + end) as spec:
+        assert Client(spec, tmp_path).run(ROUND).end.rows == 1

@@ -102,6 +102,14 @@ VIOLATIONS = {
     ),
     "a wrong count": ([batch(), END.replace(b"3,", b"4,")], "end.rows is 4; allowed: 3"),
     "an end before the last row": ([batch(), END.replace(b"26100", b"100")], "end.duration_us is 100"),
+    "an end before the last row, which an earlier batch had": (
+        [
+            rows((0, 0, 1, 0, 900, 200)),
+            rows((1, 0, 1, 0, 5, 200)),
+            b'{"end": {"rows": 2, "duration_us": 500, "cpu_us": 0}}',
+        ],
+        "end.duration_us is 500; allowed: at least 900",
+    ),
     "an end with a field too many": ([END.replace(b'"rows"', b'"x": 1, "rows"')], "end.x is 1"),
     "an end without rows": ([b'{"end": {}}'], "end.rows is missing"),
     "a line after the end": ([batch(), END, batch()], "line 3 of the stream"),

@@ -15,16 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.studies import ROOT
 
-from patternbench.drivers import choice, jobs
+from patternbench.drivers import choice, environment, jobs
 from patternbench.drivers.driver import Task
 from patternbench.drivers.engine import in_study, shortfall, telling
+from patternbench.drivers.rounds import client_round
 from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import LoadProgress, LoadSummary
 from patternbench.study.load import loads
-from patternbench.study.system import Endpoint
-from patternbench.study.units import Duration
+from patternbench.study.model.system import Endpoint
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())
 GROUPS = """\
@@ -293,6 +295,60 @@ def test_a_timeout_longer_than_the_time_limit_does_not_prolong_the_round(ends: s
     assert rendered(text, limit=limit, warm_up="3s")["drain_us"] == expected
 
 
+def test_a_journey_that_polls_is_waited_for_as_long_as_it_may_poll() -> None:
+    text = (
+        "workload: {closed: {users: 1, duration: 5s}, journey: [{path: /, timeout: 1s, "
+        "poll: {path: /done, every: 20ms, limit: 30s, until: {statuses: [200]}}}]}"
+    )
+    assert rendered(text, limit="20m")["drain_us"] == 30_000_000
+
+
+SIGNED = """\
+patternbench: 1
+name: x
+system: {url: "http://127.0.0.1:1", headers: {Authorization: "Bearer system", Accept: system, X-All: system}}
+strategies: [{client: native, baseline: {}}]
+"""
+OWN = "headers: {Accept: own, X-Own: own}"
+HELD = {"Authorization": "Bearer system", "Accept": "own", "X-All": "system", "X-Own": "own"}
+
+
+def signed(workload: str) -> Task:
+    """A round against a system that wants headers of its own."""
+    treatment = expand(loads(f"{SIGNED}workload: {workload}\n", "x.yaml")).scenarios[0]
+    return replace(task("workload: {open: {rate: 1, duration: 1s}}"), treatment=treatment)
+
+
+def test_a_step_with_a_header_of_its_own_still_sends_those_of_system_and_group() -> None:
+    poll = "{path: /b, every: 1s, limit: 2s, until: {statuses: [200]}, headers: {X-Poll: p}}"
+    steps = f"[{{path: /a, {OWN}, poll: {poll}}}]"
+    group = f"{{name: g, users: 1, headers: {{X-Group: group, X-Own: group}}, journey: {steps}}}"
+    (step,) = jobs.job(signed(f"{{duration: 1s, groups: [{group}]}}")).job["groups"][0]["journeys"][0]["steps"]
+    assert step["headers"] == HELD | {"X-Group": "group"}
+    shared = {"Authorization": "Bearer system", "Accept": "system", "X-All": "system", "X-Group": "group"}
+    assert step["poll"]["headers"] == shared | {"X-Own": "group", "X-Poll": "p"}
+
+
+def test_the_native_client_and_libraries_send_the_same_headers_and_the_requests_own_win() -> None:
+    asked = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {OWN}}}}}")
+    (step,) = jobs.job(asked).job["groups"][0]["journeys"][0]["steps"]
+    library = client_round(asked.treatment, "http://127.0.0.1:1", asked.time_limit, 1).request
+    assert step["headers"] == library.headers == HELD
+
+
+def test_a_header_spelled_otherwise_is_the_same_header_for_the_native_client_and_for_libraries() -> None:
+    own = "headers: {accept: own, AUTHORIZATION: own}"
+    asked = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {own}}}}}")
+    (step,) = jobs.job(asked).job["groups"][0]["journeys"][0]["steps"]
+    library = client_round(asked.treatment, "http://127.0.0.1:1", asked.time_limit, 1).request
+    assert step["headers"] == library.headers == {"X-All": "system", "accept": "own", "AUTHORIZATION": "own"}
+
+
+def test_one_place_that_says_a_header_twice_is_refused() -> None:
+    with pytest.raises(InputError, match=r"headers: .*Accept.*accept"):
+        signed("{open: {rate: 1, duration: 1s}, request: {path: /, headers: {Accept: a, accept: b}}}")
+
+
 def test_a_group_has_its_own_headers_and_its_own_journey() -> None:
     text = (
         "workload:\n  duration: 1s\n  request: {path: /r}\n  groups:\n"
@@ -474,10 +530,14 @@ def test_the_baseline_has_no_policies_and_a_rejected_user_pauses_as_the_study_sa
 
 def test_one_generator_drives_all_rounds_of_the_native_client() -> None:
     plain = loads(AROUND + "workload: {closed: {users: 1, successes: 1}}\n", "x.yaml")
-    assert not choice.by_engine(plain, "native")
+    assert choice.engine_clients(plain) == {"native"}
+    several = AROUND.replace("client: native", "client: [native, resilience4j]")
+    assert "resilience4j" in several
+    beside = loads(several + "workload: {closed: {users: 1, successes: 1}}\n", "x.yaml")
+    assert choice.engine_clients(beside) == set()
     stacked = plain.model_copy(update={"strategies": loads(around(STACK) + STACK, "x.yaml").strategies})
-    assert choice.by_engine(stacked, "native")
-    assert not choice.by_engine(stacked, "resilience4j")
+    assert choice.engine_clients(stacked) == choice.engine_clients_before(stacked) == {"native"}
+    assert choice.engine_clients_before(plain) == set()
 
 
 def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
@@ -557,7 +617,95 @@ def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_const
     assert after["constants"]["token"] == "t-1"  # type: ignore[index]
 
 
+HOSTILE = 'a"b\\c&d+e ${user}\n'
+USES_TOKEN = """\
+workload:
+  open: {rate: 1, duration: 1s}
+  parameters: {level: [x~y]}
+  lists: {bundle: {count: 1, of: {token: "${token}"}}}
+  set_up: [{name: sign-in, method: POST, path: /auth, capture: {token: {json: $.token}}}]
+  journey:
+    - path: "/${token}"
+      method: POST
+      query: {t: "${token}"}
+      json: {t: "${token}", kept: "$${token}", whole: "${token|json}"}
+    - {path: /f, method: POST, form: {t: "${token}", of: "${level}"}}
+    - {path: /l, method: POST, json: {t: "${level}"}, headers: {X: "${token}"}}
+"""
+
+
+def test_what_a_set_up_captured_is_escaped_for_its_place_as_values_of_the_environment_are() -> None:
+    job: Any = jobs.job(replace(task(USES_TOKEN), captured={"token": HOSTILE})).job
+    jsonschema.validate(job, SCHEMA)
+    constants, steps = job["constants"], job["groups"][0]["journeys"][0]["steps"]
+    assert steps[0]["json"] == {"t": "${token:json}", "kept": "$${token}", "whole": "${token|json}"}
+    assert (steps[0]["path"], steps[0]["query"]) == ("/${token:path}", {"t": "${token:query}"})
+    assert (steps[1]["form"], steps[2]["json"]) == (
+        {"t": "${token:form}", "of": "${level:form}"},
+        {"t": "${level:json}"},
+    )
+    assert job["lists"]["bundle"]["of"] == {"token": "${token:json}"}
+    assert json.loads(f'"{constants["token:json"]}"') == HOSTILE
+    assert constants["token:form"] == "a%22b%5Cc%26d%2Be%20%24%7Buser%7D%0A"
+    assert "\n" not in constants["token:headers"]
+    set_up = jobs.set_up(task(USES_TOKEN.replace("path: /auth,", "path: /auth, json: {again: '${token}'},")))
+    assert set_up is not None
+    job = set_up.job
+    (first,) = job["groups"][0]["journeys"][0]["steps"]
+    assert first["json"] == {"again": "${token}"}, "the engine itself captures it there"
+
+
+def test_a_value_that_a_set_up_captured_is_in_no_message_of_the_engine() -> None:
+    told = environment.hidden('"t-12345" is not a number: ${token|number}', [], {"token": "t-12345"})
+    assert told == '"${token}" is not a number: ${token|number}'
+
+
 def test_a_set_up_without_a_step_in_a_scenario_is_left_out() -> None:
     text = SET_UP.replace("name: sign-in,", "name: sign-in, when: {parameters.size: 2},")
     sized = text.replace("  open:", "  parameters: {size: [1, 2]}\n  open:")
     assert jobs.set_up(task(sized)) is None
+
+
+SIGN_IN = """\
+workload:
+  closed: {users: 1, journeys: 1}
+  journey:
+    - path: "/${env:PW}"
+      method: POST
+      query: {q: "${env:PW}"}
+      headers: {X: "Bearer ${env:PW}"}
+      json: {password: "${env:PW}", age: "${env:AGE|number}", kept: "$${env:PW}"}
+      expect: {body_contains: "of ${env:PW}"}
+    - {path: /, form: {p: "${env:PW}"}}
+    - {path: /, body: "${env:PW}"}
+"""
+SECRET = 'a"b&c ${user} d/é$'
+
+
+def test_a_variable_in_any_text_of_a_step_becomes_a_constant_that_is_escaped_for_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PW", SECRET)
+    monkeypatch.setenv("AGE", "7")
+    job = rendered(SIGN_IN)
+    steps, constants = job["groups"][0]["journeys"][0]["steps"], job["constants"]
+    assert steps[0]["json"] == {"password": "${env:PW:json}", "age": "${env:AGE|number}", "kept": "$${env:PW}"}
+    assert steps[0]["expect"]["body_contains"] == f"of {SECRET}"
+    assert json.loads(f'"{constants["env:PW:json"]}"') == constants["env:PW:body"] == SECRET
+    assert constants["env:PW:query"] == constants["env:PW:form"] == "a%22b%26c%20%24%7Buser%7D%20d%2F%C3%A9%24"
+    assert (steps[1]["form"], steps[2]["body"]) == ({"p": "${env:PW:form}"}, "${env:PW:body}")
+    assert steps[0]["name"] == "/${env:PW}"
+
+
+def test_what_the_engine_tells_of_an_attempt_holds_no_value_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PW", SECRET)
+    monkeypatch.setenv("AGE", "7x")
+    names = environment.of(task(SIGN_IN).treatment.system, task(SIGN_IN).treatment.workload)
+    for way in (SECRET, "a%22b%26c%20%24%7Buser%7D%20d%2F%C3%A9%24", json.dumps(SECRET, ensure_ascii=False)[1:-1]):
+        assert environment.hidden(f"<{way}>", names) == "<${env:PW}>"
+
+
+def test_a_variable_that_is_missing_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PW", raising=False)
+    with pytest.raises(InputError, match="export PW="):
+        jobs.job(task(SIGN_IN))

@@ -15,8 +15,8 @@ from patternbench.drivers.driver import Task
 from patternbench.drivers.library import LibraryDriver
 from patternbench.drivers.rounds import ClientRound
 from patternbench.records.inputs import Inputs
-from patternbench.study.system import Endpoint
-from patternbench.study.units import Duration
+from patternbench.study.model.system import Endpoint
+from patternbench.terms.units import Duration
 
 
 class Asked:

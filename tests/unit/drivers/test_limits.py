@@ -15,8 +15,8 @@ from patternbench.drivers import registry
 from patternbench.drivers.limits import problems
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
-from patternbench.run.preflight import declared_problems
-from patternbench.study.problems import Problem
+from patternbench.run.before.preflight import declared_problems
+from patternbench.terms.problems import Problem
 
 STUDY = """\
 patternbench: 1

@@ -8,10 +8,11 @@ import jsonschema
 import pytest
 from tests.support.studies import EXAMPLE, ROOT, study
 
-from patternbench.drivers.rounds import ClientRound, client_round, resolved, round_origins
+from patternbench.drivers.environment import resolved
+from patternbench.drivers.rounds import ClientRound, client_round, round_origins
 from patternbench.plan.expand import expand
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 SCHEMA = json.loads((ROOT / "contracts/client/round.schema.json").read_text())
 OTHERS = """\

@@ -12,13 +12,13 @@ from tests.support.launches import settled
 from tests.support.studies import ROOT
 
 from patternbench.lab import topologies
-from patternbench.lab.bundles import STATUS, BundledRoute
-from patternbench.lab.changes import fixed
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.bundler import Bundler
-from patternbench.lab.launch import Launch
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.lab.config.bundles import STATUS, BundledRoute
+from patternbench.lab.host.changes import fixed
+from patternbench.lab.host.launch import Launch
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 SCHEMA = json.loads((ROOT / "contracts" / "bundle" / "rules.schema.json").read_text())
 ROUTE = {"single": "/items/{id}", "bundle": "/items/{ids}", "size": 20, "wait": "5ms"}

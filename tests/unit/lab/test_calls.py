@@ -6,8 +6,8 @@ import httpx
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from patternbench.lab.calls import Call, make
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.calls import Call, make
+from patternbench.lab.host.processes import StartError
 
 ADAPTER = TypeAdapter(Call)
 

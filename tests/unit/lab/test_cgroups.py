@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import cgroups
-from patternbench.lab.cgroups import ControlGroup, Limiter, LimitRefused
-from patternbench.lab.launch import Launch, ResourceLimits
-from patternbench.lab.ready import Port
+from patternbench.lab.host import cgroups
+from patternbench.lab.host.cgroups import ControlGroup, Limiter, LimitRefused
+from patternbench.lab.host.launch import Launch, ResourceLimits
+from patternbench.lab.host.ready import Port
 
 BOTH = ResourceLimits(memory=64_000_000, cores=1.5)
 OURS = "user.slice/app.slice/session.scope"

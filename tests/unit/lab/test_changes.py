@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from patternbench.lab.calls import Call
-from patternbench.lab.changes import every_round, fixed, starts
-from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, Reset, Restart
-from patternbench.lab.ready import LogLine
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.changes import every_round, fixed, starts
+from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, Reset, Restart
+from patternbench.lab.host.ready import LogLine
 
 SHOP = Launch("process", "shop", ("shop",), LogLine("up"), url="http://127.0.0.1:1")
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.shipped_studies import fields, shipped
 from tests.support.studies import ROOT
 
 from patternbench.lab import startable, systems
 from patternbench.plan.expand import Plan, expand
-from patternbench.study.document import parse
 from patternbench.study.load import load
+from patternbench.study.text.document import parse
 
 GRAFANA = ROOT / "systems" / "cinema" / "grafana"
-STUDIES = sorted((ROOT / "studies").glob("cinema-*.yaml"), key=lambda path: path.stem)
+STUDIES = shipped("cinema-*")
 SERVICES = {
     "gateway": ["registry", "gateway", "aggregator"],
     "messaging": ["queue", "broker"],
@@ -101,7 +102,7 @@ def test_a_quick_form_asks_the_same_requests_of_the_same_system_as_the_whole_one
 
 
 def system_of(path: Path) -> Any:
-    return parse(path.read_text(), path.name).fields["system"]
+    return fields(path)["system"]
 
 
 def acting_faults(study: str) -> list[str]:
@@ -139,7 +140,7 @@ def test_an_operation_is_asked_until_it_is_complete_in_every_study() -> None:
 
 
 def journeys(path: Path) -> list[list[dict[str, Any]]]:
-    workload = parse(path.read_text(), path.name).fields["workload"]
+    workload: Any = fields(path)["workload"]
     return [workload["journey"]] if "journey" in workload else [one["steps"] for one in workload["journeys"]]
 
 

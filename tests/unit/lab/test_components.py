@@ -18,9 +18,9 @@ from tests.support.studies import ROOT
 from patternbench.lab import components
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components import KINDS
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Answers
-from patternbench.lab.references import PARTS, REFERENCE, SELF
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Answers
+from patternbench.lab.host.references import PARTS, REFERENCE, SELF
 
 FOLDER = Path(components.__file__).parent
 FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -83,7 +83,15 @@ def test_no_component_opens_a_port_starts_a_process_waits_or_cleans_up(path: Pat
     tree = ast.parse(path.read_text())
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not imported & {"socket", "subprocess", "time", "threading", "tempfile", "signal", "patternbench.lab.host"}
+    assert not imported & {
+        "socket",
+        "subprocess",
+        "time",
+        "threading",
+        "tempfile",
+        "signal",
+        "patternbench.lab.host.local_host",
+    }
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Try)]
 
 
@@ -96,9 +104,9 @@ def test_a_component_file_holds_one_kind_named_like_the_file(path: Path) -> None
 NEW = """
 from typing import ClassVar
 from patternbench.lab.component import Component
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Answers
-from patternbench.lab.ready import LogLine
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Answers
+from patternbench.lab.host.ready import LogLine
 
 class Sleeper(Component):
     kind: ClassVar[str] = "sleeper"
@@ -126,7 +134,7 @@ def test_a_new_kind_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_page_on_components_names_every_field_of_a_launch() -> None:
     page = (ROOT / "docs" / "write-a-component.md").read_text()
-    named = set(re.findall(r"`([a-z]+)`", page))
+    named = set(re.findall(r"`([a-z_]+)`", page))
     assert set(Launch.__dataclass_fields__) <= named
 
 

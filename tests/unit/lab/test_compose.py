@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from patternbench.lab import startable, systems, topologies
-from patternbench.lab.compose import PrintedProject, project_name
+from patternbench.lab.config import compose
+from patternbench.lab.config.compose import ComposeEngine, ComposeProject, PrintedProject, ProjectFailed, project_name
 from patternbench.lab.faults import ways
 from patternbench.lab.systems import SystemFile
 from patternbench.study.faults import Fault
@@ -80,3 +81,16 @@ def test_a_published_port_is_known_however_an_engine_prints_it(printed: object, 
 def test_a_project_has_a_name_of_its_own_for_each_run() -> None:
     assert project_name("shop", "/runs/1/shop") == project_name("shop", "/runs/1/shop")
     assert project_name("shop", "/runs/1/shop") != project_name("shop", "/runs/2/shop")
+
+
+def test_an_engine_that_hangs_when_a_project_goes_down_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = tmp_path / "hangs"
+    hangs.write_text("#!/bin/sh\nexec sleep 600\n")
+    hangs.chmod(0o755)
+    monkeypatch.setattr(compose, "STOP_S", 0)
+    monkeypatch.setattr(compose, "DOWN_S", 0.2)
+    project = ComposeProject(ComposeEngine((str(hangs),), ()), "compose.yaml", "shop", {})
+    with pytest.raises(ProjectFailed, match=r"hangs down` did not end within 0.2 s"):
+        project.down()

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.postgres import Postgres
-from patternbench.lab.databases import DatabaseServer
-from patternbench.lab.launch import Launch, Preparation
-from patternbench.lab.references import part_of
+from patternbench.lab.config.databases import DatabaseServer
+from patternbench.lab.host.launch import Launch, Preparation
+from patternbench.lab.host.references import part_of
 
 SERVERS = pytest.mark.parametrize("server", [MariaDB, Postgres])
 SEVERAL = {"core": {}, "crm": {"user": "sales"}, "old_crm": {"user": "sales"}}
@@ -84,3 +84,7 @@ def test_a_truncate_leaves_the_tables_that_a_system_file_names(server: type[Data
     assert "NOT IN ('prices')" in kept
     assert "flyway" not in kept
     assert "NOT IN ('')" in written(server, {"keep": []})
+
+
+def test_a_truncate_empties_each_database_by_its_own_name_whatever_its_users_name() -> None:
+    assert "table_schema IN ('core', 'crm', 'old_crm')" in written(MariaDB, {"databases": SEVERAL})

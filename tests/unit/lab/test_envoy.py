@@ -10,10 +10,10 @@ from tests.support.launches import settled
 
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.envoy import Envoy, bootstrap
-from patternbench.lab.envoy import fraction, inject, is_exact, runtime
-from patternbench.lab.envoy_config import UpstreamTls
+from patternbench.lab.config.envoy import fraction, inject, is_exact, runtime
+from patternbench.lab.config.envoy_config import UpstreamTls
 from patternbench.study.faults import Fault
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 
 def test_no_fault_switches_everything_off() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from patternbench.lab.faults.admin import Admin, Delays, ProxyDeeds
 from patternbench.lab.faults.by_proxy import ByProxy
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 
 Proxy = Callable[[object], Admin]
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
 from patternbench.lab.faults import kinds
 from patternbench.lab.faults import schedule as module
+from patternbench.lab.faults.act import ActsTogether
+from patternbench.lab.faults.acting import act_of
+from patternbench.lab.faults.by_proxy import ByProxy
 from patternbench.lab.faults.schedule import FaultSchedule, Moment, moments
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import KINDS, Fault, by_name
-from patternbench.study.units import Duration
+from patternbench.study.faults.kind import Spot
+from patternbench.terms.units import Duration
 
 ZERO = 1_000_000_000
 
@@ -89,10 +94,15 @@ def joined(schedule: FaultSchedule) -> None:
     schedule._thread.join(5)
 
 
-def test_windows_follow_each_other_in_order_of_time_and_an_end_goes_before_a_beginning() -> None:
-    freeze = {"freeze": {}, "where": "a", "when": [window("3s", "1s"), window("1s", "1s")]}
-    refuse = {"refuse": {}, "when": window("2s", "2s")}
-    found = moments(by_name([Fault.model_validate(each) for each in (freeze, refuse)]))
+FREEZE = {"freeze": {}, "where": "a", "when": [window("3s", "1s"), window("1s", "1s")]}
+REFUSE = {"refuse": {}, "when": window("2s", "2s")}
+
+
+@pytest.mark.parametrize("faults", [(FREEZE, REFUSE), (REFUSE, FREEZE)], ids=["the end first", "the beginning first"])
+def test_windows_follow_each_other_in_order_of_time_and_an_end_goes_before_a_beginning_however_they_are_declared(
+    faults: tuple[dict[str, Any], ...],
+) -> None:
+    found = moments(by_name([Fault.model_validate(each) for each in faults]))
     assert found == [
         Moment(1_000_000, True, "freeze"),
         Moment(2_000_000, False, "freeze"),
@@ -101,6 +111,50 @@ def test_windows_follow_each_other_in_order_of_time_and_an_end_goes_before_a_beg
         Moment(4_000_000, False, "freeze"),
         Moment(4_000_000, False, "refuse"),
     ]
+
+
+def test_the_second_of_two_windows_that_touch_begins_after_the_first_has_ended_though_it_is_declared_first(
+    told: Any,
+) -> None:
+    touching = {"crash": {}, "where": "a", "when": [window("2s", "1s"), window("1s", "1s")]}
+    with told.schedule(touching) as schedule:
+        schedule.start(ZERO)
+        joined(schedule)
+    assert [note[1:] for note in told.notes] == [("begin", 1000), ("end", 2000), ("begin", 2000), ("end", 3000)]
+    assert len(schedule.acted) == 2
+
+
+class AtReplica:
+    """A fault at one replica, with its moments and what it did; or it fails to end."""
+
+    def __init__(self, began: int, ended: int | None, **deeds: float) -> None:
+        self.began, self.ended, self.deeds, self.asked = began, ended, deeds, 0
+
+    def begin(self) -> int:
+        return self.began
+
+    def end(self) -> tuple[int, dict[str, float]]:
+        self.asked += 1
+        if self.ended is None:
+            raise StartError(f"replica {self.began} hangs")
+        return self.ended, self.deeds
+
+
+def test_a_fault_at_replicas_acts_from_when_it_acts_at_all_of_them() -> None:
+    together = ActsTogether([AtReplica(2, 8), AtReplica(1, 9)])
+    assert (together.begin(), together.end()) == (2, (9, {}))
+
+
+def test_deeds_of_replicas_add_up_and_of_what_was_late_the_latest_counts() -> None:
+    together = ActsTogether([AtReplica(1, 2, requests=3, late_us=70), AtReplica(1, 2, requests=4, late_us=50)])
+    assert together.end()[1] == {"requests": 7, "late_us": 70}
+
+
+def test_a_fault_is_undone_at_every_replica_though_two_fail_which_are_both_told() -> None:
+    acts = [AtReplica(1, None), AtReplica(2, 5), AtReplica(3, None), AtReplica(4, 5)]
+    with pytest.raises(StartError, match="replica 1 hangs; replica 3 hangs"):
+        ActsTogether(acts).end()
+    assert [act.asked for act in acts] == [1, 1, 1, 1]
 
 
 def test_a_fault_of_the_whole_round_acts_from_before_the_load_to_after_it(told: Any) -> None:
@@ -172,8 +226,40 @@ def test_a_window_that_cannot_begin_fails_the_round(told: Any) -> None:
 
 
 def test_every_kind_that_a_study_knows_can_be_acted() -> None:
+    """By the file of the kind; on a way, where there is none, by the proxies of the way."""
+    files = {module.name for module in iter_modules(kinds.__path__)}
+    assert files <= set(KINDS)
     for kind in KINDS:
-        assert callable(import_module(f"{kinds.__name__}.{kind}").act)
+        if kind in files:
+            assert callable(import_module(f"{kinds.__name__}.{kind}").act)
+        else:
+            assert KINDS[kind].spot is Spot.WAY
+
+
+@pytest.mark.parametrize(
+    ("written", "settings"),
+    [
+        ({"refuse": {}}, {}),
+        ({"partition": {}, "where": "a -> b"}, {}),
+        ({"stall": {"percentage": 10}}, {"percentage": 10}),
+        ({"reset": {"percentage": 5}}, {"percentage": 5}),
+        ({"slow": {"bandwidth": "100kB/s"}}, {"bytes_per_s": 100_000}),
+    ],
+)
+def test_a_kind_on_a_way_without_a_file_of_its_own_is_ordered_from_the_proxies_there(
+    written: dict[str, object], settings: dict[str, object]
+) -> None:
+    admins: list[Any] = ["proxy"]
+
+    class Way:
+        bench = type("Bench", (), {"groups": {}})
+
+        def proxies(self, fault: Fault) -> list[Any]:
+            return admins
+
+    fault = Fault.model_validate(written)
+    site: Any = Way()
+    assert act_of(fault, "one", site) == ByProxy("one", {fault.kind: settings}, admins)
 
 
 def test_a_moment_is_a_time_of_the_study() -> None:

@@ -11,8 +11,8 @@ from tests.support.launches import settled
 from patternbench.lab import systems, topologies
 from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Port
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Port
 from patternbench.lab.topologies import proxied, proxy_name
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault

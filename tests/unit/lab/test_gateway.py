@@ -11,9 +11,9 @@ from tests.support.studies import ROOT
 from patternbench.lab import bench, systems, topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
-from patternbench.lab.gateway_config import CLUSTERS, ROUTES
-from patternbench.lab.launch import Launch, Renewal, Restart
-from patternbench.study.problems import InputError
+from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES
+from patternbench.lab.host.launch import Launch, Renewal, Restart
+from patternbench.terms.problems import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lab" / "gateway.json"
 URLS = {"shop-1": "http://127.0.0.1:9001", "shop-2": "http://127.0.0.1:9002", "stock": "http://127.0.0.1:9003"}

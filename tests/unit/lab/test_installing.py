@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import debian, installing
-from patternbench.lab.needs import Need
-from patternbench.study.problems import InputError
+from patternbench.lab.software import debian, installing
+from patternbench.lab.software.needs import Need
+from patternbench.terms.problems import InputError
 
 Apt = Callable[[str], None]
 TOOLS = Path(__file__).resolve().parents[3] / "scripts" / "install-test-tools"

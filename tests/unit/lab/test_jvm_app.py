@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import java, otel_agent
 from patternbench.lab.component import Neighbours
-from patternbench.lab.components.jvm_app import JvmApp
-from patternbench.lab.launch import Launch
-from patternbench.study.problems import InputError
+from patternbench.lab.components.jvm_app import ERROR_FILE, JvmApp
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.software import java, otel_agent
+from patternbench.terms.problems import InputError
 
 
 @pytest.fixture
@@ -41,24 +41,26 @@ def test_java_is_told_its_options_before_the_jar_and_the_application_its_words_a
     )
     agent, jar = f"-javaagent:{folder}/agent.jar=port=1", str(folder / "shop.jar")
     machine = ("-Xms67108864", "-Xmx67108864", "-XX:+UseZGC", "-Xss1m")
-    assert launch.command == (f"{folder}/java/bin/java", agent, *machine, "-jar", jar, "--a", "1")
+    assert launch.command == (f"{folder}/java/bin/java", ERROR_FILE, agent, *machine, "-jar", jar, "--a", "1")
     assert launch.prepare == ()
 
 
 def test_a_jar_without_anything_said_gets_what_java_itself_chooses(folder: Path) -> None:
-    assert described(folder).command[1:] == ("-jar", str(folder / "shop.jar"))
+    assert described(folder).command[1:] == (ERROR_FILE, "-jar", str(folder / "shop.jar"))
 
 
-def test_a_traced_service_may_take_a_class_from_the_archive_that_its_agent_is_loading(folder: Path) -> None:
-    def told(**settings: object) -> str:
-        return otel_agent.attached(described(folder, **settings)).env["JAVA_TOOL_OPTIONS"]
-
-    assert told(class_data_sharing=True).endswith(".jar -XX:+AllowParallelDefineClass")
-    assert told().endswith(".jar")
+@pytest.mark.parametrize("own", [{"agents": ["agent.jar"]}, {"options": "-agentpath:/x.so"}])
+def test_no_class_is_taken_from_an_archive_beside_an_agent(folder: Path, own: dict[str, object]) -> None:
+    alone = described(folder, class_data_sharing=True)
+    for launch in (described(folder, class_data_sharing=True, **own), otel_agent.attached(alone)):
+        assert not [word for word in launch.command if word.startswith("-XX:SharedArchiveFile=")]
+        assert launch.prepare == ()
+    assert archive(alone)
+    assert otel_agent.attached(described(folder)).env["JAVA_TOOL_OPTIONS"].endswith(".jar")
 
 
 def test_the_archive_is_made_by_a_start_without_agents_and_only_where_there_is_none(folder: Path) -> None:
-    launch = described(folder, class_data_sharing=True, agents=["agent.jar"], args="--fast")
+    launch = described(folder, class_data_sharing=True, args="--fast")
     start, save = launch.prepare
     assert (start.until_ready, start.makes, save.makes) == (True, archive(launch), archive(launch))
     assert start.command[:3] == ("env", "-u", "JAVA_TOOL_OPTIONS")

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.launch import Launch, Restart
-from patternbench.study.roles import Role
+from patternbench.lab.host.launch import Launch, Restart
+from patternbench.terms.roles import Role
 
 MARKS: dict[str, tuple[object, str]] = {
     "retries": (2, '"num_retries": 2'),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import debian, filters, startable, systems
+from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS, nginx
-from patternbench.lab.nginx_config import LUA_FILES
+from patternbench.lab.config.nginx_config import LUA_FILES
+from patternbench.lab.software import debian, filters
 
 
 def test_every_component_of_the_shop_says_what_it_needs_and_how_to_get_it() -> None:

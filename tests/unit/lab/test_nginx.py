@@ -14,9 +14,16 @@ from tests.support.launches import settled
 from patternbench.lab import topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.nginx import Nginx
-from patternbench.lab.filter_limits import CostSource, FilterLimit, KeySource, LeaseSettings, LimitMatch, LimitTier
-from patternbench.lab.launch import Launch
-from patternbench.study.problems import InputError
+from patternbench.lab.config.filter_limits import (
+    CostSource,
+    FilterLimit,
+    KeySource,
+    LeaseSettings,
+    LimitMatch,
+    LimitTier,
+)
+from patternbench.lab.host.launch import Launch
+from patternbench.terms.problems import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "contracts/ratelimit/plan.schema.json").read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab import ports
+from patternbench.lab.host import ports
 
 
 @pytest.fixture

@@ -6,31 +6,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.studies import own_system
 
-from patternbench.lab import cgroups, startable, systems, topologies
-from patternbench.lab.calls import Call
-from patternbench.lab.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
-from patternbench.lab.ready import Http, InTurn, LogLine, Port
-from patternbench.lab.references import producers
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import Duration
-
-SYSTEM = """\
-patternbench-system: 1
-name: own
-about: a service of a user's own
-components:
-  - process:
-      name: shop
-      {}
-endpoint: shop
-"""
+from patternbench.lab import startable, systems, topologies
+from patternbench.lab.host import cgroups
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
+from patternbench.lab.host.ready import Http, InTurn, LogLine, Port
+from patternbench.lab.host.references import producers
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import Duration
 
 
 def own(folder: Path, *lines: str) -> systems.SystemFile:
     """The system of a file whose only component says these lines."""
     (folder / "systems").mkdir(exist_ok=True)
-    (folder / "systems" / "own.yaml").write_text(SYSTEM.format("\n      ".join(lines)))
+    (folder / "systems" / "own.yaml").write_text(own_system(*lines))
     return systems.load("own", folder)
 
 
@@ -136,6 +127,7 @@ def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path:
         (("command: sh", "live: {plan: {}}"), 8, "shop.live.plan", "needs exactly one of them"),
         (("command: sh", "files: {../up: x}"), 8, "shop.files.../up", "leads out of the component's folder"),
         (("command: sh", "env: {A: '${stok.url}'}"), 5, "shop", "it refers to `stok`"),
+        (("command: sh", "env: {A: '${self.port.htp}'}"), 5, "shop", "did you mean `port.http`?"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_told_at_its_line(
@@ -159,7 +151,7 @@ def test_a_program_that_a_preparation_makes_may_be_missing_before(tmp_path: Path
 
 def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
-    text = SYSTEM.format("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
+    text = own_system("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
     (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")
     (told,) = startable.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
     assert (told.path, told.file) == ("system.settings.runtime", "")
@@ -169,7 +161,7 @@ def test_limits_that_are_compared_are_refused_where_they_cannot_act(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "systems").mkdir()
-    text = SYSTEM.format("command: sh\n      memory: '${heap}'")
+    text = own_system("command: sh", "memory: '${heap}'")
     text = text.replace("components:", "settings: {heap: {default: 1GB, about: memory}}\ncomponents:")
     (tmp_path / "systems" / "own.yaml").write_text(text)
     system = systems.load("own", tmp_path)
@@ -190,6 +182,6 @@ def test_load_cannot_go_to_a_command_without_an_address(tmp_path: Path) -> None:
 
 def test_a_system_file_that_names_the_lab_s_own_fields_is_refused(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
-    (tmp_path / "systems" / "own.yaml").write_text(SYSTEM.format("command: sh") + "origin: {file: a, lines: {}}\n")
+    (tmp_path / "systems" / "own.yaml").write_text(own_system("command: sh") + "origin: {file: a, lines: {}}\n")
     with pytest.raises(InputError, match=r"own\.yaml:9: origin: unknown key"):
         systems.load("own", tmp_path)

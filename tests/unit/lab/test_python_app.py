@@ -10,7 +10,7 @@ from tests.support.studies import ROOT
 from patternbench.lab import startable, systems, topologies
 from patternbench.lab.components.python_app import environment
 from patternbench.lab.systems import SystemFile
-from patternbench.study.problems import Problem
+from patternbench.terms.problems import Problem
 
 SYSTEM = """\
 patternbench-system: 1
@@ -99,3 +99,19 @@ def test_what_is_wrong_with_an_application_is_told_at_its_line(
     problem = refused(own(tmp_path, settings))
     assert (problem.path, problem.line) == (path, 6)
     assert words in str(problem)
+
+
+@pytest.mark.parametrize("kind", ["python_app", "jvm_app", "process"])
+def test_every_kind_of_application_is_prepared_by_commands_of_its_author(tmp_path: Path, kind: str) -> None:
+    settings = {"python_app": 'app: "shop:app"', "jvm_app": "jar: shop.jar", "process": "command: sh"}[kind]
+    text = SYSTEM.replace("python_app", kind).replace('app: "shop:app"', settings)
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "own.yaml").write_text(text.format("prepare: [sh migrate.sh]"))
+    (launch,) = topologies.of_file(systems.load("own", tmp_path), {}).launches
+    assert [one.command for one in launch.prepare] == [("sh", "migrate.sh")]
+
+
+def test_python_in_a_preparation_is_the_python_of_the_application(tmp_path: Path) -> None:
+    system = own(tmp_path, "interpreter: /bin/sh, prepare: [python -m alembic upgrade head]")
+    (launch,) = topologies.of_file(system, {}).launches
+    assert launch.prepare[0].command == ("/bin/sh", "-m", "alembic", "upgrade", "head")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab.ready import Announced, Answers, Http, InTurn, LogLine, Port, Succeeds, announcements
+from patternbench.lab.host.ready import Announced, Answers, Http, InTurn, LogLine, Port, Succeeds, announcements
 
 
 @dataclass
@@ -24,6 +25,9 @@ class Starting:
 
     def written(self) -> str:
         return self.text
+
+    def wrote(self, pattern: str) -> bool:
+        return re.search(pattern, self.written(), re.MULTILINE) is not None
 
     def succeeds(self, command: tuple[str, ...], seconds: float) -> bool:
         assert command

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.launches import settled
 
-from patternbench.lab.launch import File, Launch
-from patternbench.lab.ready import Port
-from patternbench.lab.references import behind, part, part_of, producers, referred, resolved
+from patternbench.lab.host.launch import File, Launch
+from patternbench.lab.host.ready import Port
+from patternbench.lab.host.references import behind, part, part_of, producers, referred, resolved
 
 MARIADB = "mariadb://ann:secret@127.0.0.1:3306/ratelimit"
 

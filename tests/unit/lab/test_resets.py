@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from patternbench.lab import startable, systems, topologies
-from patternbench.lab.calls import Call
-from patternbench.lab.launch import Preparation, Reset, Restart
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.launch import Preparation, Reset, Restart
 from patternbench.lab.resets import resets_of
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 FLUSH = Preparation(("flush",))
 CALL = Call("POST", "${self.url}/reset")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.launch import Launch, LiveCall
+from patternbench.lab.host.launch import Launch, LiveCall
 from patternbench.lab.topology import Topology
 
 

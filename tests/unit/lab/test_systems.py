@@ -11,8 +11,8 @@ from patternbench.cli.up import with_addresses
 from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import SystemFile
-from patternbench.study.problems import InputError
-from patternbench.study.roles import Role
+from patternbench.terms.problems import InputError
+from patternbench.terms.roles import Role
 
 FILE = """\
 patternbench-system: 1

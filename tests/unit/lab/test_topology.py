@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Port
-from patternbench.lab.references import producers
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Port
+from patternbench.lab.host.references import producers
 from patternbench.lab.topology import EDGE, Topology, Way, in_order
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 READY = Port("http")
 
@@ -80,3 +80,35 @@ def test_a_component_that_is_misspelt_is_guessed() -> None:
 def test_an_endpoint_that_is_no_component_is_a_problem() -> None:
     (problem,) = Topology((launch("shop"),), ("balancer",)).problems()
     assert problem.path == "endpoint"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("${db.user}", "write `${db.url.user}`, a part of its URL"),
+        ("${db.core.pasword}", ""),
+        ("${db.cor}", "did you mean `core`?"),
+        ("${self.port.htp}", "did you mean `port.http`?"),
+        ("${self.secret.password}", "write `${self.url.password}`, a part of its URL"),
+    ],
+)
+def test_a_reference_to_a_part_that_no_component_has_is_refused_with_those_that_there_are(text: str, hint: str) -> None:
+    database = Launch(
+        "postgres", "db", ("run",), READY, url="postgresql://u:p@h/d", endpoints={"core": "postgresql://h"}
+    )
+    asking = Launch("process", "api", ("run",), READY, env={"DB": text}, ports={"http": 0}, url="http://api")
+    (problem,) = Topology((asking, database), ("api",)).problems()
+    assert (problem.message, problem.path, problem.hint) == (f"it refers to `{text}`, which doesn't exist", "api", hint)
+    known = ["`${self.port.http}`"] if "self" in text else ["`${db.url}`", "`${db.core}`"]
+    assert all(name in problem.allowed for name in known)
+
+
+@pytest.mark.parametrize(
+    "text", ["${db.url.user}", "${db.core}", "${db.core.address}", "${self.said.up}", "${self.folder}"]
+)
+def test_a_reference_to_what_a_component_has_is_taken(text: str) -> None:
+    database = Launch(
+        "postgres", "db", ("run",), READY, url="postgresql://u:p@h/d", endpoints={"core": "postgresql://h"}
+    )
+    asking = Launch("process", "api", ("run",), READY, env={"DB": text}, url="http://api")
+    assert not list(Topology((asking, database), ("api",)).problems())

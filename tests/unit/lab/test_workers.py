@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from patternbench.lab.workers import AtOnce
+from patternbench.lab.host.workers import AtOnce
 
 
 def test_a_call_is_over_when_it_has_been_given_and_ran_in_no_other_thread() -> None:

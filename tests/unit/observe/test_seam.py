@@ -23,11 +23,12 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
 from patternbench.report.export import Wanted, export_run
-from patternbench.run import observing
+from patternbench.run.round import observing
 
 PAGE = (ROOT / "docs" / "write-an-observer.md").read_text()
 WEATHER = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-"""The example of the page on observers."""
+"""The files of the example of the page on observers: its observer and its section."""
+DERIVE = 'def derive(run):\n    (run / "forecast").write_text("sunny")\n'
 
 
 @pytest.fixture
@@ -35,13 +36,17 @@ def weather(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A further observer: a folder of the package with the file of the page in it."""
     folder = tmp_path / "package" / "weather"
     folder.mkdir(parents=True)
-    (folder / "__init__.py").touch()
-    (folder / "observer.py").write_text("\n".join(WEATHER))
+    (folder / "report").mkdir()
+    for package in (folder, folder / "report"):
+        (package / "__init__.py").touch()
+    (folder / "observer.py").write_text(WEATHER[0])
+    (folder / "report" / "section.py").write_text(WEATHER[1])
+    (folder / "derive.py").write_text(DERIVE)
     monkeypatch.setattr(patternbench, "__path__", [*patternbench.__path__, str(folder.parent)])
     registry.observers.cache_clear()
     yield
     registry.observers.cache_clear()
-    for name in ("patternbench.weather", "patternbench.weather.observer"):
+    for name in [name for name in sys.modules if name.startswith("patternbench.weather")]:
         sys.modules.pop(name, None)
 
 
@@ -115,10 +120,13 @@ def test_a_run_in_which_nothing_was_observed_has_no_columns_of_observers(run: Ru
 
 
 @pytest.mark.usefixtures("weather")
-def test_every_observer_works_out_what_its_sections_need(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Path]] = []
-    for observer in registry.observers():
-        monkeypatch.setattr(type(observer), "derive", lambda self, path: asked.append((self.name, path)))
-    observing.derive(run)
-    assert asked == [(observer.name, run.path) for observer in registry.observers()]
-    assert {"rate-limits", "weather"} <= {name for name, _ in asked}
+def test_a_wing_works_out_what_its_sections_need(run: RunFolder) -> None:
+    registry.derive(run.path)
+    assert (run.path / "forecast").read_text() == "sunny"
+
+
+def test_every_wing_has_a_section_that_the_registry_finds() -> None:
+    assert [folder for folder in registry.folders() if not registry.has(folder, registry.SECTIONS)] == []
+    assert [folder for folder in registry.folders() if registry.has(folder, registry.DERIVE)] == [
+        "patternbench.ratelimit"
+    ]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 import pytest
 from tests.support.studies import ROOT
 
+from patternbench.conformance.cases import VECTORS
 from patternbench.drivers import limits, registry
+from patternbench.drivers.origins import plain_fields
+from patternbench.drivers.stacks import policy
 from patternbench.lab.systems import file_of
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
-from patternbench.run import evidence
+from patternbench.run.before import evidence
 from patternbench.study.load import load
 
 OF_CLIENTS = ("libraries", "libraries-quick", "resilience-patterns-all")
@@ -24,15 +30,17 @@ LONGEST = {
     "libraries-quick": 20,
     "mesh": 20,
     "mesh-quick": 12,
+    "published-pair-quick": 10,
     "resilience-patterns-all": 60,
     "rule-of-thumb-quick": 20,
     "rule-of-thumb": 60,
+    "standard-handler-quick": 5,
 }
 #: Whose service is started anew for each round.
 RESTARTED = ("layers", "mesh")
 #: The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt.
 COMPARED, FAR = (0.5, 0.95), 0.03
-QUICK = {f"{name}-quick": name for name in ("libraries", "mesh", "rule-of-thumb")}
+QUICK = {f"{name}-quick": name for name in ("libraries", "mesh", "published-pair", "rule-of-thumb", "standard-handler")}
 OF_THE_MESH = {"retries": 0, "outlier_failures": "none", "max_requests": "none", "adaptive_limit": "none"}
 
 
@@ -80,9 +88,29 @@ def test_a_quick_form_asks_the_same_of_fewer_scenarios_or_as_many(quick: str, wh
 def test_a_study_ends_in_time_as_far_as_that_can_be_told(name: str, longest: int) -> None:
     study, plan = load(ROOT / "studies" / f"{name}.yaml"), planned(name)
     assert isinstance(study.rounds, int)
-    warm_up_s = {"native": study.longest_warm_up.seconds} if study.engine_only else {}
+    warm_ups = len(plan.scenarios) * study.rounds if study.engine_only else 1
+    warming_s = warm_ups * study.longest_warm_up.seconds
     restarts = study.rounds * len(plan.scenarios) if study.system.name in RESTARTED else 0
-    assert estimate.seconds(plan.scenarios, study.rounds, warm_up_s, restarts) < 60 * longest
+    assert estimate.seconds(plan.scenarios, study.rounds, warming_s, restarts) < 60 * longest
+
+
+def test_the_standard_handler_of_the_study_has_the_defaults_of_its_package() -> None:
+    (case,) = json.loads((VECTORS / "standard_handler.json").read_text())["cases"]
+    study = load(ROOT / "studies" / "standard-handler.yaml")
+    stack = next(one.stack for one in study.strategies if one.name == "standard")
+    assert stack is not None
+    written = [plain_fields({"entry": policy(entry, "")})["entry"] for entry in stack]
+    assert len(written) == len(case["stack"])
+    for due, got in zip(case["stack"], written, strict=True):
+        assert isinstance(got, dict)
+        ((kind, fields),) = due.items()
+        assert _among(got[kind], fields) == fields
+
+
+def _among(written: object, names: Mapping[str, object]) -> dict[str, object]:
+    """Of a policy that a study writes out, the fields of these names."""
+    assert isinstance(written, dict)
+    return {name: written.get(name) for name in names}
 
 
 def test_client_and_mesh_never_act_together_and_each_acts_alone() -> None:

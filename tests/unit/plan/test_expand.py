@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.studies import EXAMPLE, ROOT, changed, levels, study
+from tests.support.shipped_studies import shipped
+from tests.support.studies import EXAMPLE, changed, levels, study
 
 from patternbench.plan.expand import expand, size
 from patternbench.plan.scenarios import Scenario, content_id
-from patternbench.study.configuration import Configuration
 from patternbench.study.load import load, loads
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.study.model.configuration import Configuration
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 levels_of_users = st.lists(st.integers(1, 1000), min_size=1, max_size=4, unique=True)
 percentages = st.lists(st.integers(0, 100), min_size=1, max_size=4, unique=True)
@@ -187,7 +188,7 @@ def test_a_design_that_makes_no_sense_is_refused(design: str, message: str) -> N
         expand(study(changed(design=design)))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("file", shipped(), ids=lambda path: path.stem)
 def test_a_scenario_read_back_from_its_plan_is_the_same_scenario(file: Path) -> None:
     for scenario in expand(load(file)).scenarios[:60]:
         stored = json.loads(json.dumps(scenario.as_json()))

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.studies import EXAMPLE, ROOT, study
+from tests.support.shipped_studies import shipped
+from tests.support.studies import EXAMPLE, study
 
 from patternbench.plan.expand import Plan, expand, factors_of_stored
 from patternbench.plan.factors import is_baseline
 from patternbench.records.stored import RunPlan
-from patternbench.study.load import loads
-from patternbench.study.problems import InputError
-from patternbench.study.roles import Role, Unit
-from patternbench.study.settings import Settable
+from patternbench.study.load import load, loads
+from patternbench.study.model.settings import Settable
+from patternbench.terms.problems import InputError
+from patternbench.terms.roles import Role, Unit
 
 STUDY = """\
 patternbench: 1
@@ -124,9 +125,9 @@ def test_what_an_older_plan_says_of_no_scenario_is_a_circumstance() -> None:
     assert (found.role, found.unit) == (Role.WORLD, Unit.DURATION)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
 def test_every_factor_of_our_own_studies_is_known_by_its_field(path: Path) -> None:
-    plan = expand(loads(path.read_text(), path.name))
+    plan = expand(load(path))
     assert all(factor.path for factor in plan.factors.values())
 
 

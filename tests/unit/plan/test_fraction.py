@@ -11,8 +11,8 @@ from tests.support.studies import EXAMPLE, changed, problems, study
 from patternbench.plan.expand import Plan, expand, size
 from patternbench.plan.fraction import aliasing
 from patternbench.study.load import loads
-from patternbench.study.problems import InputError
-from patternbench.study.settings import Settable
+from patternbench.study.model.settings import Settable
+from patternbench.terms.problems import InputError
 
 
 def plan(design: str, text: str = EXAMPLE) -> Plan:

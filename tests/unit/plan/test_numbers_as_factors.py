@@ -14,7 +14,6 @@ from tests.support.recorded_run import pinned
 from tests.support.studies import ROOT, problems, study
 
 from patternbench.analyze import derived
-from patternbench.analyze.problems import DataError
 from patternbench.analyze.rounds import roles
 from patternbench.drivers import jobs
 from patternbench.drivers.rounds import ClientRound, client_round
@@ -25,10 +24,11 @@ from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry, Journal
 from patternbench.report.build import refresh_rounds
-from patternbench.run import evidence
+from patternbench.run.before import evidence
 from patternbench.study.load import load
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 GOLDEN = ROOT / "tests" / "golden" / "plan" / "scenario_ids.json"
 JOURNEY = """\
@@ -109,12 +109,14 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
         warm_up_requests=None,
         settles=False,
         time_limit=Duration.parse("1s"),
+        limit_with_warm_up=Duration.parse("1s"),
         inputs=None,
         lateness=None,
         core=None,
     )
     job = jobs.job(task).job
-    assert job["constants"] == {"size": "1000", "kind": "small", "round": "7"}
+    escaped = {"size:json": "1000", "size:form": "1000", "kind:json": "small", "kind:form": "small"}
+    assert job["constants"] == {"size": "1000", "kind": "small", "round": "7", **escaped}
     (step,) = job["groups"][0]["journeys"][0]["steps"]
     assert step["query"] == {"limit": "25", "q": "a b", "deep": "true"}
 

@@ -18,7 +18,7 @@ from patternbench.plan.expand import expand
 from patternbench.plan.order import Round, counting_passes, next_block, rounds_of
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
-from patternbench.run.changeovers import Changeovers
+from patternbench.run.before.changeovers import Changeovers
 from patternbench.study.load import load
 
 SCENARIOS = expand(study()).scenarios

@@ -3,9 +3,9 @@
 import pytest
 
 from patternbench.ratelimit.plan.accuracy_map import AT_ONCE, ClientGroup, Map, MapLease, left_out, scenarios
-from patternbench.study.limiter import ALGORITHMS
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import ALGORITHMS
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 LATE = Duration.parse("100ms")
 FACTORS = ("arrivals", "algorithm", "synchronisation", "balancers", "staleness_us")
@@ -94,3 +94,10 @@ def test_everything_wrong_with_a_map_is_said_at_once() -> None:
         assert f"--{option}" in said
     for option in ("lease-size", "lease-share", "lease-most"):
         assert f"--{option}" in said
+
+
+def test_the_clients_of_a_scenario_arrive_as_the_scenario_says() -> None:
+    planned = scenarios(Map(arrivals=("steady", "bursty"), staleness=(AT_ONCE,)))
+    assert {each["arrivals"] for each in planned} == {"steady", "bursty"}
+    for each in planned:
+        assert {group["arrivals"] for group in each["clients"]} == {each["arrivals"]}

@@ -8,8 +8,8 @@ from typing import Any
 from tests.support.studies import ROOT
 
 from patternbench.lab import systems
-from patternbench.study import limiter
-from patternbench.study.units import Duration
+from patternbench.study.model import limiter
+from patternbench.terms.units import Duration
 
 LIMIT: dict[str, Any] = json.loads((ROOT / "contracts/ratelimit/plan.schema.json").read_text())["$defs"]["limit"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from patternbench.observe.seam import ObservationError
+from patternbench.ratelimit import derive
 from patternbench.ratelimit.observer import OBSERVER
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.simulate import rerun
 from patternbench.records import component_logs, damage, observed
 from patternbench.records.folder import RunFolder
-from patternbench.run import observing
+from patternbench.run.round import observing
 
 LOG, RULES = "one/decisions-one-1.tsv", "one/plan.json"
 HEAD = b"time_us\tbalancer\tworker\tclient\tlimit\talgorithm\tcost\tallowed\tremaining\tdecided_by\n"
@@ -60,7 +60,7 @@ def test_decisions_that_unpack_but_do_not_parse_cost_their_round(name: str, cont
     (entry,) = damage.rounds(run)
     assert entry.status == "damaged"
     assert (entry.cause or "").startswith(f"its records are damaged: component-logs/00000/{name}.gz cannot be read (")
-    rerun.refresh(run.path)  # leaves the round out
+    derive.derive(run.path)  # leaves the round out
 
 
 def test_decisions_whose_rules_are_gone_cost_their_round(run: RunFolder) -> None:

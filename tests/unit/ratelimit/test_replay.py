@@ -8,7 +8,7 @@ import pytest
 
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.plan.replay import RECORDED, map_scenarios, over_all, round_scenario
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 AT_ONCE, FAR = Duration(0), Duration.parse("25ms")
 

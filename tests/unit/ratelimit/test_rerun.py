@@ -7,16 +7,17 @@ import shutil
 
 import pytest
 
+from patternbench.ratelimit import derive
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import JudgeSummary
-from patternbench.ratelimit.simulate import rerun, simulator
+from patternbench.ratelimit.simulate import simulator
 from patternbench.records.folder import RunFolder
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFolder) -> None:
-    rerun.refresh(run.path)
+    derive.derive(run.path)
     found = simulated.read(run)
     assert found is not None
     (summary,) = found.rounds.values()
@@ -28,7 +29,7 @@ def test_every_round_is_decided_again_and_a_map_is_made_of_the_first(run: RunFol
 @pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson")
 def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
     def made() -> list[JudgeSummary]:
-        rerun.refresh(run.path)
+        derive.derive(run.path)
         found = simulated.read(run)
         assert found is not None
         return [scenario.measured for scenario in found.maps[0].scenarios]
@@ -38,7 +39,7 @@ def test_the_same_records_give_the_same_simulation(run: RunFolder) -> None:
 
 def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator.shutil, "which", lambda _name: None)
-    rerun.refresh(run.path)
+    derive.derive(run.path)
     found = simulated.read(run)
     assert found is not None
     assert found.missing == "luajit is not on PATH: install it: apt-get install luajit2 lua-cjson"
@@ -46,7 +47,7 @@ def test_without_luajit_the_reason_is_kept_and_nothing_fails(run: RunFolder, mon
 
 def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
     shutil.rmtree(run.component_logs)
-    rerun.refresh(run.path)
+    derive.derive(run.path)
     assert simulated.read(run) is None
 
 

@@ -17,7 +17,7 @@ from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, Map
 from patternbench.ratelimit.report import accuracy, section, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
 from patternbench.records.folder import RunFolder
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 NAMES = ("deviation", "wrongly_allowed", "wrongly_rejected", "client_mean", "deviation_tolerant")
 MORE = ("deviation_least", "deviation_most", "peak")

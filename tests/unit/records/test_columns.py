@@ -15,7 +15,6 @@ import pytest
 from tests.support.studies import ROOT, study
 
 from patternbench.analyze import metrics
-from patternbench.analyze.units import unit_of
 from patternbench.plan.expand import expand
 from patternbench.plan.order import rounds_of
 from patternbench.records import attempts, tables
@@ -23,6 +22,7 @@ from patternbench.records.attempts import Batch
 from patternbench.records.columns import ATTEMPTS, RESPONSES, ROUNDS, STEPS, TABLE_2, names
 from patternbench.records.schemas import SCHEMAS
 from patternbench.run.prepared_run import planned
+from patternbench.terms.quantities import unit_of
 
 UNITS = {"s": ("s", "ms"), "1/s": ("/s",), "%": ("%",), "": ("",)}
 """How a report writes the unit of a column."""
@@ -43,7 +43,7 @@ def test_no_column_is_defined_twice(columns: tuple[object, ...]) -> None:
 
 def test_the_responses_of_the_contract_are_those_that_are_computed() -> None:
     assert tuple(names(RESPONSES)) == metrics.RESPONSES
-    assert tuple(names(TABLE_2)) == metrics.TABLE_2
+    assert TABLE_2 == metrics.TABLE_2
     assert [name for name in names(STEPS) if name in metrics.RESPONSES] == list(metrics.STEP_RESPONSES)
 
 
@@ -84,7 +84,8 @@ def test_a_table_has_the_types_of_its_columns_whatever_is_missing(tmp_path: Path
 
 
 def test_a_plan_is_valid_by_its_schema() -> None:
-    plan = expand(study())
-    made = planned(plan, rounds_of(plan.scenarios, 1, 1, "shuffled")).as_json()
+    asked = study()
+    plan = expand(asked)
+    made = planned(plan, rounds_of(plan.scenarios, 1, 1, "shuffled"), asked).as_json()
     jsonschema.validate(json.loads(json.dumps(made)), SCHEMAS["plan"]())
     assert [factor["name"] for factor in made["factors"]] == list(plan.factors)

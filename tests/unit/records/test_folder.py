@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
 import pytest
 
-from patternbench.records.folder import RunFolder
-from patternbench.study.problems import InputError
+from patternbench.records.folder import RunFolder, unused
+from patternbench.terms.problems import InputError
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -24,3 +25,71 @@ def test_a_folder_that_is_or_was_locked_can_be_handed_to_another_process(tmp_pat
     if locked:
         with pytest.raises(InputError, match="another process"):
             RunFolder(tmp_path).lock()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "study.yaml",
+        "study.json",
+        "manifest.json",
+        "plan.json.tmp",
+        "attempts/00000.parquet",
+        "attempts/own.tmp",
+        "logs/own.log",
+        "inputs/own.csv",
+        ".lock",
+    ],
+)
+def test_a_users_own_file_of_one_of_our_names_is_never_written_over(tmp_path: Path, name: str) -> None:
+    own = tmp_path / name
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("the user's own")
+    with pytest.raises(InputError, match="not empty"):
+        RunFolder(tmp_path).create()
+    assert own.read_text() == "the user's own"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [own]
+
+
+def test_a_folder_whose_creation_was_killed_is_begun_again_in(tmp_path: Path) -> None:
+    killed = RunFolder(tmp_path / "run")
+    killed.create()
+    (killed.path / "study.yaml.tmp").write_text("half a st")
+    killed.unlock()
+    RunFolder(killed.path).create()
+
+
+def test_a_marked_folder_with_a_file_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    killed = RunFolder(tmp_path)
+    killed.create()
+    killed.unlock()
+    (tmp_path / "notes.txt").write_text("the user's own")
+    with pytest.raises(InputError, match="not empty"):
+        RunFolder(tmp_path).create()
+
+
+def test_of_two_runs_that_begin_in_one_folder_the_second_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    first = RunFolder(tmp_path)
+    first.create()
+    first.study.write_text("the first's")
+    with pytest.raises(InputError, match="another process is writing"):
+        RunFolder(tmp_path).create()
+    assert first.study.read_text() == "the first's"
+
+
+def test_two_runs_of_one_second_get_folders_of_their_own(tmp_path: Path) -> None:
+    names = [unused(tmp_path / "runs" / "quickstart-20260101-000000").name for _ in range(3)]
+    assert names == [f"quickstart-20260101-000000{number}" for number in ("", "-2", "-3")]
+
+
+def test_a_lock_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".lock")
+    with pytest.raises(InputError, match="is a pipe"):
+        RunFolder(tmp_path).lock()
+
+
+def test_links_that_form_a_circle_are_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match="circle"):
+        RunFolder(tmp_path / "a" / "run").create()

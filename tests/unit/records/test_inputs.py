@@ -12,7 +12,7 @@ from patternbench.plan.expand import expand
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.study.load import loads
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 STUDY = """\
 patternbench: 1

@@ -10,7 +10,7 @@ import pytest
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.stored import PlannedFactor, PlannedRound
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 ROUND = '{"index": 0, "block": 0, "scenario": "s"}'
 PLANS = ["[]", "{}", "7", "null", "", '{"a', '{"scenarios": [], "rounds": [], "factors": 3}', "[" * 99_999, "\xff"]
@@ -67,3 +67,26 @@ def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
     run.plan.write_text(json.dumps(before))
     stored.write_plan(run, stored.plan(run))
     assert json.loads(run.plan.read_text()) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "path", "said"),
+    [
+        ({"rounds": [{"index": 0, "block": 0, "scenario": "b"}]}, "rounds[0].scenario", "the plan has no scenario b"),
+        ({"rounds": [{"index": -1, "block": 0, "scenario": "a"}]}, "rounds[0]", "count from 0"),
+        ({"rounds": [{"index": 0, "block": 0, "scenario": "a"}] * 2}, "rounds[1].index", "0 is there twice"),
+        ({"scenarios": [{"id": "a", "levels": {}}] * 2}, "scenarios[1].id", "a is there twice"),
+        ({"scenarios": [{"id": "a", "levels": {"users": 7}}]}, "scenarios[0].levels.users", "isn't among the factor's"),
+    ],
+)
+def test_a_plan_whose_parts_contradict_each_other_is_refused_with_the_place_and_what_to_do(
+    changed: dict[str, object], path: str, said: str, tmp_path: Path
+) -> None:
+    whole = {"factors": {"users": [1, 2]}, "scenarios": [{"id": "a", "levels": {"users": 1}}], "rounds": []}
+    (tmp_path / "plan.json").write_text(json.dumps({**whole, **changed}))
+    with pytest.raises(InputError) as refused:
+        stored.plan(RunFolder(tmp_path))
+    problem = refused.value.problems[0]
+    assert problem.path == path
+    assert said in problem.message
+    assert "restore it from a copy" in str(problem)

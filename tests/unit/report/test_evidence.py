@@ -107,7 +107,7 @@ def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_follo
 def test_the_first_screen_says_what_to_choose_where_and_how_surely() -> None:
     told, aim = sections()["recommendation"].choice
     assert told.splitlines()[0].startswith("Abort percentage 0\xa0%, users 50")
-    assert "retry · 40 ms, but these rounds can't tell it apart from retry · 20 ms, retry · 60 ms." in told
+    assert "retry · 40 ms, but these rounds can't tell it apart from retry · 20 ms, retry · 60 ms" in told
     assert aim.startswith("Aim: the lowest p95 of successful calls with failed calls at most 1 %. The study does not")
 
 
@@ -216,6 +216,13 @@ def test_ties_with_the_same_first_share_a_line_that_counts_the_others() -> None:
     ]
 
 
+def test_as_many_others_in_each_tie_are_one_number() -> None:
+    ties = [choice(0, 20, "tie", ["retry", "hedge"]), choice(0, 60, "tie", ["retry", "limiter"])]
+    assert where_chosen(recommended(ties), FACTORS) == [
+        "Abort percentage 0\xa0%, users 20 or 60: retry, but these rounds can't tell it apart from 1 of the others."
+    ]
+
+
 def test_many_conditions_are_counted_and_what_is_not_clear_is_told_apart() -> None:
     clear = [choice(0, users, "clear", ["retry"]) for users in (1, 2)]
     unclear = [choice(30, 1, "tie", ["hedge", "retry"]), choice(30, 2, "unsure", ["retry"])]
@@ -236,7 +243,7 @@ def test_a_choice_that_is_not_clear_everywhere_is_not_shown_as_a_gain() -> None:
         for clear in (False, True)
     ]
     assert not sections()["recommendation"].choice_is_clear
-    assert told == ["unclear", "better"]
+    assert told == ["inconclusive", "better"]
 
 
 @pytest.mark.parametrize(

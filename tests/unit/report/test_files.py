@@ -18,10 +18,11 @@ from patternbench.observe.section import Figure, Section, Table
 from patternbench.records.stored import PlannedScenario
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
-from patternbench.report.labels import HEADLINES, RESPONSES
+from patternbench.report.labels import RESPONSES
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.pages.models import page_html
 from patternbench.report.sections.summary import summary_table
+from patternbench.terms.responses import HEADLINES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 

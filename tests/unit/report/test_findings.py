@@ -9,15 +9,15 @@ from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
 from patternbench.analyze.compare.comparison import How, compare_with_baseline
-from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.observe.section import Section
 from patternbench.records.stored import PlannedScenario
-from patternbench.report.labels import BESIDE, HEADLINES
+from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import Axis, Layout, layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Findings, Headline, findings, headlines, merged
 from patternbench.report.sections.wish import known_of
+from patternbench.terms.responses import BESIDE, HEADLINES, Better
 
 
 def run_with(
@@ -32,7 +32,7 @@ def run_with(
     rows = [
         {
             "round": 0, "block": block, "scenario": name, "status": "done", "cause": None,
-            **dict.fromkeys(RESPONSES, 1.0),
+            **dict.fromkeys(RESPONSES, 1.0), "limited_rate": 0.0,
             "failure_rate": (failed or {}).get(name, 0.0),
             "success_rate": 100 - (failed or {}).get(name, 0.0),
             "rejected_rate": (rejected or {}).get(name, 0.0),
@@ -79,7 +79,7 @@ def test_a_response_that_two_configurations_have_in_no_common_block_is_compared_
     found, _ = said(replace(report, rounds=rounds))
     table = found.by_item
     lacking = table[table["response"] == "call_success_p95"].iloc[0]
-    assert (lacking["conditions"], lacking["verdict"]) == (0, "unknown")
+    assert (lacking["conditions"], lacking["verdict"]) == (0, "too few rounds")
     assert table[table["response"] == "time_to_success"]["conditions"].item() == 1
 
 
@@ -93,7 +93,7 @@ def test_of_lines_that_fail_alike_none_fails_least() -> None:
 
 def test_no_difference_is_not_called_one() -> None:
     found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}))
-    assert set(found.by_item["verdict"]) == {"unclear"}
+    assert set(found.by_item["verdict"]) == {"inconclusive"}
 
 
 def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
@@ -101,7 +101,16 @@ def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
     success = plain(of(lines, "p95 of successful calls"))
     assert success.startswith("Retry, breaker gain over baseline. retry ")
     assert "0 % of calls failed, 0 % rejected. Its cost: time to a success +3" in success
-    assert plain(lines[0]) == "Better than baseline in some responses, clearly worse in none: breaker."
+    first = (
+        "Better than baseline in some responses, clearly worse in none: breaker. Not excluded: breaker worse by up to"
+    )
+    assert plain(lines[0]).startswith(first)
+
+
+def test_a_line_that_nothing_shows_better_is_not_named_among_the_better_ones() -> None:
+    _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0), "breaker": (1.0, 1.0)}))
+    assert "clearly worse in none: retry. " in plain(lines[0])
+    assert "breaker" not in lines[0].lead
 
 
 def test_when_every_gain_costs_something_it_says_so() -> None:
@@ -115,7 +124,7 @@ def test_when_nothing_beats_the_baseline_it_says_so() -> None:
     _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (2.0, 1.0), "breaker": (1.5, 1.0)}))
     told = of(lines, "p95 of successful calls")
     assert told.verdict == "worse"
-    assert plain(told) == "Everything that keeps failed calls at 1 % or below is worse than baseline."
+    assert plain(told) == "Everything that kept failed calls at 1 % or below is worse than baseline."
 
 
 def test_answers_that_are_fast_because_they_are_refused_are_no_gain() -> None:
@@ -124,17 +133,78 @@ def test_answers_that_are_fast_because_they_are_refused_are_no_gain() -> None:
     )
     found, lines = said(report)
     assert found.by_item.query("response == 'call_success_p95'")["verdict"].tolist() == ["better"]
-    assert plain(of(lines, "p95 of successful calls")) == "Only baseline keeps failed calls at 1 % or below."
+    assert plain(of(lines, "p95 of successful calls")) == "Only baseline kept failed calls at 1 % or below."
     told = plain(of(lines, "Successful calls (share)"))
     assert told.endswith("breaker fails least of the others: 98 % of calls failed, 97 % rejected.")
     assert all("gain" not in plain(line).replace("No free gain", "") for line in lines)
+
+
+def in_regions(**failed: tuple[float, float]) -> RunReport:
+    """Make a run in two regions: the share of calls that each strategy fails in each; retries halve the times."""
+    generator = np.random.default_rng(11)
+    regions = ("here", "there")
+    times = {"baseline": 1.0, "retry": 0.5}
+    scenarios = [
+        PlannedScenario(id=f"{name} {region}", levels={"strategy": name, "region": region})
+        for name in failed
+        for region in regions
+    ]
+    rows = [
+        {
+            "round": 0, "block": block, "scenario": f"{name} {region}", "status": "done", "cause": None,
+            **dict.fromkeys(RESPONSES, 1.0), "limited_rate": 0.0,
+            "failure_rate": share,
+            "success_rate": 100 - share,
+            "rejected_rate": 0.0,
+            "call_success_p95": times[name] * generator.lognormal(0, 0.02),
+        }
+        for block in range(8)
+        for name, shares in failed.items()
+        for region, share in zip(regions, shares, strict=True)
+    ]  # fmt: skip
+    empty = synthetic_run(rounds=1, users=[50], fault=[0])
+    levels = factors({"strategy": list(failed), "region": list(regions)})
+    return replace(
+        empty, factors=levels, scenarios=scenarios, rounds=pd.DataFrame(rows), latencies=empty.latencies.iloc[:0]
+    )
+
+
+def test_a_line_that_breaks_the_limit_under_one_condition_gains_nothing() -> None:
+    found, lines = said(in_regions(baseline=(0.0, 0.0), retry=(0.0, 1.5)))
+    assert found.by_item["failed"].tolist() == [1.5] * len(found.by_item)
+    assert not found.by_item["keeps"].any()
+    assert of(lines, "p95 of successful calls").lead == "Only baseline kept failed calls at 1\u00a0% or below."
+    _, kept = said(in_regions(baseline=(0.0, 0.0), retry=(0.0, 0.9)))
+    assert of(kept, "p95 of successful calls").lead == "Retry gains over baseline on average over 2 conditions."
+
+
+@pytest.mark.parametrize("broken", [(0.0, 5.0), (5.0, 0.0)])
+def test_a_baseline_that_breaks_the_limit_under_one_condition_is_not_said_to_keep_it(
+    broken: tuple[float, float],
+) -> None:
+    _, lines = said(in_regions(baseline=broken, retry=(9.0, 9.0)))
+    told = plain(of(lines, "p95 of successful calls"))
+    assert told.startswith("Nothing kept failed calls at 1 % or below")
+    assert "Only baseline" not in told
+
+
+def test_a_difference_is_as_sure_whatever_is_measured_beside_it_that_bears_no_verdict() -> None:
+    report = run_with({"baseline": (1.0, 1.0), "retry": (0.9, 1.0)}, noise=0.05)
+    neither = [name for name in (*HEADLINES, *BESIDE) if RESPONSES[name].better is Better.NEITHER]
+    apart = np.where(report.rounds["scenario"] == "retry", 9.0, 1.0) * np.linspace(1, 1.1, len(report.rounds))
+    beside, alone = (
+        said(replace(report, rounds=rounds))[0].by_item.set_index("response")["p"]
+        for rounds in (report.rounds.assign(**dict.fromkeys(neither, apart)), report.rounds.drop(columns=neither))
+    )
+    assert neither and 0 < alone["call_success_p95"] < 1
+    assert beside.drop(neither).to_dict() == pytest.approx(alone.to_dict(), nan_ok=True)
 
 
 def test_the_failure_limit_of_the_study_decides_what_may_gain() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, failed={"retry": 4.0})
     _, strict = said(report)
     _, mild = said(replace(report, failure_limit=5.0))
-    assert of(strict, "p95 of successful calls").lead == "Only baseline keeps failed calls at 1\u00a0% or below."
+    assert of(strict, "p95 of successful calls").lead == "Only baseline kept failed calls at 1\u00a0% or below."
     assert of(mild, "p95 of successful calls").lead == "Retry gains over baseline."
 
 
@@ -155,14 +225,14 @@ def test_comparison_recommendation_and_report_tell_one_difference_alike() -> Non
 
 def test_one_round_supports_no_claim() -> None:
     found, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.1, 0.1)}, rounds=1))
-    assert set(found.by_item["verdict"]) == {"unknown"}
+    assert set(found.by_item["verdict"]) == {"too few rounds"}
     assert all(line.lead.startswith("Too few rounds") for line in lines)
 
 
 def test_false_discoveries_stay_rare_among_many_equal_lines() -> None:
     same = {"baseline": (1.0, 1.0)} | {f"line {place}": (1.0, 1.0) for place in range(60)}
     found, _ = said(run_with(same, rounds=5))
-    assert (found.by_item["verdict"] != "unclear").mean() <= 0.05
+    assert (found.by_item["verdict"] != "inconclusive").mean() <= 0.05
 
 
 def test_a_study_of_one_line_has_nothing_to_compare() -> None:
@@ -184,14 +254,14 @@ def test_shares_are_compared_in_points() -> None:
 def test_the_published_shape_flips_along_the_fault_axis() -> None:
     found, lines = said(replace(synthetic_run(client=["native"]), failure_limit=20.0))
     slow = found.by_level.query("response == 'time_to_success' and item == 'retry · 60 ms'")
-    assert slow.sort_values("x")["verdict"].tolist()[0] == "unclear"
+    assert slow.sort_values("x")["verdict"].tolist()[0] == "inconclusive"
     assert slow.sort_values("x")["verdict"].tolist()[-1] == "worse"
     told = plain(of(lines, "Successful calls (share)"))
     assert told.startswith(
-        "Nothing that keeps failed calls at 20 % or below is clearly better than baseline at 0 %; retry"
+        "Nothing that kept failed calls at 20 % or below is clearly better than baseline at 0 %; retry"
     )
     assert "gain over baseline" in told
-    assert "nothing keeps failed calls at 20 % or below at 80 %. " in told
+    assert "nothing kept failed calls at 20 % or below at 80 %. " in told
 
 
 def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
@@ -230,7 +300,7 @@ def test_a_section_that_knows_what_to_choose_leads_the_findings() -> None:
 
 
 def test_neighbours_that_say_the_same_are_one_headline_under_all_their_titles() -> None:
-    same = [Headline(title, "Nothing is clearly better.", (), "unclear") for title in ("Goodput", "p95 of calls")]
+    same = [Headline(title, "Nothing is clearly better.", (), "inconclusive") for title in ("Goodput", "p95 of calls")]
     other = Headline("Time to a success", "Retry gains.", (), "better")
     assert merged([*same, other]) == [replace(same[0], title="Goodput, p95 of calls"), other]
 
@@ -244,3 +314,10 @@ def test_levels_that_are_bare_numbers_are_told_with_what_they_count() -> None:
         "bundle size 5", "bundle size 5", "25",
     ]  # fmt: skip
     assert counted.named("40 %") == "40 %"
+
+
+def test_what_fails_least_is_the_reference_where_it_breaks_the_limit_too_but_by_less() -> None:
+    report = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.4, "retry": 41.2})
+    told = plain(of(said(report)[1], "Successful calls (share)"))
+    assert "baseline fails least: 8.4 % of calls failed." in told
+    assert "retry fails least" not in told

@@ -7,7 +7,7 @@ from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
 from patternbench.records.stored import PlannedScenario
-from patternbench.report.layout import layout
+from patternbench.report.layout import distinct, layout
 from patternbench.report.model import RunReport
 
 
@@ -20,21 +20,28 @@ def run_of(varied: dict[str, list[object]], *levels: dict[str, object]) -> RunRe
 
 
 def test_no_two_scenarios_share_a_place() -> None:
-    table = layout(synthetic_run(rounds=1)).scenarios
-    assert len(table) == 210
-    assert not table.duplicated(["row", "column", "x", "line"]).any()
+    scenarios = layout(synthetic_run(rounds=1)).scenarios
+    assert len(scenarios) == 210
+    assert len({(placed.row, placed.column, placed.x, placed.line) for placed in scenarios}) == 210
 
 
 def test_lines_are_named_by_strategy_and_delay() -> None:
     found = layout(synthetic_run(rounds=1))
-    assert found.order("line")[:3] == ["baseline", "retry · 20 ms", "retry · 40 ms"]
+    assert distinct(placed.line for placed in found.scenarios)[:3] == ["baseline", "retry · 20 ms", "retry · 40 ms"]
     assert found.details == ["", "20 ms", "40 ms", "60 ms"]
     assert found.reference == "baseline"
 
 
+def test_without_a_quantity_to_plot_against_the_lines_are_the_axis() -> None:
+    """Each has a place of its own, and the axis needs no title."""
+    levels = [{"method": name} for name in ("get", "put", "post")]
+    axis = layout(run_of({"method": ["get", "put", "post"]}, *levels)).axis
+    assert (axis.title, axis.places, axis.texts, axis.quantity) == ("", (0.0, 1.0, 2.0), ("get", "put", "post"), False)
+
+
 def test_a_condition_is_what_strategies_are_compared_under() -> None:
-    row = layout(synthetic_run(rounds=1)).scenarios.iloc[-1]
-    assert (row["client"], row["condition"].replace("\u00a0", " ")) == (
+    placed = layout(synthetic_run(rounds=1)).scenarios[-1]
+    assert (placed.client, placed.condition.replace("\u00a0", " ")) == (
         "native",
         "150 users, abort percentage 80 %",
     )
@@ -43,7 +50,7 @@ def test_a_condition_is_what_strategies_are_compared_under() -> None:
 def test_one_of_several_is_named_as_one() -> None:
     levels = [{"method": name, "users": users} for name in "ab" for users in (1, 2)]
     arranged = layout(run_of({"method": ["a", "b"], "users": [1, 2]}, *levels))
-    assert arranged.order("condition") == ["1 user", "2 users"]
+    assert distinct(placed.condition for placed in arranged.scenarios) == ["1 user", "2 users"]
 
 
 def test_levels_that_do_not_vary_within_a_strategy_are_not_named() -> None:
@@ -55,7 +62,7 @@ def test_levels_that_do_not_vary_within_a_strategy_are_not_named() -> None:
             {"strategy": "hedge", "delay": None, "tries": 2},
         )
     )
-    assert found.order("line") == ["retry · 1 ms", "retry · 2 ms", "hedge"]
+    assert distinct(placed.line for placed in found.scenarios) == ["retry · 1 ms", "retry · 2 ms", "hedge"]
 
 
 def test_a_client_is_named_once_in_its_line_or_next_to_it() -> None:
@@ -63,7 +70,7 @@ def test_a_client_is_named_once_in_its_line_or_next_to_it() -> None:
         varied: dict[str, list[object]] = {"strategy": ["baseline", "retry"], "client": [*clients], "users": [1, 2]}
         levels = [dict(zip(varied, each, strict=True)) for each in product(*varied.values())]
         found = layout(run_of(varied, *levels))
-        assert (found.order("item")[0], found.reference) == (first, "baseline")
+        assert (distinct(placed.item for placed in found.scenarios)[0], found.reference) == (first, "baseline")
 
 
 def test_a_configuration_does_not_repeat_its_strategy() -> None:
@@ -74,7 +81,11 @@ def test_a_configuration_does_not_repeat_its_strategy() -> None:
         {"strategy": "retry", "retry.jitter": "full"},
     ]
     found = layout(run_of(varied, *levels))
-    assert found.order("line") == ["baseline", "retry · jitter none", "retry · jitter full"]
+    assert distinct(placed.line for placed in found.scenarios) == [
+        "baseline",
+        "retry · jitter none",
+        "retry · jitter full",
+    ]
 
 
 def test_without_a_baseline_the_first_declared_line_is_the_reference() -> None:
@@ -88,19 +99,19 @@ def test_where_all_strategies_are_baselines_another_pattern_is_compared_with_its
     levels = [{"method": name, "users": users, "strategy": "baseline"} for name in "ab" for users in (1, 2)]
     arranged = layout(run_of({"method": ["a", "b"], "users": [1, 2], "strategy": ["baseline"]}, *levels))
     assert arranged.reference == "a"
-    assert arranged.scenarios["reference"].tolist() == [True, True, False, False]
-    assert arranged.scenarios["baseline"].tolist() == ["s0", "s1", "s0", "s1"]
+    assert [placed.reference for placed in arranged.scenarios] == [True, True, False, False]
+    assert [placed.baseline for placed in arranged.scenarios] == ["s0", "s1", "s0", "s1"]
 
 
 def test_loads_of_one_configuration_are_not_compared() -> None:
     levels = [{"users": users, "strategy": "baseline"} for users in (1, 2)]
     arranged = layout(run_of({"users": [1, 2], "strategy": ["baseline"]}, *levels))
-    assert arranged.scenarios["reference"].all()
+    assert all(placed.reference for placed in arranged.scenarios)
 
 
 def test_what_is_on_or_off_is_named_by_what_it_is() -> None:
     arranged = layout(run_of({"method": [True, False]}, {"method": True}, {"method": False}))
-    assert arranged.order("line") == ["method", "no method"]
+    assert distinct(placed.line for placed in arranged.scenarios) == ["method", "no method"]
 
 
 def test_durations_run_along_the_axis_in_milliseconds() -> None:
@@ -115,7 +126,7 @@ def test_rates_are_per_second() -> None:
     arranged = layout(run_of({"rate": [25, 100], "method": ["a", "b"]}, *levels))
     assert arranged.axis.title == "rate (per second)"
     assert arranged.axis.texts == ("25/s", "100/s")
-    assert arranged.order("condition") == ["rate 25/s", "rate 100/s"]
+    assert distinct(placed.condition for placed in arranged.scenarios) == ["rate 25/s", "rate 100/s"]
 
 
 def test_levels_of_the_axis_keep_their_texts() -> None:
@@ -132,4 +143,15 @@ def test_levels_of_the_axis_keep_their_texts() -> None:
 
 def test_one_scenario_is_a_study_too() -> None:
     found = layout(run_of({"users": [1]}, {"users": 1}))
-    assert found.order("line") == ["all"]
+    assert distinct(placed.line for placed in found.scenarios) == ["all"]
+
+
+def test_each_line_is_compared_with_the_baseline_that_is_most_like_it_in_its_other_patterns() -> None:
+    varied: dict[str, list[object]] = {"strategy": ["baseline", "retry"], "delay": ["1ms", "2ms"]}
+    levels = [dict(zip(varied, each, strict=True)) for each in product(*varied.values())]
+    for order in (levels, levels[::-1]):
+        run = run_of(varied, *order)
+        found = layout(run).frame().set_index("scenario")
+        delays = {scenario.id: scenario.levels["delay"] for scenario in run.scenarios}
+        assert found["reference"].sum() == 2
+        assert {name: delays[base] for name, base in found["baseline"].items()} == delays

@@ -18,7 +18,7 @@ from patternbench.records import attempts, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry, Journal
 from patternbench.report import load_tests
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 USERS = [10, 20, 30, 40]
 

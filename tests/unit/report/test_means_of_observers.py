@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from tests.support.recorded_run import pinned
 
-from patternbench.bundlers.observer import OBSERVER as BUNDLERS
-from patternbench.gateways.observer import OBSERVER as GATEWAYS
+from patternbench.bundlers.report import section as bundlers
+from patternbench.gateways.report import section as gateways
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder
 
@@ -42,7 +42,7 @@ def rounds(**columns: tuple[float, float]) -> pd.DataFrame:
 
 
 def test_a_scenario_is_told_how_full_bundles_were_how_long_requests_waited_and_what_was_saved(run: RunFolder) -> None:
-    (made,) = BUNDLERS.sections(run.path, rounds(**BUNDLED))
+    (made,) = bundlers.sections(run.path, rounds(**BUNDLED))
     (table,) = made.tables
     assert table.frame.to_dict("records") == [
         {
@@ -57,12 +57,12 @@ def test_a_scenario_is_told_how_full_bundles_were_how_long_requests_waited_and_w
 
 
 def test_a_scenario_is_told_what_its_gateways_did(run: RunFolder) -> None:
-    (made,) = GATEWAYS.sections(run.path, rounds(gateway_requests=(10, 20), gateway_limited=(0, 1)))
+    (made,) = gateways.sections(run.path, rounds(gateway_requests=(10, 20), gateway_limited=(0, 1)))
     (row,) = made.tables[0].frame.to_dict("records")
     assert (row["Requests to gateways"], row["Limited by gateways"]) == ("15", "0.5")
 
 
 def test_where_nobody_saw_anything_there_is_no_section(run: RunFolder) -> None:
-    assert list(BUNDLERS.sections(run.path, rounds())) == []
+    assert list(bundlers.sections(run.path, rounds())) == []
     untouched = rounds(**BUNDLED).query("scenario == 'none'")
-    assert list(BUNDLERS.sections(run.path, untouched)) == []
+    assert list(bundlers.sections(run.path, untouched)) == []

@@ -6,19 +6,21 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from tests.support.studies import ROOT
 
+from patternbench.analyze.metrics import call_seconds
 from patternbench.cli.fit import fit
-from patternbench.records import tables
+from patternbench.records import attempts, tables
 from patternbench.records.folder import RunFolder
 from patternbench.report import build
 from patternbench.report.export import Wanted, export_run
 from patternbench.report.html import render
-from patternbench.report.layout import layout
-from patternbench.study.roles import Role, Unit
+from patternbench.report.layout import distinct, layout
+from patternbench.terms.roles import Role, Unit
 
 OLDER = ROOT / "tests" / "data" / "run-before-roles"
 
@@ -51,8 +53,21 @@ def test_an_older_run_is_reported_with_roles_and_units_as_its_study_declares_the
         "strategy": (Role.PATTERN, Unit.TEXT, "baseline"),
         "retry.backoff.fixed.delay": (Role.PATTERN, Unit.DURATION, None),
     }
-    assert layout(report).order("line") == ["baseline", "retry · 1 ms", "retry · 2 ms"]
+    assert distinct(placed.line for placed in layout(report).scenarios) == ["baseline", "retry · 1 ms", "retry · 2 ms"]
     assert "retry · 1 ms" in render(report)
+
+
+def test_calls_that_took_longer_than_the_objective_of_the_study_are_no_goodput_of_its_report(older: RunFolder) -> None:
+    before = build.gather(older).rounds.query("status == 'done' and failure_rate == 0").iloc[0]
+    seconds = np.sort(call_seconds(attempts.read(older.attempts_of(f"{before['round']:05d}"))))
+    half = len(seconds) // 2
+    noted = json.loads(older.manifest.read_text())
+    older.manifest.write_text(json.dumps(noted | {"objective_s": (seconds[half - 1] + seconds[half]) / 2}))
+    after = build.gather(older).rounds.set_index("round").loc[before["round"]]
+    assert seconds[half - 1] < seconds[half]
+    assert after["goodput"] == pytest.approx(before["goodput"] * half / len(seconds))
+    kept = pd.read_parquet(older.rounds).set_index("round").loc[before["round"]]
+    assert kept["goodput"] == after["goodput"]
 
 
 def test_the_rounds_of_an_older_run_keep_their_values_and_gain_what_is_known_of_its_factors(older: RunFolder) -> None:
@@ -69,7 +84,7 @@ def test_an_older_table_of_rounds_is_analyzed_by_what_the_plan_beside_it_says(ol
     formula = "TotalExecutionTime ~ C(strategy) + `retry.backoff.fixed.delay`"
     result = CliRunner().invoke(fit, [str(older.path), "--formula", formula])
     assert result.exit_code == 0, result.output
-    assert "strategy is compared at retry.backoff.fixed.delay = 1.5ms" in " ".join(result.output.split())
+    assert "strategy is compared at retry.backoff.fixed.delay = 1.33333ms" in " ".join(result.output.split())
 
 
 def test_an_export_of_the_rounds_as_parquet_keeps_what_is_known_of_their_factors(older: RunFolder) -> None:

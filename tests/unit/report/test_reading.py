@@ -16,7 +16,6 @@ from rich.table import Table
 from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.load.loadtest import _worst_status
-from patternbench.analyze.units import apart, quantity
 from patternbench.cli.terminal import Plain
 from patternbench.report.figures.scenarios import points
 from patternbench.report.html import _amount, _facts, _flat, _in_short, render
@@ -25,7 +24,8 @@ from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.pages import two_runs
 from patternbench.report.sections.measured import measured
-from patternbench.study.configuration import Configuration
+from patternbench.study.model.configuration import Configuration
+from patternbench.terms.quantities import apart, quantity
 
 
 def load_run(rounds: int = 4) -> RunReport:
@@ -78,8 +78,8 @@ def test_of_several_configurations_it_says_which_one_took_so_long() -> None:
 
 
 def test_a_noise_floor_of_quintillions_is_not_written_out() -> None:
-    assert _amount("p95", 1.13e18, True) == "more than 1,000 %"
-    assert _amount("p95", 359.0, True) == "359 %"
+    assert _amount("p95", 1.13e18, True) == "more than 1,000\u00a0%"
+    assert _amount("p95", 359.0, True) == "359\u00a0%"
     assert _amount("success_rate", 5.65, False) == "5.65 points"
 
 
@@ -127,7 +127,7 @@ def test_a_table_in_a_terminal_never_cuts_what_tells_rows_apart(width: int) -> N
     names = [f"http://a-long-name.of-a-deployment.example:8080/with/a/path/that/is/long/{place}" for place in (1, 2)]
     table = Table("scenario", "p95", "p99", "failure rate", "goodput", "verdict")
     for name in names:
-        table.add_row(name, *["12.3 ms"] * 4, "undecided")
+        table.add_row(name, *["12.3 ms"] * 4, "inconclusive")
     console = Plain(width=width, record=True, file=io.StringIO())
     console.print(table)
     text = "".join(line.split("│")[1].strip() for line in console.export_text().splitlines() if line.count("│") > 1)

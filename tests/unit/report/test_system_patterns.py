@@ -14,6 +14,7 @@ from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.models.words import effects
 from patternbench.analyze.recommend.recommendation import Wish, recommend
 from patternbench.lab import systems
+from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import is_baseline
 from patternbench.records.stored import PlannedScenario
@@ -24,8 +25,8 @@ from patternbench.report.sections.declared import with_sections
 from patternbench.report.sections.findings import findings, headlines
 from patternbench.report.sections.wish import known_of
 from patternbench.study.load import loads
+from patternbench.study.model.settings import Settable
 from patternbench.study.models import Study
-from patternbench.study.settings import Settable
 
 ASKED = """\
 patternbench: 1
@@ -98,7 +99,7 @@ def measured(planned: Plan, levels: dict[str, object], source: np.random.Generat
 
 def test_each_scenario_is_compared_with_the_one_where_every_pattern_is_none() -> None:
     made = report()
-    table = layout(made).scenarios.set_index("scenario")
+    table = layout(made).frame().set_index("scenario")
     levels = {each.id: each.levels for each in made.scenarios}
     bases = {name for name, each in levels.items() if is_baseline(each, made.factors)}
     assert set(table.index[table["reference"]]) == bases and len(bases) == 2  # near and far
@@ -165,7 +166,8 @@ def test_a_study_of_the_systems_patterns_needs_no_strategies() -> None:
     arrangement = layout(made)
     assert arrangement.reference == "no limiter"
     (choice, *_) = headlines(findings(made, arrangement), arrangement, made.sections)
-    assert "Lag 0 ms: clearly gcra · bundle 25, balancing round robin." in choice.lead
+    first = "Lag 0 ms: clearly gcra · bundle 25, balancing round robin, of those that kept failed calls at most"
+    assert first in choice.lead
 
 
 def test_rounds_stop_by_themselves_for_each_combination_of_patterns() -> None:
@@ -207,3 +209,50 @@ def test_the_shop_knows_its_patterns_and_what_is_a_circumstance() -> None:
         **{"client": "client", "strategy": "pattern"},
     }
     assert factors["algorithm"].none == "no_limiter"
+
+
+POOLS = """\
+patternbench: 1
+name: pools
+system: {name: shop, settings: {pool: [2, 10]}}
+workload: {closed: {users: 20, successes: 10, max_attempts: 500}}
+rounds: 6
+"""
+POOL = Settable.model_validate(
+    {"settings": {"pool": {"default": 10, "about": "connections", "role": "pattern", "unit": "count"}}}
+)
+
+
+def pools() -> RunReport:
+    """Rounds of two sizes of a pool, of which the larger one halves the time of a call."""
+    planned, source = expand(loads(POOLS, "study.yaml"), POOL), np.random.default_rng(3)
+    rows = [
+        {"round": 0, "block": block, "scenario": s.id, "status": "done", "valid": True, **s.levels}
+        | {"call_success_p95": source.lognormal(0, 0.01) / s.levels["pool"], "failure_rate": 0.0}  # type: ignore[operator]
+        for block in range(6)
+        for s in planned.scenarios
+    ]
+    described = [PlannedScenario.model_validate(one.as_json()) for one in planned.scenarios]
+    return RunReport("x", POOLS, {}, planned.factors, described, pd.DataFrame(rows).assign(round=range(len(rows))))
+
+
+def test_levels_of_a_pattern_that_are_numbers_are_compared_with_the_first_one() -> None:
+    made = pools()
+    arrangement = layout(made)
+    assert arrangement.reference == "pool 2"
+    compared = findings(made, arrangement)
+    (row,) = compared.by_item.query("response == 'call_success_p95'").itertuples()
+    assert (row.item, row.verdict) == ("pool 10", "better")
+    assert row.change == pytest.approx(-80, abs=1)
+    first, *others = headlines(compared, arrangement)
+    assert first.lead == "Better than pool 2 in some responses, clearly worse in none: pool 10."
+    assert others[-1].lead == "Pool 10 gains over pool 2."
+
+
+def test_what_to_choose_is_on_the_first_screen_though_no_two_scenarios_are_compared() -> None:
+    made = pools()
+    only = replace(made, scenarios=made.scenarios[:1])
+    section = Section("recommendation", "What to choose", [], choice=["Only one was measured."])
+    arrangement = layout(only)
+    (told,) = headlines(findings(only, arrangement), arrangement, [section])
+    assert told.lead == "Only one was measured."

@@ -8,8 +8,9 @@ from patternbench.analyze import metrics
 from patternbench.observe import registry
 from patternbench.plan.factors import Factor
 from patternbench.report.build import in_table
-from patternbench.report.labels import RESPONSES, factor_title, level_text, number, numeric, shown
-from patternbench.study.roles import Role, Unit
+from patternbench.report.labels import RESPONSES, factor_title, level_text, numeric, shown
+from patternbench.terms.quantities import number
+from patternbench.terms.roles import Role, Unit
 
 
 def test_every_response_of_the_records_has_words() -> None:

@@ -7,21 +7,20 @@ from tests.support.studies import study
 
 from patternbench.analyze.load.rate_search import Limits, RateStep, capacity, parse_objective
 from patternbench.cli.capacity import in_words
-from patternbench.run.rate_rounds import RateRound, Rig, _one_scenario, of_url
-from patternbench.study.load import loads
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.run.single.rate_rounds import RateRound, Rig, _one_scenario, of_url
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 
 def test_a_url_becomes_an_open_study_that_asks_for_its_path() -> None:
-    scenario = _one_scenario(loads(of_url("http://127.0.0.1:1/items?limit=5"), "url"))
+    scenario = _one_scenario(of_url("http://127.0.0.1:1/items?limit=5").study())
     assert scenario.workload.request is not None
     assert list(scenario.workload.request.path) == ["/items?limit=5"]
     assert scenario.system.addresses == ["http://127.0.0.1:1"]
 
 
 def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the_study() -> None:
-    scenario = _one_scenario(loads(of_url("http://127.0.0.1:1/"), "url"))
+    scenario = _one_scenario(of_url("http://127.0.0.1:1/").study())
     rig = Rig.__new__(Rig)
     rig.scenario, rig.duration = scenario, Duration.parse("3s")
     at = rig._at(70.5).workload.open

@@ -10,7 +10,7 @@ import pytest
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import by_system
 from patternbench.records.inputs import Inputs
-from patternbench.run.changeovers import Changeovers, counted
+from patternbench.run.before.changeovers import Changeovers, counted
 from patternbench.study.load import loads
 
 SYSTEM = """\

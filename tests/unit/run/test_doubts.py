@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import pytest
 
 from patternbench.analyze.warmth import Drift
+from patternbench.drivers.driver import DrivenRound
 from patternbench.lab.machine import Meter, Use
 from patternbench.observe.doubt import Doubt
 from patternbench.records.journal import Acted
-from patternbench.run import doubts
+from patternbench.run.round import doubts
 from patternbench.study.faults import Fault, by_name
-from patternbench.study.system import UrlSystem
-from patternbench.study.units import Duration
+from patternbench.study.model.system import UrlSystem
+from patternbench.terms.units import Duration
 
 
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
@@ -192,3 +194,44 @@ def test_a_store_that_begins_with_what_was_left_in_it_is_doubted_with_its_own_re
     assert doubt.remedy.startswith("write `reset: truncate` in its entry of the system file, or `reset: none`")
     assert not doubt.invalidates
     assert doubts.of_carried_over({}) == []
+
+
+def test_a_round_without_a_call_is_not_valid() -> None:
+    assert [doubt.kind for doubt in doubts.of_calls(0, 0) if doubt.invalidates] == [doubts.NO_CALL]
+
+
+def driven(**known: Any) -> DrivenRound:
+    return DrivenRound(rows=10, cpu_seconds=known.pop("cpu_seconds", 0.1), **known)
+
+
+IDLE, SLOW = Use(0.1, 0.1, 0.0), Doubt("late", "sent late", "use fewer users")
+
+
+def test_a_driver_that_does_not_judge_its_load_is_judged_by_its_cpu_time_and_its_calls() -> None:
+    """A library's client that kept every core busy may itself be what was slow."""
+    cores = os.cpu_count() or 1
+    kinds = [
+        [doubt.kind for doubt in doubts.of_load(driven(calls=9000, successes=9000, cpu_seconds=cpu), IDLE, 2.0)]
+        for cpu in (0.1, 2.0 * cores)
+    ]
+    assert kinds == [[], ["generator_saturated"]]
+    assert [doubt.kind for doubt in doubts.of_load(driven(calls=0), IDLE, 2.0)] == [doubts.NO_CALL]
+
+
+def test_a_driver_that_judges_its_load_is_believed_but_for_a_round_without_a_call() -> None:
+    busy = driven(doubts=[SLOW], calls=9, successes=9, cpu_seconds=1000.0)
+    assert doubts.of_load(busy, IDLE, 2.0) == [SLOW]
+    assert [doubt.kind for doubt in doubts.of_load(driven(doubts=[]), IDLE, 2.0)] == [doubts.NO_CALL]
+
+
+def test_what_held_up_the_machine_is_said_whoever_judges_the_load() -> None:
+    held_up = Use(0.99, 0.99, 0.0)
+    for measured in (driven(doubts=[], calls=9, successes=9), driven(calls=9000, successes=9000)):
+        assert [doubt.kind for doubt in doubts.of_load(measured, held_up, 2.0)] == ["machine_saturated"]
+
+
+def test_a_log_whose_middle_is_left_out_is_a_warning_that_names_the_component() -> None:
+    (doubt,) = doubts.of_cut_logs(["shop"])
+    assert doubt.kind == "log_cut"
+    assert "logs/shop.log" in doubt.message
+    assert "log level" in doubt.remedy

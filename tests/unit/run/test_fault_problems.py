@@ -6,7 +6,7 @@ from pathlib import Path
 
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
-from patternbench.run import preflight
+from patternbench.run.before import preflight
 from patternbench.study.load import loads
 
 STUDY = """\

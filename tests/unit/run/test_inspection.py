@@ -15,10 +15,10 @@ from patternbench.cli.plan import plan
 from patternbench.plan.expand import expand
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep
-from patternbench.run import inspection, preflight
-from patternbench.study import secrets
+from patternbench.run.before import inspection, preflight
 from patternbench.study.load import load, parse_study
-from patternbench.study.problems import InputError
+from patternbench.study.text import secrets
+from patternbench.terms.problems import InputError
 
 FILES = """\
 patternbench: 1
@@ -85,7 +85,7 @@ def test_a_study_of_a_jar_that_is_not_built_is_planned_and_only_its_run_is_refus
     planned = CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
     lacking = f"{tmp_path}/systems/shop.jar is missing: build it first"
     assert planned.exit_code == 0
-    assert "1 scenarios x 10 rounds" in planned.output
+    assert "1 scenario x 10 rounds" in planned.output
     assert f"before it can run: system `own` cannot start: {lacking}" in planned.output
     asked = load(tmp_path / "study.yaml")
     (problem,) = preflight.system_problems(asked, Inputs(tmp_path))
@@ -101,7 +101,7 @@ def test_a_plan_names_clients_that_cannot_start_here_and_can_leave_them_out(tmp_
     assert "2 scenarios x 10 rounds" in whole.output
     assert "before it can run: there is no client `hystrix`" in whole.output
     left = CliRunner().invoke(plan, [str(tmp_path / "study.yaml"), "--skip-unavailable"], catch_exceptions=False)
-    assert "1 scenarios x 10 rounds" in left.output
+    assert "1 scenario x 10 rounds" in left.output
     assert "left out: client hystrix: there is no client `hystrix`" in left.output
     assert "before it can run" not in left.output
 

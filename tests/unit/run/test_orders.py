@@ -6,17 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.studies import ROOT, study
+from tests.support.shipped_studies import shipped
+from tests.support.studies import study
 
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.journal import Entry
-from patternbench.run.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
 from patternbench.study.load import load
 from patternbench.study.models import Study
 
-STUDIES = sorted((ROOT / "studies").glob("*.yaml"))
+STUDIES = shipped()
 MOST = 60
 
 

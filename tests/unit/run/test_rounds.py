@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.support.rounds import Delivering, Nothing
 
+from patternbench.drivers.driver import DrivenRound, DriverError, Task
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.machine import Meter
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
 from patternbench.records.journal import Entry, Started, read
-from patternbench.run import executor, observing
-from patternbench.run.executor import Executor, LocalExecutor
-from patternbench.run.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round import executor, observing
+from patternbench.run.round.executor import Executor, LocalExecutor
+from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round.stage import Stage
 from patternbench.run.runner import Runner
-from patternbench.run.stage import Stage
 from patternbench.study.load import loads
 
 STUDY = """\
@@ -57,7 +61,7 @@ def rounds(folder: Path, wanted: int, carried_out: Any, seed: int = 1) -> tuple[
     planned = {"rounds": [place.as_json() for place in places], "factors": {}}
     write_json(run.plan, planned | {"scenarios": [scenario.as_json()]})
     runner = Runner([scenario], Orders(study, {}, folder), run, listener, noted.__setitem__)
-    runner.run(places, carried_out(run))
+    runner.run([places], carried_out(run))
     return run, listener, noted
 
 
@@ -66,7 +70,6 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A local executor that drives nothing."""
     monkeypatch.setattr(executor, "EngineDriver", Delivering)
     monkeypatch.setattr(Stage, "bench", lambda *_: Nothing())
-    monkeypatch.setattr("patternbench.drivers.choice.by_engine", lambda *_: True)
 
 
 def seeds(folder: Path, seed: int) -> list[int]:
@@ -101,8 +104,8 @@ class Elsewhere:
         self.run = run
         return self
 
-    def map(self, orders: Any) -> Any:
-        for order in orders:
+    def map(self, batches: Any) -> Any:
+        for order in chain.from_iterable(batches):
             self.journal.append(len(list(read(self.run.journal))))
             yield RoundResult.from_json(self.result(RoundOrder.from_json(order.as_json())).as_json())
 
@@ -160,3 +163,71 @@ def test_what_an_observer_cannot_read_costs_the_round_that_it_watched(
     run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
     causes = [(entry.status, entry.cause) for entry in read(run.journal)]
     assert causes == [("failed", "the records of an observer can't be used: decisions.tsv cannot be read")] * 2
+
+
+class Working(Delivering):
+    """A driver whose generator takes half a second of CPU time."""
+
+    def drive(self, task: Task, into: Path) -> DrivenRound:
+        return replace(super().drive(task, into), cpu_seconds=0.5)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_cpu_time_of_a_system_is_what_we_started_has_taken_without_the_load_generator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "EngineDriver", Working)
+    own = iter([1.0, 3.25])
+    monkeypatch.setattr(Meter, "read", lambda: Meter(busy=0, own=next(own), stolen=0, total=10))
+    run, _, _ = rounds(tmp_path / "run", 1, LocalExecutor)
+    (entry,) = read(run.journal)
+    assert (entry.cpu_seconds, entry.system_cpu_seconds) == (0.5, 3.25 - 1.0 - 0.5)
+
+
+class Breaking(Delivering):
+    """A driver that breaks down in its first round."""
+
+    failure: ClassVar[Exception] = DriverError("it broke the contract")
+
+    def drive(self, task: Task, into: Path) -> DrivenRound:
+        done = super().drive(task, into)
+        if len(self.tasks) == 1:
+            raise self.failure
+        return done
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(
+    "failure", [DriverError("it broke the contract"), StartError("it died")], ids=["driver", "lab"]
+)
+def test_after_a_round_that_failed_the_next_one_has_another_client(
+    failure: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dropped: list[tuple[str, int]] = []
+    monkeypatch.setattr(executor, "EngineDriver", Breaking)
+    monkeypatch.setattr(Breaking, "failure", failure)
+    monkeypatch.setattr(Stage, "drop_client", lambda _, name: dropped.append((name, len(Delivering.tasks))))
+    Delivering.tasks.clear()
+    run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
+    assert [(entry.status, entry.cause) for entry in read(run.journal)] == [("failed", str(failure)), ("done", None)]
+    assert dropped == [("native", 1)]
+
+
+class Reached(Nothing):
+    """A bench with two URLs, which counts its own answers."""
+
+    def endpoints(self) -> dict[str, str]:
+        return {"system": "http://127.0.0.1:1", "prometheus": "http://127.0.0.1:2"}
+
+
+@pytest.mark.usefixtures("quiet")
+def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[object, ...]] = []
+    watched = observing.watched
+    monkeypatch.setattr(observing, "watched", lambda *words: told.append(words) or watched(*words))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(Stage, "bench", lambda *_: Reached())
+    rounds(tmp_path / "run", 2, LocalExecutor)
+    assert [(one[1], one[2]) for one in told] == [("00000", Reached().endpoints()), ("00001", Reached().endpoints())]
+    assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in told)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.doubt import NOTHING_SEEN, Doubt
 from patternbench.plan.order import Round
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import DONE, FAILED, Entry
-from patternbench.run import doubts, presence
-from patternbench.run.presence import TRIES, Presence
+from patternbench.run.round import doubts, presence
+from patternbench.run.round.presence import TRIES, Presence
 from patternbench.run.stopping_early import stops
 from patternbench.run.verdict import lacking
+from patternbench.study.model.system import declared
 from patternbench.study.models import Fault
-from patternbench.study.problems import Problem
-from patternbench.study.system import declared
+from patternbench.terms.problems import Problem
 
 LATE = Doubt("late_schedule", "sent late", "stop other work", invalidates=True)
 GONE = doubts.of_absence("http://x does not answer")[0]
+NOT_STARTED = doubts.of_failed_start()[0]
 USELESS = Doubt(doubts.NOTHING_SUCCEEDED, "not one of 9 calls succeeded", "look")
 
 
@@ -46,10 +48,26 @@ def test_a_run_stops_after_a_whole_block_without_a_valid_round() -> None:
         [entry(0, 0, LATE)],
         [entry(0, 0, LATE), entry(1, 0)],
         [entry(0, 0, status=FAILED), entry(1, 0, status=FAILED)],
+        [entry(0, 0, NOT_STARTED, status=FAILED)],
+        [entry(0, 0), entry(1, 0, NOT_STARTED, status=FAILED), entry(2, 0, NOT_STARTED, status=FAILED)],
+        [replace(entry(-1, -1), file="counting-a")],
     ],
 )
 def test_a_run_goes_on_with_a_valid_round_with_one_unlucky_round_and_with_failed_ones(made: list[Entry]) -> None:
     assert not stops(made, Round(len(made), 1, "a"))
+
+
+def test_a_system_that_cannot_start_is_tried_twice_and_not_for_every_round() -> None:
+    made = [entry(number, 0, NOT_STARTED, status=FAILED) for number in range(2)]
+    assert stops(made, Round(2, 0, "a"))
+    passes = [entry(-1, -1, NOT_STARTED, status=FAILED), entry(0, 0, NOT_STARTED, status=FAILED)]
+    assert stops(passes, Round(1, 0, "a"))
+
+
+def test_a_counting_pass_that_has_nothing_to_count_ends_the_run_at_once() -> None:
+    nothing = Doubt(NOTHING_SEEN, "0 requests were traced instead of about 196", "see docs/traces.md")
+    assert stops([entry(-1, -1, nothing)], Round(0, 0, "a"))
+    assert not stops([entry(0, 0, nothing)], Round(1, 0, "a"))
 
 
 def prepared(faults: dict[str, Any], rounds: int = 2) -> Any:

@@ -9,8 +9,8 @@ from tests.support.studies import study
 
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
-from patternbench.run import evidence, watch_problems
-from patternbench.study.problems import InputError
+from patternbench.run.before import evidence, watch_problems
+from patternbench.terms.problems import InputError
 
 SYSTEM = """\
 patternbench-system: 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -13,12 +14,12 @@ from patternbench.observe import samples
 from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
 from patternbench.series import api
 from patternbench.series.api import PrometheusApi
-from patternbench.series.asking import LAST_SCRAPE, MOST_LABEL_SETS, Asker
+from patternbench.series.asking import MOST_LABEL_SETS, Asker
 from patternbench.series.observer import OBSERVER
 from patternbench.series.records import kept
 from patternbench.series.records.kept import SeenSeries
-from patternbench.study.units import Duration
 from patternbench.study.watching import PrometheusAt, Series, Watch
+from patternbench.terms.units import Duration
 
 BEGAN = 1_000_000.0
 LOAD = LoadTimes(BEGAN, BEGAN + 1, BEGAN + 4)
@@ -33,8 +34,13 @@ def sample(value: object, **labels: str) -> dict[str, object]:
     return {"metric": labels, "value": [BEGAN, str(value)]}
 
 
+SCRAPES = "timestamp(up)"
+"""The query for when each target was scraped last."""
+OF_ALL_TARGETS = re.compile(rf"(min|max)\({re.escape(SCRAPES)}\)")
+
+
 class MadeUp:
-    """Answers queries of both kinds; remembers what it was asked, and with which headers."""
+    """Answers queries of both kinds, those over all targets by computing; remembers what it was asked, and how."""
 
     def __init__(self, lines: Mapping[str, list[dict[str, object]]], samples: Mapping[str, list[dict[str, object]]]):
         self.lines, self.samples = lines, samples
@@ -48,16 +54,23 @@ class MadeUp:
         self.headers.append(request.headers.get("X-Scope-OrgID", ""))
         if fields["query"].startswith("bad"):
             return httpx.Response(400, json={"status": "error", "error": f"parse error in {fields['query']}"})
+        if of_all := OF_ALL_TARGETS.fullmatch(fields["query"]):
+            return self._of_all(of_all[1], [float(sample["value"][1]) for sample in self.samples[SCRAPES]])  # type: ignore[index]
         answers = self.lines if what == "query_range" else self.samples
         text = fields["query"].partition("[")[0]
         return httpx.Response(200, json={"status": "success", "data": {"result": answers.get(text, [])}})
+
+    def _of_all(self, operator: str, scrapes: list[float]) -> httpx.Response:
+        """The earliest or the latest of the targets' last scrapes, as the operator says."""
+        found = {"min": min, "max": max}[operator](scrapes)
+        return httpx.Response(200, json={"status": "success", "data": {"result": [sample(found)]}})
 
     def times(self, what: str) -> list[tuple[float, float]]:
         return [(float(f["start"]) - BEGAN, float(f["end"]) - BEGAN) for asked, f in self.asked if asked == what]
 
 
 UP = {
-    LAST_SCRAPE: [sample(BEGAN + 10)],
+    SCRAPES: [sample(BEGAN + 10, instance="one"), sample(BEGAN + 11, instance="two")],
     "count_over_time(up": [sample(4, job="shop", instance="one"), sample(4, job="else", instance="two")],
     "sum_over_time(up": [sample(3, job="shop", instance="one"), sample(4, job="else", instance="two")],
 }
@@ -101,14 +114,21 @@ def test_a_long_round_is_asked_for_in_parts_that_leave_no_step_out_and_take_none
     assert prometheus.times("query_range") == [(0, 9_999), (10_000, 19_999), (20_000, 25_000)]
 
 
+def glances(scrapes: Mapping[str, float]) -> int:
+    """How often an asker looks whether the last scrapes are there, when these are each target's."""
+    prometheus = MadeUp({}, UP | {SCRAPES: [sample(at, instance=name) for name, at in scrapes.items()]})
+    asked_of(prometheus)
+    return sum(bool(OF_ALL_TARGETS.fullmatch(fields["query"])) for _, fields in prometheus.asked)
+
+
 def test_the_last_scrape_of_a_round_is_waited_for_but_not_for_ever() -> None:
-    late = MadeUp({}, UP | {LAST_SCRAPE: [sample(BEGAN)]})
-    asked_of(late)
-    waited = sum(fields["query"] == LAST_SCRAPE for _, fields in late.asked)
-    assert 5 < waited < 100
-    there = MadeUp({}, UP)
-    asked_of(there)
-    assert sum(fields["query"] == LAST_SCRAPE for _, fields in there.asked) == 1
+    assert 5 < glances({"one": BEGAN}) < 100
+    assert glances({"one": LOAD.ended}) == 1
+
+
+def test_the_last_scrape_of_the_slowest_target_is_waited_for_too() -> None:
+    assert glances({"fast": LOAD.ended + 1, "slow": LOAD.ended - 1}) > 5
+    assert glances({"fast": LOAD.ended + 1, "slow": LOAD.ended}) == 1
 
 
 def test_a_target_of_our_own_that_was_down_is_told_whatever_the_queries_are_about() -> None:
@@ -203,3 +223,13 @@ def test_a_prometheus_that_already_runs_and_does_not_answer_is_one_problem_of_th
     assert (problem.path, problem.value) == ("prometheus", "http://127.0.0.1:1")
     assert problem.message.startswith("http://127.0.0.1:1 does not answer: ")
     assert OBSERVER.problems(Watch(series={"cpu": Series(query="up")})) == [], "our own is asked once it is up"
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf"])
+def test_a_share_of_nothing_is_kept_and_costs_no_round(value: str, tmp_path: Path) -> None:
+    seen = asked_of(MadeUp({"cpu": [line(value, mode="a")]}, UP))
+    kept.write(tmp_path / "series", seen)
+    again = kept.read(tmp_path / "series")
+    assert again is not None
+    assert again.samples["value"].isna().sum() == seen.samples["value"].isna().sum()
+    assert len(again.samples) == len(seen.samples)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import gmean
@@ -13,16 +16,19 @@ from tests.support.studies import changed, problems
 
 from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
 from patternbench.plan.expand import expand
-from patternbench.run import evidence
+from patternbench.run.before import evidence
 from patternbench.speed import samples
-from patternbench.speed.observer import OBSERVER, PROBE_TIME
+from patternbench.speed.observer import OBSERVER
 from patternbench.speed.probe import Samples, probing
-from patternbench.speed.report.speed_section import sections
+from patternbench.speed.report.section import sections
+from patternbench.speed.responses import PROBE_TIME
 from patternbench.study.load import loads
 from patternbench.study.watching import SpeedProbe, Watch
 
 HERE = sorted(os.sched_getaffinity(0))
 NOWHERE = 4095
+RUN = Path("no-run")
+"""The section needs the table of rounds alone."""
 
 
 def watched(folder: Path, probe: SpeedProbe | None) -> Watched:
@@ -37,29 +43,48 @@ def probe_of(text: str) -> SpeedProbe | None:
     return loads(changed(speed_probe=text), "study.yaml").speed_probe
 
 
-def test_a_round_is_probed_from_its_warm_ups_end_until_its_load_is_over(tmp_path: Path) -> None:
+def load_of(asked: Watched, seconds: float) -> None:
+    """A load that begins now and takes some time."""
+    asked.load.began = asked.load.measured_from = time.time()
+    time.sleep(seconds)
+    asked.load.ended = time.time()
+
+
+def test_a_round_is_probed_before_and_after_its_load_and_never_during_it(tmp_path: Path) -> None:
     asked = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
     with OBSERVER.watch(asked):
-        asked.load.began = time.time()
-        asked.load.measured_from = asked.load.began + 0.05
-        while time.time() < asked.load.began + 0.3:
-            time.sleep(0.01)
-        asked.load.ended = time.time()
+        load_of(asked, 0.05)
     seen = OBSERVER.read(kept(tmp_path / "speed"))
     assert seen is not None
-    assert len(seen) > 1
-    assert seen["second"].between(0.05, asked.load.ended - asked.load.began).all()
+    before, after = seen[seen["second"] < 0], seen[seen["second"] > asked.load.ended - asked.load.began]
+    assert len(before) > 1 and len(after) > 1
+    assert len(before) + len(after) == len(seen)
     assert set(seen["cpu"]) == {HERE[0]}
     assert OBSERVER.measured(seen, {})[PROBE_TIME] == pytest.approx(gmean(seen["cpu_time"]))
     assert 0 < OBSERVER.measured(seen, {})[PROBE_TIME] < 0.1
 
 
+def test_no_probe_runs_beside_the_load_that_could_move_it(tmp_path: Path) -> None:
+    asked = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
+    threads = set(threading.enumerate())
+    with OBSERVER.watch(asked):
+        assert set(threading.enumerate()) == threads
+        load_of(asked, 0.0)
+
+
+def test_samples_taken_during_the_load_by_earlier_versions_are_no_speed_of_the_machine(tmp_path: Path) -> None:
+    earlier = pd.DataFrame({"second": [0.1, 0.2], "cpu": [0, 0], "cpu_time": [4e-5, 4e-5]})
+    samples.write(tmp_path / "speed", earlier)
+    seen = OBSERVER.read(kept(tmp_path / "speed"))
+    assert seen is not None
+    assert len(seen) == 2
+    assert pd.isna(OBSERVER.measured(seen, {})[PROBE_TIME])
+
+
 def test_all_cpus_are_probed_in_turn_if_none_is_named(tmp_path: Path) -> None:
     asked = watched(tmp_path / "speed", SpeedProbe())
     with OBSERVER.watch(asked):
-        asked.load.began = asked.load.measured_from = 0.0
-        time.sleep(0.2)
-        asked.load.ended = time.time()
+        load_of(asked, 0.0)
     seen = OBSERVER.read(kept(tmp_path / "speed"))
     assert seen is not None
     assert set(seen["cpu"]) == set(HERE)
@@ -88,14 +113,14 @@ def test_a_study_without_a_probe_has_no_column_and_no_file(tmp_path: Path) -> No
     assert list(OBSERVER.responses_of(asked.watch)) == []
 
 
-def test_samples_outside_the_measured_part_do_not_count() -> None:
-    noted = Samples([(9.0, 0, 1.0), (10.5, 0, 2.0), (12.0, 0, 3.0), (13.5, 0, 4.0)])
-    rows = samples.of_load(noted, LoadTimes(began=9.5, measured_from=10.0, ended=13.0))
-    assert rows.to_dict("list") == {"second": [1.0, 2.5], "cpu": [0, 0], "cpu_time": [2.0, 3.0]}
+def test_samples_within_the_load_do_not_count() -> None:
+    before, after = Samples([(9.0, 0, 1.0), (10.5, 0, 2.0)]), Samples([(12.0, 0, 3.0), (13.5, 0, 4.0)])
+    rows = samples.of_pauses(before, after, LoadTimes(began=9.5, measured_from=10.0, ended=13.0))
+    assert rows.to_dict("list") == {"second": [-0.5, 4.0], "cpu": [0, 0], "cpu_time": [1.0, 4.0]}
 
 
-def test_a_round_too_short_for_a_sample_has_no_probe_time(tmp_path: Path) -> None:
-    samples.write(tmp_path / "speed", samples.of_load(Samples(), LoadTimes(0.0, 0.0, 1.0)))
+def test_a_round_whose_load_never_ended_has_no_probe_time(tmp_path: Path) -> None:
+    samples.write(tmp_path / "speed", samples.of_pauses(Samples([(1.0, 0, 1.0)]), Samples(), LoadTimes()))
     seen = OBSERVER.read(kept(tmp_path / "speed"))
     assert seen is not None
     assert pd.isna(OBSERVER.measured(seen, {})[PROBE_TIME])
@@ -147,14 +172,28 @@ def test_models_take_the_probes_time_where_there_is_a_probe() -> None:
     evidence.check(study, expand(study))
 
 
+def probed(times: Sequence[float], scenarios: int = 2) -> pd.DataFrame:
+    """Rounds of some scenarios in turn, one block after another."""
+    numbers = np.arange(len(times))
+    rounds = pd.DataFrame({"round": numbers, "block": numbers // scenarios, "scenario": numbers % scenarios})
+    return rounds.assign(status="done", valid=True, **{PROBE_TIME: times})
+
+
 def test_a_report_says_how_uneven_the_machine_was() -> None:
-    rounds = pd.DataFrame({"round": range(10), "status": "done", "valid": True, PROBE_TIME: [4e-5] * 8 + [6e-5, 8e-5]})
-    (section,) = sections(rounds)
+    (section,) = sections(RUN, probed([4e-5] * 8 + [6e-5, 8e-5]))
     assert "1 times as long in the middle round and 2 times as long in the slowest" in section.words[0]
+    assert not any("depends on the scenario" in text for text in section.words)
     assert len(section.figures) == 1
+
+
+def test_a_probe_that_a_scenario_moves_is_said_to_be_no_covariate() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.01, 40)
+    moved = 4e-5 * np.exp(noise - 0.05 * (np.arange(40) % 2))
+    (section,) = sections(RUN, probed(list(moved)))
+    assert any("depends on the scenario" in text and "don't use `probe_time`" in text for text in section.words)
 
 
 def test_a_report_without_a_probe_says_nothing_of_it() -> None:
     rounds = pd.DataFrame({"round": [0], "status": "done", "valid": True})
-    assert sections(rounds) == []
-    assert sections(rounds.assign(**{PROBE_TIME: float("nan")})) == []
+    assert sections(RUN, rounds) == []
+    assert sections(RUN, rounds.assign(**{PROBE_TIME: float("nan")})) == []

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from patternbench.records.folder import read_json
-from patternbench.study.document import parse, without_comments
-from patternbench.study.files import problem_of, read_bytes, read_text
-from patternbench.study.problems import InputError
+from patternbench.study.text.document import parse, without_comments
+from patternbench.study.text.files import problem_of, read_bytes, read_text
+from patternbench.terms.problems import InputError
 
 
 def refused(text: str) -> str:

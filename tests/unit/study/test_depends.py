@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.support.studies import problems as problems_of_text
 
 from patternbench.plan.expand import expand
-from patternbench.study import depends
 from patternbench.study.load import loads
 from patternbench.study.models import Study
-from patternbench.study.problems import Problem
+from patternbench.study.workload import depends
+from patternbench.terms.problems import Problem
 
 STUDY = """\
 patternbench: 1

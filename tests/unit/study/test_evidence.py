@@ -6,9 +6,9 @@ import pytest
 from tests.support.studies import changed, problems, study
 
 from patternbench.plan.expand import expand
-from patternbench.run import evidence
+from patternbench.run.before import evidence
 from patternbench.study.evidence import Rounds, fewest, most, plain
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 30}"
 

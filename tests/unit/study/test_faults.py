@@ -12,7 +12,7 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.study.faults import KINDS, Fault
 from patternbench.study.faults.kinds.slow import Bandwidth
 from patternbench.study.load import loads
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 STUDY = """\
 patternbench: 1

@@ -8,12 +8,13 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.studies import EXAMPLE, ROOT, changed, problems, study
+from tests.support.shipped_studies import shipped
+from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.plan.expand import expand
 from patternbench.study.load import load, loads, placed
-from patternbench.study.problems import InputError
-from patternbench.study.units import Duration
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import Duration
 
 
 def only(text: str) -> str:
@@ -40,7 +41,7 @@ def test_json_is_read_like_yaml() -> None:
     assert found == ["workload"]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", shipped(), ids=lambda p: p.stem)
 def test_every_study_of_ours_is_read(path) -> None:  # type: ignore[no-untyped-def]
     assert load(path).patternbench == 1
 

@@ -8,9 +8,9 @@ import pytest
 from tests.support.studies import study
 
 from patternbench.plan.expand import expand
-from patternbench.run.preflight import declared_problems
-from patternbench.study.places import filled, template_problems
-from patternbench.study.problems import Problem
+from patternbench.run.before.preflight import declared_problems
+from patternbench.study.text.places import expectation_problems, filled, request_problems, template_problems
+from patternbench.terms.problems import Problem
 
 STUDY = """\
 patternbench: 1
@@ -53,8 +53,10 @@ def test_expectations_of_polls_and_of_groups_are_looked_at_too() -> None:
 
 
 def test_a_place_that_a_librarys_client_would_send_as_it_stands_is_refused() -> None:
-    found_ = found("  closed: {users: 1, successes: 1}\n  request: {path: '/${nope}', query: {n: '${limit}'}}\n")
-    assert [(problem.path, problem.value) for problem in found_] == [("workload.request.path", "/${nope}")]
+    request = "  closed: {users: 1, successes: 1}\n  request: {path: '/${nope}', query: {n: '${limit}'}}\n"
+    declared = study(STUDY.replace("client: native", "client: resilience4j") + request)
+    refused = declared_problems(declared, expand(declared))
+    assert [(problem.path, problem.value) for problem in refused] == [("workload.request.path", "/${nope}")]
 
 
 def test_what_the_engine_fills_in_is_not_refused() -> None:
@@ -89,7 +91,7 @@ JOURNEY = "  open: {rate: 1, duration: 1s}\n  feeder: u.csv\n  journey:\n"
         ("{path: '/${later}'}", "path", ""),
         ("{path: /, query: {q: '${limt}'}}", "query.q", "did you mean `limit`?"),
         ("{path: /, form: {q: '${feed.nmae}'}}", "form.q", "did you mean `feed.name`?"),
-        ("{path: /, body: 'a ${env:TOKEN}'}", "body", ""),
+        ("{path: /, body: 'a ${env:MY-TOKEN}'}", "body", ""),
         ("{path: /, headers: {x: '${tokn}'}}", "headers.x", "did you mean `token`?"),
         ("{path: /, json: {a: [{'${limt}': 1}]}}", "json.a[0].${limt}", "did you mean `limit`?"),
         ("{path: /, json: {n: '${limt|number}'}}", "json.n", "did you mean `limit`?"),
@@ -149,3 +151,29 @@ def test_what_a_set_up_captures_is_known_in_every_call_and_not_in_the_set_up_bef
 """
     paths = [problem.path for problem in unsendable(text)]
     assert paths == ["workload.set_up.steps[0].path", "workload.request.path"]
+
+
+SECRET = """\
+    - {path: '/${env:A}', query: {q: '${env:B}'}, json: {password: '${env:C}'}, expect: {body_contains: '${env:D}'}}
+"""
+
+
+def test_a_variable_of_the_environment_is_known_in_every_text_of_a_step() -> None:
+    declared = study(STUDY + JOURNEY + SECRET).workload
+    assert not [*template_problems(declared, {}, {}), *expectation_problems(declared)]
+    assert not unsendable(
+        JOURNEY + "    - {path: /, form: {p: '${env:P}'}, poll: {path: '/${env:P}', every: 1s, limit: 2s, until: {}}}\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["random:1-10", "uuid", "counter:n"])
+def test_a_place_that_only_the_engine_fills_in_is_refused_with_the_hint_to_write_a_journey(place: str) -> None:
+    workload = study(f"{STUDY}  closed: {{users: 1, successes: 1}}\n  request: {{path: '/${{{place}}}'}}\n").workload
+    (problem,) = request_problems(workload, "resilience4j")
+    assert "`journey`" in problem.hint
+
+
+def test_a_place_that_a_setting_of_the_system_fills_in_is_right_in_a_clients_request() -> None:
+    workload = study(f"{STUDY}  closed: {{users: 1, successes: 1}}\n  request: {{path: '/${{size}}'}}\n").workload
+    assert list(request_problems(workload, "resilience4j"))
+    assert not list(request_problems(workload, "resilience4j", ["size"]))

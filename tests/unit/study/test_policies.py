@@ -7,10 +7,10 @@ import pytest
 from tests.support.studies import levels, problems
 
 from patternbench.plan.expand import Plan, expand
-from patternbench.study.document import parse
 from patternbench.study.load import loads
-from patternbench.study.problems import InputError, Problem
 from patternbench.study.schema import study_schema
+from patternbench.study.text.document import parse
+from patternbench.terms.problems import InputError, Problem
 
 AROUND = """\
 patternbench: 1

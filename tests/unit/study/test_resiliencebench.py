@@ -9,7 +9,7 @@ from tests.support.studies import ROOT, problems
 
 from patternbench.plan.expand import expand
 from patternbench.study.load import load, loads
-from patternbench.study.problems import InputError
+from patternbench.terms.problems import InputError
 
 DATA = ROOT / "tests/data/resiliencebench"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.studies import ROOT, changed, problems
 
-from patternbench.study.shapes import SHAPES
+from patternbench.study.text.shapes import SHAPES
 
 
 def patterns(node: Any) -> Iterator[str]:
@@ -38,4 +38,4 @@ def test_a_wrong_name_is_told_what_names_look_like() -> None:
 def test_a_url_with_no_such_port_or_host_is_refused(url: str) -> None:
     (problem,) = problems(changed(system=f"{{url: '{url}'}}"))
     assert "has no such host or port" in str(problem)
-    assert problem.allowed == "a host, and a port from 1 to 65535"
+    assert problem.allowed == "a host name or an address, and a port from 1 to 65535"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.support.shipped_studies import fields
 from tests.support.studies import ROOT
 
 from patternbench.plan.expand import Plan
 from patternbench.records.inputs import Inputs
-from patternbench.run import preflight
-from patternbench.study.levels import only
-from patternbench.study.load import loads
+from patternbench.run.before import preflight
+from patternbench.study.load import load, loads
+from patternbench.study.model.levels import only
 from patternbench.study.models import Study
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 FULL, QUICK, LEASES = "rate-limiting-shop", "rate-limiting-shop-quick", "rate-limiting-shop-leases"
 LEASES_QUICK = "rate-limiting-leases-quick"
@@ -26,8 +28,7 @@ REPEATED = (FULL, QUICK, LEASES, "shop-bundles", "shop-limits-by-route", "shop-o
 
 
 def study(name: str) -> Study:
-    file = ROOT / "studies" / f"{name}.yaml"
-    return loads(file.read_text(encoding="utf-8"), str(file))
+    return load(ROOT / "studies" / f"{name}.yaml")
 
 
 def plan(name: str) -> Plan:
@@ -71,8 +72,8 @@ def rates(name: str) -> list[float]:
 
 def lasting(name: str, setting: str) -> float:
     """The seconds of a setting of a study's system."""
-    (text,) = re.findall(rf"^    {setting}: (\S+)$", (ROOT / "studies" / f"{name}.yaml").read_text(), re.MULTILINE)
-    return Duration.parse(text).seconds
+    system: Any = fields(ROOT / "studies" / f"{name}.yaml")["system"]
+    return Duration.parse(system["settings"][setting]).seconds
 
 
 @pytest.mark.parametrize(
@@ -122,11 +123,11 @@ def test_clients_of_two_and_of_four_balancers_take_them_in_turn_or_keep_to_one()
 @pytest.mark.parametrize("name", [FULL, QUICK, STRESS])
 def test_a_study_of_the_shop_points_at_a_teastore_that_runs_elsewhere(name: str) -> None:
     """As docs/systems/shop.md says: a URL for the system, without its settings and the design that names them."""
-    text = (ROOT / "studies" / f"{name}.yaml").read_text(encoding="utf-8").partition("\ndesign:")[0]
-    elsewhere = re.sub(
-        r"^system:\n(?: .*\n)+", 'system: {url: "http://teastore.test:8080"}\n', text, flags=re.MULTILINE
+    written = fields(ROOT / "studies" / f"{name}.yaml")
+    del written["design"], written["quick"]
+    found = loads(
+        json.dumps({**written, "system": {"url": "http://teastore.test:8080"}, "form": "whole"}), "elsewhere.json"
     )
-    found = loads(elsewhere, f"{name}.yaml")
     assert preflight.expanded(found, Inputs(ROOT / "studies")).scenarios
     assert found.workload.journey == study(name).workload.journey
 

@@ -8,9 +8,8 @@ import pytest
 from pydantic import ValidationError
 from tests.support.studies import EXAMPLE, changed, problems, study
 
-from patternbench.study.levels import Levels
-from patternbench.study.problems import Problem
-from patternbench.study.system import (
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.system import (
     Endpoint,
     NamedSystem,
     SocketSystem,
@@ -20,6 +19,7 @@ from patternbench.study.system import (
     configured,
     declared,
 )
+from patternbench.terms.problems import Problem
 
 HTTPS = {"url": "https://h", "verify": False, "server_name": "n"}
 EVERY: list[tuple[Any, type[System]]] = [

@@ -9,9 +9,9 @@ from tests.support.studies import changed, problems, study
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
-from patternbench.run.orders import Orders, RoundOrder
-from patternbench.study.units import Duration
-from patternbench.study.watching import PrometheusAt, Series, Watch, response_name, share_of
+from patternbench.run.round.orders import Orders, RoundOrder
+from patternbench.study.watching import PrometheusAt, Series, Watch, counting_watch, response_name, share_of
+from patternbench.terms.units import Duration
 
 CPU = "rate(process_cpu_seconds_total[5s])"
 
@@ -45,6 +45,14 @@ def test_what_a_study_asks_for_travels_with_its_orders(tmp_path: Path) -> None:
     arrived = RoundOrder.from_json(order.as_json()).watch
     assert arrived == asked.watch
     assert arrived.prometheus == PrometheusAt(url="http://localhost:9090")
+
+
+def test_a_counting_pass_observes_nothing_but_traces() -> None:
+    asked = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%}", speed_probe="{}")
+    counting = counting_watch(asked.watch)
+    assert (dict(counting.series), counting.speed_probe) == ({}, None)
+    assert counting.traces is not None
+    assert share_of(counting.traces.sample.level) == 1
 
 
 def test_prometheus_is_a_component_or_a_url() -> None:

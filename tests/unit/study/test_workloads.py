@@ -10,15 +10,23 @@ from pydantic import BaseModel
 from tests.support.studies import ROOT, completed, levels, problems
 
 from patternbench.plan.expand import Plan, expand
-from patternbench.study.document import parse
 from patternbench.study.load import loads
+from patternbench.study.model.parts import written
+from patternbench.study.model.system import KINDS
 from patternbench.study.models import Study
-from patternbench.study.parts import written
-from patternbench.study.policies import Bulkhead, CircuitBreaker, Hedge, Policy, RateLimit, RetryBudget, StackedRetry
-from patternbench.study.problems import Problem
 from patternbench.study.schema import study_schema
-from patternbench.study.system import KINDS
-from patternbench.study.workloads import Closed, Group, Open, Schedule, Step, Workload
+from patternbench.study.text.document import parse
+from patternbench.study.workload.policies import (
+    Bulkhead,
+    CircuitBreaker,
+    Hedge,
+    Policy,
+    RateLimit,
+    RetryBudget,
+    StackedRetry,
+)
+from patternbench.study.workload.workloads import Closed, Group, Open, Schedule, Step, Workload
+from patternbench.terms.problems import Problem
 
 POLICY_MODELS = (Policy, StackedRetry, RetryBudget, CircuitBreaker, Bulkhead, Hedge, RateLimit)
 WORKLOADS = (Workload, Closed, Open, Group, Schedule)
@@ -224,10 +232,10 @@ def test_the_body_of_a_step_is_left_as_it_is() -> None:
 
 
 def examples() -> dict[str, Plan]:
-    """The plan of every example of the documentation, by the key that it shows, made a whole study."""
+    """The plan of every example of the documentation, made a whole study, by the key that it is the first to show."""
     page = (ROOT / "docs/study-file.md").read_text()
     blocks = [part.partition("```")[0] for part in page.split("```yaml\n")[1:]]
-    return {block.partition(":")[0]: planned(block) for block in blocks}
+    return {block.partition(":")[0]: planned(block) for block in reversed(blocks)}
 
 
 def planned(block: str) -> Plan:

@@ -53,6 +53,17 @@ def test_a_hand_made_request_has_the_calls_and_times_that_were_put_into_it() -> 
     assert (row["services"], row["spans"]) == (2, 5)
 
 
+def test_a_pools_test_of_a_connection_is_counted_apart_from_calls_of_the_database() -> None:
+    check = {**SQL, "statement": ""}
+    row = only(pd.concat([SHOP, table(span("alive", "client", "shop", (5, 8), "root", **check))]))
+    assert (row["database_calls"], row["database_checks"]) == (2, 1)
+
+
+def test_a_service_that_tells_no_statement_at_all_still_calls_its_database() -> None:
+    row = only(changed(changed(SHOP, "find", statement=""), "read", statement=""))
+    assert (row["database_calls"], row["database_checks"]) == (2, 0)
+
+
 def test_in_memory_calls_are_not_known_where_one_service_does_not_tell_them() -> None:
     assert math.isnan(only(changed(SHOP, "take", in_memory_calls=np.nan))["in_memory_calls"])
 
@@ -114,6 +125,23 @@ def test_the_clock_of_another_service_is_set_right_with_all_that_it_did() -> Non
     assert row["skew"] == pytest.approx(3.0, abs=0.02)
     assert row["database_time"] == pytest.approx(0.040)
     assert row["distributed_time"] == pytest.approx(0.020)
+
+
+def test_the_clock_of_a_service_behind_another_with_a_wrong_clock_is_set_right() -> None:
+    """Stock asks depot, each with a clock of its own: the offsets of a chain of callers add up."""
+    depot = table(
+        span("fetch", "client", "stock", (56, 74), "take", peer="depot"),
+        span("give", "server", "depot", (60, 70), "fetch", route="/depot", method="GET"),
+    )
+    right = pd.concat([without(SHOP, "read"), depot], ignore_index=True)
+    wrong = right.copy()
+    for service, seconds in (("stock", 3), ("depot", 5)):
+        wrong.loc[wrong["service"] == service, ["start_ns", "end_ns"]] += seconds * 1_000_000_000
+    times = [f"{kind}_time" for kind in ("in_memory", "database", "distributed")]
+    expected, found = only(right), only(wrong)
+    assert found["skew"] > 1
+    assert [found[time] for time in times] == pytest.approx([expected[time] for time in times], abs=1e-6)
+    assert found["seconds"] == pytest.approx(0.100)
 
 
 def test_a_server_that_ends_a_little_after_its_caller_has_no_wrong_clock() -> None:

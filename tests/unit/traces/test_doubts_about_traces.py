@@ -47,7 +47,8 @@ def test_a_round_whose_every_request_is_traced_is_not_doubted() -> None:
 @pytest.mark.parametrize(
     ("came", "share", "succeeded", "kind"),
     [
-        (0, 1.0, 100, ["spans_missing"]),
+        (0, 1.0, 100, ["nothing_seen"]),
+        (0, 1.0, 3, ["nothing_seen"]),
         (99, 1.0, 100, ["spans_missing"]),
         (0, 0.01, 100, []),  # one is expected: too few to tell
         (60, 0.01, 10_000, []),  # 100 are: four standard deviations fewer happen

@@ -18,9 +18,9 @@ from patternbench.report import html, svg
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
 from patternbench.traces.analyze.sequence import Loop, Part, SequenceStep, steps, typical
 from patternbench.traces.analyze.trees import forest
+from patternbench.traces.report.section import MeasuredRound, TracedScenario, section, traced_scenario
 from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
 from patternbench.traces.report.service_graph import MARGIN, service_graph, stacked
-from patternbench.traces.report.traces_section import MeasuredRound, TracedScenario, section, traced_scenario
 
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom."""

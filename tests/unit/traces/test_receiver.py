@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -20,9 +21,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from patternbench.traces.analyze.trees import forest
 from patternbench.traces.columns import SCHEMA
-from patternbench.traces.receive import app
-from patternbench.traces.receive.app import MOST_BYTES, Receiver, Scope
-from patternbench.traces.receive.otlp import JSON, PROTOBUF, without_literals
+from patternbench.traces.receive import app, bounds
+from patternbench.traces.receive.app import Receiver, Scope
+from patternbench.traces.receive.bounds import MOST_BYTES
+from patternbench.traces.receive.otlp import JSON, PROTOBUF, SQL, without_literals
 from patternbench.traces.receive.spool import Spool
 
 NOW = 1_700_000_000_000_000_000
@@ -257,7 +259,7 @@ def test_spans_that_began_before_the_round_and_come_late_are_counted_and_not_kep
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "READ_S", 0.01)
+    monkeypatch.setattr(bounds, "READ_S", 0.01)
     told: list[dict[str, object]] = []
 
     async def receive() -> dict[str, object]:
@@ -269,6 +271,68 @@ def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: 
 
     asyncio.run(Receiver(spool)(EXPORT, receive, send))
     assert (told[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
+
+
+def stalls(beginning: bytes) -> Callable[[], Awaitable[dict[str, object]]]:
+    """A sender that sends the beginning of a body, and then nothing."""
+    pieces = iter([beginning])
+
+    async def receive() -> dict[str, object]:
+        for piece in pieces:
+            return {"type": "http.request", "body": piece, "more_body": True}
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    return receive
+
+
+async def ignore(_message: object) -> None:
+    """Send an answer to nobody."""
+
+
+async def _while_others_stall(spool: Spool, beginning: bytes, senders: int, path: str) -> httpx.Response:
+    """The answer to a request that comes while so many senders stall."""
+    receiver = Receiver(spool)
+    stalled = [asyncio.create_task(receiver(EXPORT, stalls(beginning), ignore)) for _ in range(senders)]
+    await asyncio.sleep(0)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(receiver), base_url="http://r") as client:
+        method = "POST" if path == "/v1/traces" else "GET"
+        answer = await client.request(method, path, content=export(otlp_span()), headers={"content-type": PROTOBUF})
+    assert not any(task.done() for task in stalled)
+    for task in stalled:
+        task.cancel()
+    await asyncio.gather(*stalled, return_exceptions=True)
+    return answer
+
+
+@pytest.mark.parametrize("beginning", [b"", b"x" * (app.USUAL_BYTES + 1)])
+def test_slow_senders_hold_back_nobody_else(spool: Spool, beginning: bytes) -> None:
+    answer = asyncio.run(_while_others_stall(spool, beginning, 8 * app.AT_ONCE, "/v1/traces"))
+    assert (answer.status_code, len(kept(spool))) == (200, 1)
+
+
+def test_the_runner_is_answered_however_many_send_at_once(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_EXPORTS", 5)
+    assert asyncio.run(_while_others_stall(spool, b"", 5, "/v1/traces")).status_code == 503
+    assert asyncio.run(_while_others_stall(spool, b"", 5, "/round")).status_code == 200
+
+
+def test_a_statement_that_begins_with_many_blanks_is_looked_at_once_per_blank() -> None:
+    """Possessive quantifiers give nothing back: a pattern without them takes the square of the blanks."""
+    assert not [part for part in re.findall(r"\\s\*.", SQL.pattern) if part != r"\s*+"]
+    assert SQL.match(" " * 10_000) is None
+    assert SQL.match("  (  select 1")
+
+
+@pytest.mark.parametrize("content", [b"[]", b"1", b"null", b'{"spans": []}'])
+def test_json_that_is_no_export_is_refused(spool: Spool, content: bytes) -> None:
+    (answer,) = answers(spool, body(content, JSON))
+    assert answer.status_code == 400
+
+
+def test_a_time_of_thousands_of_digits_is_no_error(spool: Spool) -> None:
+    (answer,) = answers(spool, {"params": {"since_ns": "9" * 5000}}, path="/round")
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from patternbench.traces.analyze.totals import TIMES, RequestTotals
 from patternbench.traces.observer import OBSERVER
 from patternbench.traces.records import collected
 from patternbench.traces.records.collected import COUNTS, SPANS, SpanRecords
-from patternbench.traces.report.traces_section import (
+from patternbench.traces.report.section import (
     MOST_PICTURES,
     MeasuredRound,
     TracedScenario,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,19 +13,19 @@ from click.testing import CliRunner
 from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.cli.main import cli
-from patternbench.lab import jvm_calls, otel_agent
-from patternbench.lab.launch import Launch
-from patternbench.lab.ready import Port
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Port
+from patternbench.lab.software import jvm_calls, otel_agent
 from patternbench.lab.topology import Topology
 from patternbench.lab.tracing import RECEIVER, Tracing, traced
 from patternbench.lab.tracing import problems as tracing_problems
 from patternbench.plan.expand import expand, size
 from patternbench.plan.order import Round, counting_passes, rounds_of
 from patternbench.plan.scenarios import Scenario
-from patternbench.run import evidence
-from patternbench.run.orders import Orders
-from patternbench.study.problems import InputError
-from patternbench.study.roles import Role
+from patternbench.run.before import evidence
+from patternbench.run.round.orders import Orders
+from patternbench.terms.problems import InputError
+from patternbench.terms.roles import Role
 
 SAMPLES = "{sample: [0%, 1%], counting_pass: true}"
 
@@ -86,6 +89,58 @@ def test_a_component_that_can_be_traced_is_told_by_the_standard_variables() -> N
     assert (told["OTEL_SERVICE_NAME"], told["MODE"]) == ("shop", "x")
     assert environment(can, 1)["OTEL_TRACES_SAMPLER"] == "parentbased_always_on"
     assert environment(SHOP, 1) == {}
+
+
+GENERAL, OF_TRACES = "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+
+
+@pytest.mark.parametrize(
+    ("own", "of_study", "protocol"),
+    [
+        ({}, "http/protobuf", "http/protobuf"),
+        ({}, "grpc", "grpc"),
+        ({GENERAL: "grpc"}, "http/protobuf", "grpc"),
+        ({GENERAL: "http/json"}, "grpc", "http/json"),
+        ({GENERAL: "http/protobuf", OF_TRACES: "grpc"}, "http/protobuf", "grpc"),
+        ({GENERAL: ""}, "grpc", "grpc"),
+    ],
+)
+def test_a_service_that_exports_over_grpc_is_given_the_receivers_port_for_grpc(
+    own: dict[str, str], of_study: str, protocol: str
+) -> None:
+    can = Launch(**{**vars(SHOP), "traced": True, "env": own})
+    told = traced(Topology((can,), ("shop",)), Tracing(1, protocol=of_study)).launches[0].env
+    assert told[GENERAL] == told[OF_TRACES] == protocol
+    by_grpc = f"${{{RECEIVER}.grpc}}", f"${{{RECEIVER}.grpc}}"
+    by_http = f"${{{RECEIVER}.url}}", f"${{{RECEIVER}.url}}/v1/traces"
+    addresses = told["OTEL_EXPORTER_OTLP_ENDPOINT"], told["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+    assert addresses == (by_grpc if protocol == "grpc" else by_http)
+
+
+def test_a_protocol_that_the_receiver_does_not_speak_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    shop = {"process": {"name": "shop", "command": ["true"], "env": {GENERAL: "thrift"}}}
+    system = {"patternbench-system": 1, "name": "shop", "about": "x", "components": [shop], "endpoint": "shop"}
+    (tmp_path / "systems" / "shop.yaml").write_text(json.dumps(system))
+    (tmp_path / "study.yaml").write_text(changed(EXAMPLE, system="shop", traces="{}"))
+    told = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
+    said = f"shop.env.{GENERAL}: the receiver of traces does not speak this protocol"
+    assert f"{said} (got 'thrift'); allowed: http/protobuf, http/json, grpc" in str(told.exception)
+
+
+def test_the_receiver_has_one_port_for_each_protocol() -> None:
+    (problem,) = problems(changed(EXAMPLE, system="target", traces="{port: 4317, grpc_port: 4317}"))
+    assert "`port` and `grpc_port` are the same" in str(problem)
+    assert study(changed(EXAMPLE, system="{url: 'http://localhost:9'}", traces="{grpc_port: 4317}")).traces
+
+
+def test_commands_that_receive_no_spans_do_not_import_grpc() -> None:
+    """It takes longer to import than everything else of the command line's own."""
+    code = "import sys, patternbench.cli.main, patternbench.traces.observer, patternbench.lab.tracing as _; "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print('grpc' in sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
 
 
 def test_a_component_may_name_its_service_and_nothing_else_of_tracing() -> None:

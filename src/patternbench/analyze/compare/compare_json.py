@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
-from patternbench.analyze.compare.gate import Verdict, rounds_to_decide
+from patternbench.analyze.compare.gate import GateVerdict, rounds_to_decide
 from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.statements.verdict import Verdict
 
 FORMAT = "patternbench/comparison/1"
+_UNDECIDED = "undecided"
+"""What version 1 of the format calls inconclusive."""
 
 
-def comparison_json(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> dict[str, object]:
+def comparison_json(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()) -> dict[str, object]:
     """Lay out a comparison and the gate's verdicts as plain JSON values."""
     return plain(
         {
@@ -51,19 +54,24 @@ def difference_json(d: Difference) -> dict[str, object]:
         "size": d.size,
         "detectable_percent": d.detectable if d.in_percent else None,
         "noise_floor": d.floor,
-        "verdict": d.verdict,
+        "verdict": _word(d.verdict),
+        "firm": d.firm,
     }
+
+
+def _word(verdict: Verdict) -> str:
+    return _UNDECIDED if verdict is Verdict.INCONCLUSIVE else verdict.value
 
 
 def _ends(prefix: str, interval: Interval) -> dict[str, float | None]:
     return {f"{prefix}ci_low": interval.low, f"{prefix}ci_high": interval.high}
 
 
-def verdict_json(verdict: Verdict) -> dict[str, object]:
+def verdict_json(verdict: GateVerdict) -> dict[str, object]:
     """Lay out the gate's verdict on one condition."""
     return {
         "condition": verdict.condition.text,
-        "outcome": verdict.outcome,
+        "outcome": _word(verdict.outcome),
         "checked": verdict.checked,
         "failing": [d.scenario for d in verdict.failing],
         "undecided": [

@@ -1,39 +1,76 @@
 """Compares scenarios round by round: two runs, or a run against its own baseline.
 
 The round is the unit: a response has one value per round. The estimate, its interval and its p are those of
-`differences`. A verdict uses the p that is corrected for the number of differences.
+`statements.estimate`. A verdict uses the p that is corrected for the number of differences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from patternbench.analyze.differences import UNKNOWN, Estimate, Numbers, apart, is_relative, middle
-from patternbench.analyze.differences import paired as paired_estimate
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.noise import floor_of, scenario_floor
-from patternbench.analyze.problems import DataError, DataProblem, Note, and_more, plural, raise_if_any
-from patternbench.analyze.rounds import ColumnRoles, Key, ScenarioRounds, key, level_of, roles, scenarios, varying
-from patternbench.analyze.units import level_text
+from patternbench.analyze.rounds import (
+    ColumnRoles,
+    Key,
+    ScenarioRounds,
+    finite,
+    key,
+    label,
+    level_of,
+    roles,
+    scenarios,
+    varying,
+)
+from patternbench.analyze.statements.estimate import Estimate, Numbers, is_relative, middle, with_run_spread
+from patternbench.analyze.statements.family import false_discoveries, together
+from patternbench.analyze.statements.pairing import (
+    Pair,
+    are_paired,
+    estimates,
+    is_base,
+    matched_by_block,
+    partners,
+    references,
+)
+from patternbench.analyze.statements.power import errors_to_find
+from patternbench.analyze.statements.shown import PValues, Shown
+from patternbench.analyze.statements.verdict import Verdict
+from patternbench.terms.data_problems import DataError, DataProblem, Note, and_more, plural, raise_if_any
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
+from patternbench.terms.quantities import level_text
 
-_POWER = 0.8
+_FEWEST_RUNS = 2
+_REPEAT = "Give two or more on each side: patternbench compare A1,A2 B1,B2."
+ONE_RUN_A_SIDE = Note(
+    "one_run",
+    "One run a side doesn't show how far runs of the same thing differ, so a difference between these two runs need "
+    "not come from what was changed. To compare versions, let one study run both in turn (its page: "
+    "docs/find-the-right-retry.md), give several runs a side (A1,A2 B1,B2), or say how far runs differ (--run-spread).",
+)
 #: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
 _DELTA_WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"), (1.01, "large"))
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and how it was made: paired t, welch, constant (rounds never vary), or none (both ends are None)."""
+    """An interval and how it was made: paired t, welch, constant (rounds never vary), or none.
+
+    Both ends are None where there is none, and where rounds that never vary are too few for one.
+    """
 
     low: float | None
     high: float | None
     method: str
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Both of its ends."""
+        return self.low, self.high
 
 
 @dataclass(frozen=True)
@@ -43,10 +80,12 @@ class Difference:
     `difference` is mean(B) - mean(A) with its interval in the response's unit. `relative` is the ratio of geometric
     means in percent, None if a value isn't positive. `in_percent` says which of both is reported: for shares, which are
     near zero, the difference. `p` belongs to the reported interval. `p_adjusted` is corrected for all differences of
-    the comparison (Benjamini and Hochberg), and decides `verdict` (higher, lower or undecided). `centres` are the means
-    of both sides, between which the reported change lies. `delta` is Cliff's (-1 to 1). `detectable` is the smallest
-    change, in percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is the
-    noise floor of side A in the same unit. `unit` is that of a response that an observer measures, empty for any other.
+    the comparison (Benjamini and Hochberg), and decides `verdict` (higher, lower, inconclusive). `centres` are the
+    means of both sides, between which the reported change lies. `delta` is Cliff's (-1 to 1). `detectable` is the
+    smallest change, in percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is
+    the noise floor of side A in the same unit.
+    `unit` is that of a response that an observer measures, empty for any other. `firm` says whether the verdict also
+    holds where rounds scatter unevenly (by `firm_p`, corrected likewise; `statements.shown`).
     """
 
     scenario: str
@@ -65,8 +104,10 @@ class Difference:
     delta: float | None
     detectable: float | None
     floor: float | None
-    verdict: str
+    verdict: Verdict
     unit: str = ""
+    firm_p: float | None = None
+    firm: bool = True
 
     @property
     def size(self) -> str:
@@ -78,22 +119,31 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences, the noise floor of the median scenario per response, and what wasn't compared."""
+    """All differences, the noise floor of the median scenario per response, and what wasn't compared.
+
+    `two_runs` says that each side is a single run, and how far runs of the same thing differ isn't known: what differs
+    then differs between these two runs, and need not come from what was changed.
+    """
 
     differences: tuple[Difference, ...]
     noise_floor: Mapping[str, float | None]
     level: float
     notes: tuple[Note, ...]
+    two_runs: bool = False
 
 
 @dataclass(frozen=True)
 class How:
-    """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both."""
+    """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both.
+
+    `run_spread` is the standard deviation of runs of the same thing, in percent; None where it isn't known.
+    """
 
     level: float = 0.95
     by: tuple[str, ...] = ()
     responses: tuple[str, ...] = ()
     factors: FactorTable = NOTHING_KNOWN
+    run_spread: float | None = None
 
 
 def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
@@ -102,22 +152,61 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
     Scenarios are matched by the levels of the factors that both have. Columns or scenarios of only one side become
     notes. Raises `DataError` if the sides have nothing in common.
     """
+    columns, notes = _common_roles(a, b, how := how or How())
+    matched = _compared_sides(
+        {key(s.levels): s for s in scenarios(a, columns)}, {key(s.levels): s for s in scenarios(b, columns)}, notes
+    )
+    found = _comparison(*matched, columns, how, notes)
+    return found if how.run_spread is not None else replace(found, two_runs=True, notes=(*found.notes, ONE_RUN_A_SIDE))
+
+
+def compare_repeated_runs(a: Sequence[pd.DataFrame], b: Sequence[pd.DataFrame], how: How | None = None) -> Comparison:
+    """Compare every scenario that all tables hold, where each side has several runs: a run's mean is one value.
+
+    Raises `DataError` if a side has one run only, or if the sides have nothing in common.
+    """
     how = how or How()
-    columns, notes = _common_roles(a, b, how)
-    ours, theirs = ({key(s.levels): s for s in scenarios(t, columns)} for t in (a, b))
+    if min(len(a), len(b)) < _FEWEST_RUNS:
+        raise DataError(DataProblem("one side has several runs and the other has one.", "", _REPEAT))
+    columns, notes = _common_roles(pd.concat(a), pd.concat(b), how)
+    ours, theirs = (_means_of_runs(side, columns) for side in (a, b))
+    return _comparison(*_compared_sides(ours, theirs, notes), columns, how, notes)
+
+
+def _means_of_runs(tables: Sequence[pd.DataFrame], columns: ColumnRoles) -> dict[Key, ScenarioRounds]:
+    """Each scenario that all runs of a side hold, with the middle of each run as its value."""
+    runs = [{key(s.levels): s for s in scenarios(table, columns)} for table in tables]
+    shared = [levels for levels in runs[0] if all(levels in run for run in runs)]
+    return {levels: _one_value_a_run([run[levels] for run in runs], columns.responses) for levels in shared}
+
+
+def _one_value_a_run(runs: Sequence[ScenarioRounds], responses: Sequence[str]) -> ScenarioRounds:
+    values = {}
+    for name in responses:
+        told = is_relative(name, *(one.values[name] for one in runs))
+        values[name] = finite(pd.Series([middle(one.values[name], told) for one in runs], dtype=float))
+    return replace(runs[0], values=values, blocks={}, counts={})
+
+
+def _compared_sides(
+    ours: Mapping[Key, ScenarioRounds], theirs: Mapping[Key, ScenarioRounds], notes: list[Note]
+) -> tuple[list[Pair], list[ScenarioRounds]]:
+    """The scenarios of both sides in pairs, and all of the first side; adds notes on those that only one side has."""
     shared = [levels for levels in ours if levels in theirs]
+    if not ours or not theirs:
+        raise DataError(DataProblem("no scenario was measured in every run of a side."))
     if not shared:
         example = f"A has {next(iter(ours.values())).name}; B has {next(iter(theirs.values())).name}."
         raise DataError(DataProblem("the two runs have no scenario in common.", "", example))
     notes += _unmatched("A", ours, theirs) + _unmatched("B", theirs, ours)
-    pairs = [(ours[levels], theirs[levels]) for levels in shared]
-    return _comparison(pairs, list(ours.values()), columns, how, notes)
+    return [(ours[levels], theirs[levels]) for levels in shared], list(ours.values())
 
 
 def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how: How | None = None) -> Comparison:
     """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
 
-    Without levels the baseline is that of a run: every pattern at its level without the pattern.
+    Without levels the baseline is that of a run: every pattern at its level without the pattern, or the patterns that
+    it declares first (`pairing.references`).
 
     Rounds of one block ran close together, so a disturbance affects both sides of a pair. Differences are therefore
     taken within blocks. Without a column `block` the sides are compared as independent.
@@ -129,24 +218,36 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how
     columns = varying(table, roles(table, how.by, how.responses, how.factors))
     all_of_them = scenarios(table, columns)
     wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
-    bases = [s for s in all_of_them if is_base(s, wanted, how.factors)]
+    bases = _bases(all_of_them, wanted, how.factors)
     raise_if_any(_no_base(bases, baseline, how.factors))
-    pairs, lonely = _partners(all_of_them, bases, {*wanted, *how.factors.patterns})
-    notes = _lonely_notes(lonely)
+    pairs, lonely = partners(all_of_them, bases, {*wanted, *how.factors.patterns})
+    notes = [*_first_declared_notes(bases, wanted, how.factors), *_lonely_notes(lonely)]
     matched = [matched_by_block(a, b, columns.responses) for a, b in pairs]
     return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *_unpaired_notes(matched)])
 
 
-def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
-    """Whether a scenario has the levels of the wanted baseline, or of the run's own if none are named."""
-    if not wanted:
-        return factors.is_baseline(scenario.levels)
-    return all(scenario.levels.get(name) == level for name, level in wanted.items())
+def _bases(every: Sequence[ScenarioRounds], wanted: Mapping[str, object], factors: FactorTable) -> list[ScenarioRounds]:
+    """The scenarios at the wanted levels; without any those that the run's report compares with, too."""
+    if wanted:
+        return [s for s in every if is_base(s, wanted, factors)]
+    marked = references([s.levels for s in every], factors)
+    return [s for s, is_reference in zip(every, marked, strict=True) if is_reference]
 
 
-def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:
-    """How many levels of the first scenario the second one has too."""
-    return sum(b.levels.get(name) == level for name, level in a.levels.items())
+def _first_declared_notes(
+    bases: Sequence[ScenarioRounds], wanted: Mapping[str, object], factors: FactorTable
+) -> list[Note]:
+    """What stands for the baseline where no pattern can be left out."""
+    if wanted or any(s.levels.get(name) == none for s in bases for name, none in factors.nones.items()):
+        return []
+    patterns = {name: level for name, level in bases[0].levels.items() if name in factors.patterns}
+    if not patterns:
+        return []
+    text = (
+        f"No scenario is without a pattern. Compared with the first that the study declares ({label(patterns)}), as in "
+        "the run's report; --baseline names another."
+    )
+    return [Note("first_declared", text)]
 
 
 def _no_base(bases: Sequence[ScenarioRounds], baseline: Sequence[str], factors: FactorTable) -> list[DataProblem]:
@@ -209,26 +310,6 @@ def _unmatched(side: str, ours: Mapping[Key, ScenarioRounds], theirs: Mapping[Ke
     return [Note("unmatched", f"{plural(len(only), 'scenario')} only in {side}, not compared: {and_more(only)}.")]
 
 
-def _partners(
-    every: Iterable[ScenarioRounds], bases: Sequence[ScenarioRounds], chosen: set[str]
-) -> tuple[list[tuple[ScenarioRounds, ScenarioRounds]], list[str]]:
-    pairs, lonely = [], []
-    for scenario in every:
-        if scenario in bases:
-            continue
-        candidates = [b for b in bases if _same_place(scenario, b, chosen)]
-        base = max(candidates, key=lambda b: alike(b, scenario), default=None)
-        if base is None:
-            lonely.append(scenario.name)
-        else:
-            pairs.append((base, scenario))
-    return pairs, lonely
-
-
-def _same_place(scenario: ScenarioRounds, base: ScenarioRounds, chosen: set[str]) -> bool:
-    return all(scenario.levels.get(k) == v for k, v in base.levels.items() if k not in chosen)
-
-
 def _comparison(
     pairs: Sequence[tuple[ScenarioRounds, ScenarioRounds]],
     every: Sequence[ScenarioRounds],
@@ -236,8 +317,9 @@ def _comparison(
     how: How,
     notes: list[Note],
 ) -> Comparison:
+    among = len(pairs) * len(columns.responses)
     raw = [
-        replace(difference(a, b, response, how.level), unit=how.factors.unit(response))
+        replace(difference(a, b, response, how, among), unit=how.factors.unit(response))
         for a, b in pairs
         for response in columns.responses
     ]
@@ -257,13 +339,14 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
     return [Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")]
 
 
-def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float) -> Difference:
-    """Compare one response of two scenarios, B against A. The verdict comes later, from all comparisons together."""
+def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, how: How, among: int = 1) -> Difference:
+    """Compare one response of two scenarios, B against A, as one of `among`. The verdict comes later, from all."""
+    level = how.level
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
         return _absent(b, response, (len(x), len(y)))
-    paired = response in a.blocks and a.blocks is b.blocks
-    plain, ratio = estimates(x, y, paired)
+    paired = are_paired(a, b, response)
+    plain, ratio = _between_runs(*estimates(a, b, response), x, how.run_spread)
     told = ratio if ratio is not None and is_relative(response, x, y) else plain
     return Difference(
         scenario=b.name,
@@ -280,27 +363,21 @@ def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, level: float
         p=or_none(told.p),
         p_adjusted=None,
         delta=_cliffs_delta(x, y),
-        detectable=_detectable(told, told is ratio, level),
+        detectable=_detectable(told, told is ratio, together(level, among)),
         floor=or_none(scenario_floor(x, told is ratio)),
-        verdict="undecided",
+        verdict=Verdict.INCONCLUSIVE,
+        firm_p=or_none(told.firm_p),
     )
 
 
-def estimates(x: Floats, y: Floats, paired: bool) -> tuple[Estimate, Estimate | None]:
-    """Return the difference y - x in the response's unit, and of positive values on the log scale."""
-    if not (len(x) and len(y)):
-        return UNKNOWN, None
-    estimate = paired_estimate if paired else apart
-    ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
-    return estimate(x, y), ratio
-
-
-def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
-    """Estimate B's difference from A in one response, paired by the blocks that both have; unknown without any."""
-    (a, b), _ = matched_by_block(a, b, [response])
-    blocks = response in a.blocks and a.blocks is b.blocks
-    plain, ratio = estimates(a.values[response], b.values[response], blocks)
-    return ratio if in_percent and ratio is not None else plain
+def _between_runs(
+    plain: Estimate, ratio: Estimate | None, x: Floats, spread: float | None
+) -> tuple[Estimate, Estimate | None]:
+    """Both estimates with what is known of how runs scatter."""
+    if spread is None:
+        return plain, ratio
+    absolute = with_run_spread(plain, spread / 100 * abs(float(x.mean())))
+    return absolute, ratio and with_run_spread(ratio, float(np.log1p(spread / 100)))
 
 
 def or_none(value: Numbers) -> float | None:
@@ -315,10 +392,11 @@ def percent(log_ratio: Numbers) -> float:
 
 def interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:
     """Return the interval of an estimate at a confidence, and how it was made."""
-    if np.isnan(estimate.error):
-        return Interval(None, None, "none")
     low, high = estimate.ends(level)
-    return Interval(float(low), float(high), "constant" if estimate.error == 0 else "paired t" if paired else "welch")
+    constant = estimate.error == 0
+    if np.isnan(low):
+        return Interval(None, None, "constant" if constant else "none")
+    return Interval(float(low), float(high), "constant" if constant else "paired t" if paired else "welch")
 
 
 def percent_interval(estimate: Estimate, level: float, paired: bool) -> Interval:
@@ -348,25 +426,8 @@ def _absent(b: ScenarioRounds, response: str, rounds: tuple[int, int]) -> Differ
         delta=None,
         detectable=None,
         floor=None,
-        verdict="undecided",
+        verdict=Verdict.INCONCLUSIVE,
     )
-
-
-def matched_by_block(
-    a: ScenarioRounds, b: ScenarioRounds, responses: Sequence[str]
-) -> tuple[tuple[ScenarioRounds, ScenarioRounds], int]:
-    """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
-
-    Both then hold the same object `blocks`, which marks them as paired. Without blocks they are returned unchanged.
-    """
-    if not (a.blocks and b.blocks):
-        return (a, b), 0
-    ours, theirs, shared, lost = {}, {}, {}, 0
-    for name in responses:
-        both, i, j = np.intersect1d(a.blocks[name], b.blocks[name], return_indices=True)
-        shared[name], ours[name], theirs[name] = both, a.values[name][i], b.values[name][j]
-        lost += len(a.values[name]) + len(b.values[name]) - 2 * len(both)
-    return (replace(a, values=ours, blocks=shared), replace(b, values=theirs, blocks=shared)), lost
 
 
 def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
@@ -376,17 +437,23 @@ def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
     differs, a whole table is right in `level` of the cases. A correction against any single error (Holm) would find
     little among hundreds of differences of few rounds, however large they are.
     """
-    tested = [i for i, d in enumerate(raw) if d.p is not None]
-    differences = list(raw)
-    corrected = stats.false_discovery_control([raw[i].p for i in tested]).tolist() if tested else []
-    for i, p in zip(tested, corrected, strict=True):
-        differences[i] = replace(raw[i], p_adjusted=float(p), verdict=_verdict(raw[i], p <= 1 - level))
-    return tuple(differences)
+    doubts = PValues.of((_doubt(d.p), _doubt(d.firm_p)) for d in raw).corrected(false_discoveries)
+    found = zip(raw, doubts.even.tolist(), doubts.shown(1 - level), strict=True)
+    return tuple(
+        d if d.p is None else replace(d, p_adjusted=p, verdict=_verdict(d, shown), firm=shown is not Shown.IF_EVEN)
+        for d, p, shown in found
+    )
 
 
-def _verdict(d: Difference, shown: bool) -> str:
+def _doubt(p: float | None) -> float:
+    return float("nan") if p is None else p
+
+
+def _verdict(d: Difference, shown: Shown) -> Verdict:
     change = d.relative if d.in_percent else d.difference
-    return "undecided" if not shown else "higher" if change is not None and change > 0 else "lower"
+    if not shown:
+        return Verdict.INCONCLUSIVE
+    return Verdict.HIGHER if change is not None and change > 0 else Verdict.LOWER
 
 
 def _cliffs_delta(x: Floats, y: Floats) -> float:
@@ -394,6 +461,11 @@ def _cliffs_delta(x: Floats, y: Floats) -> float:
 
 
 def _detectable(told: Estimate, in_percent: bool, level: float) -> float | None:
-    """Return the smallest change found with 80 % power: (t(1 - alpha/2) + t(power)) errors (Cohen 1988)."""
-    reach = (stats.t.ppf((1 + level) / 2, told.df) + stats.t.ppf(_POWER, told.df)) * told.error
+    """Return the smallest change that a t test at this confidence finds with 80 % power (noncentral t, Cohen 1988).
+
+    The confidence is that of one of all comparisons that are made together, so a correction finds it too.
+    """
+    if not np.isfinite(told.error) or not told.error > 0:
+        return None
+    reach = errors_to_find(round(float(told.df), 2), round(level, 9)) * float(told.error)
     return or_none(percent(reach) if in_percent else float(reach))

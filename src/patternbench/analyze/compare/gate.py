@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from patternbench.analyze.compare.comparison import Comparison, Difference
-from patternbench.analyze.problems import DataError, DataProblem, did_you_mean
-from patternbench.analyze.units import SECONDS, UNITS
+from patternbench.analyze.statements.verdict import Verdict
+from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean
+from patternbench.terms.quantities import SECONDS, UNITS
 
 _CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 _EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput < -5%'."
@@ -28,11 +29,11 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The verdict on one condition: fail, pass or undecided, with the differences that decide it."""
+class GateVerdict:
+    """The verdict on one condition: fail, pass or inconclusive, with the differences that decide it."""
 
     condition: Condition
-    outcome: str
+    outcome: Verdict
     failing: tuple[Difference, ...]
     undecided: tuple[Difference, ...]
     checked: int
@@ -60,17 +61,13 @@ def _unit_problem(name: str, unit: str | None) -> str:
     return ""
 
 
-def simultaneous_level(comparison_level: float, pairs: int, conditions: int) -> float:
-    """Return the confidence each interval needs so that all of them hold together (Bonferroni)."""
-    return 1 - (1 - comparison_level) / max(1, pairs * conditions)
-
-
-def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verdict, ...]:
+def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[GateVerdict, ...]:
     """Judge every condition over all scenarios of `comparison`.
 
     A condition fails if the whole interval of any scenario is beyond the change. It passes if the whole intervals of
-    all scenarios are short of it. Otherwise it is undecided, and more rounds would decide. The comparison's intervals
-    must hold together (`simultaneous_level`), or chance alone makes a gate over many scenarios fail.
+    all scenarios are short of it. Otherwise it is inconclusive, and more rounds would decide. The comparison's
+    intervals must hold together (`statements.family.together`), or chance alone makes a gate over many scenarios fail.
+    One run a side leaves it inconclusive: its intervals don't hold how far two runs of the same thing differ.
     """
     responses = {d.response for d in comparison.differences}
     wrong = [c for c in conditions if c.response not in responses]
@@ -83,22 +80,22 @@ def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[Verd
     return tuple(_judge(condition, comparison) for condition in conditions)
 
 
-def _judge(condition: Condition, comparison: Comparison) -> Verdict:
+def _judge(condition: Condition, comparison: Comparison) -> GateVerdict:
     of_it = [d for d in comparison.differences if d.response == condition.response]
-    outcomes = [(d, _outcome(d, condition)) for d in of_it]
-    failing = tuple(d for d, outcome in outcomes if outcome == "fail")
-    undecided = tuple(d for d, outcome in outcomes if outcome == "undecided")
-    overall = "fail" if failing else "undecided" if undecided else "pass"
-    return Verdict(condition, overall, failing, undecided, len(of_it))
+    outcomes = [(d, Verdict.INCONCLUSIVE if comparison.two_runs else _outcome(d, condition)) for d in of_it]
+    failing = tuple(d for d, outcome in outcomes if outcome is Verdict.FAIL)
+    undecided = tuple(d for d, outcome in outcomes if outcome is Verdict.INCONCLUSIVE)
+    overall = Verdict.FAIL if failing else Verdict.INCONCLUSIVE if undecided else Verdict.PASS
+    return GateVerdict(condition, overall, failing, undecided, len(of_it))
 
 
-def _outcome(d: Difference, condition: Condition) -> str:
+def _outcome(d: Difference, condition: Condition) -> Verdict:
     interval = d.relative_interval if condition.relative else d.interval
     if interval.low is None or interval.high is None:
-        return "undecided"
+        return Verdict.INCONCLUSIVE
     beyond = interval.low > condition.change if condition.above else interval.high < condition.change
     short = interval.high <= condition.change if condition.above else interval.low >= condition.change
-    return "fail" if beyond else "pass" if short else "undecided"
+    return Verdict.FAIL if beyond else Verdict.PASS if short else Verdict.INCONCLUSIVE
 
 
 def rounds_to_decide(d: Difference, condition: Condition) -> int | None:

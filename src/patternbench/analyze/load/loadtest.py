@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 from scipy.signal import savgol_filter
 
-from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
-from patternbench.analyze.units import number
+from patternbench.analyze.arrays import Floats
+from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
+from patternbench.terms.quantities import number
 
 #: Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial.
 PUBLISHED_WINDOW = 10_000
@@ -24,6 +24,8 @@ _FEWEST_LEVELS = 4
 _KNEE_LEVELS = 6
 _SIMULATIONS = 1000
 _ALPHA = 0.05
+#: The column of a run's requests that says which block they are from.
+_BLOCK = "block"
 #: Prefixes of statuses that aren't failures; journeys have "good" instead of a status.
 _WELL = ("2", "3", "good")
 
@@ -68,10 +70,10 @@ class Linearity:
 
 @dataclass(frozen=True)
 class Knee:
-    """Where the slope changes: the load with its interval, the slopes, and the p of any knee.
+    """Where two lines join that fit better than one: the load with its interval, the slopes, and the p of any knee.
 
-    `load` is None when two lines explain no more than one (p above 0.05) or there are too few levels;
-    `note` says why.
+    `load` is None when two lines explain no more than one (p above 0.05) or than a smooth curve, or there are too few
+    levels; `note` says why.
     """
 
     load: float | None
@@ -115,7 +117,16 @@ def analyze_load_test(
                 (f"{len(levels)} load levels cannot show a line: at least {_FEWEST_LEVELS} are needed."),
             )
         )
-    return LoadTest(levels, shares, smoothed, straight, knee(loads, means, np.random.default_rng(seed)), tuple(notes))
+    bent = knee(loads, means, np.random.default_rng(seed), _errors(table))
+    return LoadTest(levels, shares, smoothed, straight, bent, tuple(notes))
+
+
+def _errors(table: pd.DataFrame) -> Floats:
+    """The standard error of each level's mean: between the rounds of a run, else between the requests of a log."""
+    if _BLOCK in table and table.groupby("load")[_BLOCK].nunique().min() > 1:
+        rounds = table.groupby(["load", _BLOCK])["response"].mean()
+        return np.asarray(rounds.groupby("load").sem(), dtype=np.float64)
+    return np.asarray(table.groupby("load")["response"].sem(), dtype=np.float64)
 
 
 def _p95(values: pd.Series) -> float:
@@ -132,6 +143,8 @@ def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list
     table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
     for option in ("load", "time", "response"):
         table[option] = _numbers(table[option], wanted[option])
+    if _BLOCK in columns:
+        table[_BLOCK] = requests[_BLOCK]
     complete = table[np.isfinite(table[["load", "time", "response"]].to_numpy(dtype=float)).all(axis=1)]
     if complete.empty:
         raise DataError(DataProblem("no request has a load, a time and a response time."))
@@ -216,27 +229,60 @@ def _rest(x: Floats, y: Floats) -> float:
     return float(gaps @ gaps)
 
 
-def knee(loads: Floats, means: Floats, rng: np.random.Generator) -> Knee:
+def knee(loads: Floats, means: Floats, rng: np.random.Generator, errors: Floats | None = None) -> Knee:
     """Find the load at which the slope changes: two joined lines against one (Hudson 1966).
 
-    The knee is searched on a grid between the second and the last but one level. Since it is searched, the
-    gain over one line has no F distribution; its p comes from 1,000 seeded simulations of one line with the
-    noise found. The interval holds the knees whose fit is not worse than the best by an F test at 5 %.
-    Needs 6 levels.
+    `errors` are the standard errors of the means, up to a factor: they weigh the levels, since the noise of a mean
+    grows with the load. The knee is searched on a grid between the second and the last but one level. Since it is
+    searched, the gain over one line has no F distribution; its p comes from 1,000 seeded redraws of one line, with
+    the signs of its own residuals drawn at random (wild bootstrap: Liu, Annals of Statistics 16, 1988), so that
+    unequal noise doesn't look like a knee. A smooth curve of as many parameters must fit worse than the two lines.
+    The interval holds the knees whose fit is not worse than the best by an F test at 5 %. Needs 6 levels.
     """
     if len(loads) < _KNEE_LEVELS:
         return _no_knee(None, f"{len(loads)} load levels: a knee needs at least {_KNEE_LEVELS}.")
+    weights = _weights(loads, errors)
+    y = weights * means
     grid = np.linspace(loads[1], loads[-2], 121)
-    residual_makers = np.stack([_residual_maker(_bent(loads, at)) for at in grid])
-    straight = _residual_maker(np.column_stack([np.ones_like(loads), loads]))
-    rests = np.einsum("i,kij,j->k", means, residual_makers, means)
-    gain = _gain(float(means @ straight @ means), float(rests.min()))
+    straight = _residual_maker(weights[:, None] * np.column_stack([np.ones_like(loads), loads]))
+    bends = _bends(loads, weights, grid, straight)
+    rests = float(y @ straight @ y) - (bends @ y) ** 2
+    gain = _gain(float(y @ straight @ y), float(rests.min()))
     if not np.isfinite(gain):
         return _no_knee(None, "The means lie on a line exactly.")
-    p = _searched_p(gain, residual_makers, straight, rng)
+    p = _searched_p(gain, bends, straight, straight @ y, rng)
     if p >= _ALPHA:
         return _no_knee(p, f"A knee cannot be told: two lines explain no more than one (p {p:.2g}).")
-    return _found_knee(loads, means, grid, rests, p)
+    if _smooth_rest(loads, y, weights) <= float(rests.min()):
+        why = "a smooth curve fits the means at least as well as two lines"
+        return _no_knee(p, f"Response times bend, but a knee cannot be told: {why} (p of one line {p:.2g}).")
+    best = int(np.argmin(rests))
+    df = len(loads) - 4
+    inside = grid[rests <= rests[best] * (1 + float(stats.f.ppf(0.95, 1, df)) / df)]
+    slopes = np.asarray(
+        np.linalg.lstsq(weights[:, None] * _bent(loads, grid[best]), y, rcond=None)[0], dtype=np.float64
+    )
+    return _found_knee(loads, float(grid[best]), inside, slopes, p)
+
+
+def _weights(loads: Floats, errors: Floats | None) -> Floats:
+    """One over the standard errors, smoothed by a power of the load: few rounds know each of them badly."""
+    if errors is None or not (np.isfinite(errors) & (errors > 0)).all() or not (loads > 0).all():
+        return np.ones_like(loads)
+    logs = np.polyval(np.polyfit(np.log(loads), np.log(errors), 1), np.log(loads))
+    weights: Floats = np.exp(logs.mean() - logs)
+    return weights
+
+
+def _smooth_rest(loads: Floats, y: Floats, weights: Floats) -> float:
+    """What the better of two curves without a knee leaves, each of four parameters as two joined lines are.
+
+    A cubic, and a line with a pole beyond the loads measured, as queues have: a + b x + c / (d - x).
+    """
+    x = (loads - loads[0]) / np.ptp(loads)
+    poles = 1 + np.geomspace(0.02, 3, 40)
+    curves = [np.column_stack([np.ones_like(x), x, 1 / (pole - x)]) for pole in poles]
+    return min(_rest(weights[:, None] * curve, y) for curve in [np.vander(x, 4), *curves])
 
 
 def _no_knee(p: float | None, note: str) -> Knee:
@@ -259,22 +305,30 @@ def _gain(one_line: float, two_lines: float) -> float:
     return one_line / two_lines
 
 
-def _searched_p(gain: float, makers: Floats, straight: Floats, rng: np.random.Generator) -> float:
-    noise = rng.normal(size=(_SIMULATIONS, straight.shape[0]))
-    one = np.einsum("si,ij,sj->s", noise, straight, noise)
-    two = np.min(np.einsum("si,kij,sj->sk", noise, makers, noise, optimize=True), axis=1)
-    return float((1 + np.sum(one / two >= gain)) / (_SIMULATIONS + 1))
+def _bends(loads: Floats, weights: Floats, grid: Floats, straight: Floats) -> Floats:
+    """What each knee of the grid adds to one line: unit vectors across it, a row each."""
+    across = (weights * np.maximum(loads - grid[:, None], 0)) @ straight
+    bends: Floats = across / np.linalg.norm(across, axis=1, keepdims=True)
+    return bends
 
 
-def _found_knee(loads: Floats, means: Floats, grid: Floats, rests: Floats, p: float) -> Knee:
-    best = int(np.argmin(rests))
-    df = len(loads) - 4
-    limit = rests[best] * (1 + float(stats.f.ppf(0.95, 1, df)) / df)
-    inside = grid[rests <= limit]
-    _, before, change = np.linalg.lstsq(_bent(loads, grid[best]), means, rcond=None)[0]
-    at, after = float(grid[best]), float(before + change)
-    note = f"The slope changes from {before:.3g} to {after:.3g} per unit of load at {at:.3g} (p {p:.2g})."
-    return Knee(at, float(inside.min()), float(inside.max()), float(before), after, p, note)
+def _searched_p(gain: float, bends: Floats, straight: Floats, residuals: Floats, rng: np.random.Generator) -> float:
+    """How often redraws of one line, with its residuals' signs at random, gain as much from a knee."""
+    # A residual is smaller than its error by the share of it that the line took: HC2's correction.
+    errors = residuals / np.sqrt(np.clip(np.diag(straight), 1e-12, None))
+    noise = errors * rng.choice([-1.0, 1.0], size=(_SIMULATIONS, len(residuals)))
+    one = ((noise @ straight) ** 2).sum(axis=1)
+    two = one - ((noise @ bends.T) ** 2).max(axis=1)
+    return float((1 + np.sum(one >= gain * two)) / (_SIMULATIONS + 1))
+
+
+def _found_knee(loads: Floats, at: float, inside: Floats, slopes: Floats, p: float) -> Knee:
+    before, after = float(slopes[1]), float(slopes[1] + slopes[2])
+    note = (
+        f"Between the loads measured ({loads[0]:g} to {loads[-1]:g}) two lines fit better than one: joined at "
+        f"{at:.3g}, their slopes are {before:.3g} and {after:.3g} per unit of load (p {p:.2g})."
+    )
+    return Knee(at, float(inside.min()), float(inside.max()), before, after, p, note)
 
 
 def in_words(load_test: LoadTest) -> Sequence[str]:

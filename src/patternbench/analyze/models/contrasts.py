@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import ModelResult
-from patternbench.analyze.models.formula import DesignMatrix, Floats, right_side
+from patternbench.analyze.models.formula import DesignMatrix, right_side
 
 _MOST_LEVELS = 5
 

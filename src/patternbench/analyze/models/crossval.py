@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.models.formula import DesignMatrix, Floats
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization
 
 #: Up to this many scenarios each is left out in turn; above it they are dealt into ten folds.

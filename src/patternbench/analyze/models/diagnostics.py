@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from scipy.special import log_ndtr
 from statsmodels.stats.diagnostic import normal_ad
 
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.arrays import Floats
 
 #: Significance level at which an assumption counts as violated.
 ALPHA = 0.05

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.covariates import moved_by_scenarios
 from patternbench.analyze.models.crossval import (
     CrossValidation,
     Errors,
@@ -25,7 +26,7 @@ from patternbench.analyze.models.diagnostics import (
     henze_zirkler_test,
     residual_tests,
 )
-from patternbench.analyze.models.formula import DesignMatrix, Floats, build_design
+from patternbench.analyze.models.formula import DesignMatrix, build_design
 from patternbench.analyze.models.formula_text import at
 from patternbench.analyze.models.inference import Inference, plain_inference
 from patternbench.analyze.models.influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
@@ -42,9 +43,11 @@ from patternbench.analyze.models.linear import (
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
 from patternbench.analyze.models.structure import FEWEST_GROUPS, structure_tests
-from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
+from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 _STRONG_INFLATION = 10.0
+_SMALL_MOVE = 0.02
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class ModelResult:
     term_inflation: dict[str, float]
     notes: tuple[Note, ...]
     margin: float | None = None
+    adjusted: Adjusted | None = None
 
     @property
     def unit(self) -> str:
@@ -101,6 +105,20 @@ class ModelResult:
         """The coefficients to read, laid out."""
         remedy = self.remedy
         return self.fit.coefficients if remedy is None else remedy.coefficients
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """What the covariates of a model did: the model `without` them, and doubts about each.
+
+    A covariate is a number that differs between rounds of one scenario, so it was measured. `moved` is the p that it is
+    the same for all scenarios (NaN: not tested); `bounds` the change of the fitted response for 2 % of it.
+    """
+
+    covariates: tuple[str, ...]
+    without: ModelResult
+    moved: Mapping[str, float]
+    bounds: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -137,11 +155,62 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
     together: list[MultivariateResult] = []
     for design in designs:
         basis = factorize(design)
-        fitted = _models(design, basis, table, chosen)
+        fitted = _beside_unadjusted(_models(design, basis, table, chosen), design, table, chosen)
         models += fitted
         if len(fitted) > 1:
             together.append(_multivariate(design, basis, fitted, chosen))
     return Analysis(tuple(models), tuple(together), chosen, len(table))
+
+
+def _beside_unadjusted(
+    models: list[ModelResult], design: DesignMatrix, table: pd.DataFrame, settings: Settings
+) -> list[ModelResult]:
+    """The models, each with the one of the same rows that lacks the covariates, if its formula has any."""
+    names = _covariates(design, table, settings)
+    kept = [block.name for block in design.blocks if block.name != "Intercept" and not set(names) & set(block.reads)]
+    if not names or not kept:
+        return models
+    left, right = design.parsed.text.split("~", 1)
+    asked = "" if design.parsed.random is None else f" + {right[right.rindex('(') :].strip()}"
+    rows = table.iloc[design.rows].reset_index(drop=True)
+    constant = "" if design.intercept else "0 + "
+    plain = build_design(f"{left}~ {constant}{' + '.join(kept)}{asked}", rows, settings.factors)
+    without = _models(plain, factorize(plain), rows, settings)
+    moved = {name: _moved(name, rows, settings) for name in names}
+    return [
+        replace(one, adjusted=Adjusted(names, raw, moved, _bounds(one, names)))
+        for one, raw in zip(models, without, strict=True)
+    ]
+
+
+def _covariates(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
+    """The numbers on the right that differ between rounds of one scenario."""
+    if settings.scenario is None:
+        return ()
+    scenarios = table[settings.scenario].iloc[design.rows].to_numpy()
+    values = design.frame.groupby(scenarios)
+    asked = () if design.parsed.random is None else design.parsed.random.slopes
+    return tuple(n for n in design.ranges if n not in asked and n != settings.group and (values[n].nunique() > 1).any())
+
+
+def _moved(name: str, rows: pd.DataFrame, settings: Settings) -> float:
+    if settings.scenario is None or settings.group is None or not (rows[name] > 0).all():
+        return float("nan")
+    known = {"scenario": rows[settings.scenario], "block": rows[settings.group], name: rows[name]}
+    return moved_by_scenarios(pd.DataFrame(known), name)
+
+
+def _bounds(model: ModelResult, names: Sequence[str]) -> dict[str, float]:
+    """What 2 % of each covariate change in the fitted response, of covariates that are one term by themselves."""
+    design, beta, found = model.fit.design, model.inference.beta, dict[str, float]()
+    for block in design.blocks:
+        if len(block.columns) != 1 or block.reads[:1] not in [(name,) for name in names] or len(block.reads) != 1:
+            continue
+        (name,) = block.reads
+        step = {name: _SMALL_MOVE * float(design.frame[name].mean()), f"log({name})": float(np.log1p(_SMALL_MOVE))}
+        if block.name in step:
+            found[name] = float(beta[block.columns[0]]) * step[block.name]
+    return found
 
 
 def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:

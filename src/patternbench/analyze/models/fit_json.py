@@ -17,7 +17,7 @@ from patternbench.analyze.models.model_file import FORMAT
 from patternbench.analyze.models.robust import Remedy
 from patternbench.analyze.models.saved_model import inference_json
 from patternbench.analyze.models.words import doubts, effects, headline, preferred, statistics
-from patternbench.analyze.problems import Note
+from patternbench.terms.data_problems import Note
 
 
 def analysis_json(analysis: Analysis) -> dict[str, object]:

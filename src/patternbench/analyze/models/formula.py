@@ -10,12 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 from formulaic import Formula, ModelMatrix
 
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
+from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
-from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
-
-Floats = npt.NDArray[np.float64]
+from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 _CONTEXT = {"sqrt": np.sqrt}
 #: A column counts as numbers with mistakes in it when at least this share of its text reads as numbers.
@@ -26,7 +25,6 @@ _NEGLIGIBLE = 1e-6
 #: A column that varies by less than this share of its mean varies by rounding alone.
 _ROUNDING = 1e-13
 _NAMED_AT_MOST = 3
-_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -260,6 +258,7 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     x, columns, blocks = right_side(parsed, frame)
     left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
     y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
+    raise_if_any(_names_as_responses(y, parsed))
     raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
     raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
@@ -271,6 +270,14 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     return DesignMatrix(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
 
 
+def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
+    """A response that is on the right as names (``C(x)``) would be as many columns as it has levels."""
+    if y.shape[1] == len(parsed.responses):
+        return []
+    what = f"{', '.join(parsed.responses)}: a response is on the right, too, and as names."
+    return [DataProblem(what, at(parsed.text), "Take it out there.")]
+
+
 def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
     problems = []
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
@@ -279,16 +286,6 @@ def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64
             DataProblem(f"{names[j]} has no finite value there (a log of zero, or a division by zero?).", f"row {row}")
         )
     return problems
-
-
-def out_of_scale(matrix: Floats, names: Sequence[str]) -> list[DataProblem]:
-    """Say which columns (rows x columns) are too large or too small to be squared."""
-    largest = np.abs(matrix).max(axis=0, initial=0)
-    wrong = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
-    what = "{} reaches {:.0e}, whose square no number can hold."
-    return [
-        DataProblem(what.format(names[j], largest[j]), "", "Change its unit.") for j in np.flatnonzero(wrong).tolist()
-    ]
 
 
 def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[DataProblem]:

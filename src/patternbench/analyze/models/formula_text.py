@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patternbench.analyze.problems import DataError, DataProblem, raise_if_any
+from patternbench.terms.data_problems import DataError, DataProblem, raise_if_any
 
 if TYPE_CHECKING:
     from formulaic import Formula

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
-from patternbench.analyze.models.formula import DesignMatrix, Floats
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Coefficient, LinearFit, coefficients_of
 
 LEAST_SQUARES = "least squares"

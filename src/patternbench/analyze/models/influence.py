@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import LinearFit
-from patternbench.analyze.problems import Note
+from patternbench.terms.data_problems import Note
 
 #: At most this many rows are named; how many were flagged is always said.
 NAMED = 10

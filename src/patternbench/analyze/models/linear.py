@@ -13,8 +13,9 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from patternbench.analyze.models.formula import DesignMatrix, Floats, centres
-from patternbench.analyze.problems import Note
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.formula import DesignMatrix, centres
+from patternbench.terms.data_problems import Note
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import linalg, stats
 from statsmodels.multivariate.multivariate_ols import multivariate_stats
 
-from patternbench.analyze.models.formula import Block, DesignMatrix, Floats
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.formula import Block, DesignMatrix
 from patternbench.analyze.models.linear import Factorization
 
 #: Names of the four statistics as statsmodels prints them, and ours.

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from patternbench.analyze.models.formula import DesignMatrix, Floats
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.inference import Inference, VarianceParts
 from patternbench.analyze.models.linear import Factorization, LinearFit
 

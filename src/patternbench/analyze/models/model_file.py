@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from patternbench.analyze.factors import FactorRow
-from patternbench.analyze.problems import DataError, DataProblem
+from patternbench.terms.data_problems import DataError, DataProblem
+from patternbench.terms.factors import FactorRow
 
 #: Name and version of the format; a reader refuses any other.
 FORMAT = "patternbench/models/1"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
-from patternbench.analyze.problems import DataProblem, Note
+from patternbench.terms.data_problems import DataProblem, Note
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 _MOST_DECIDED = 50
 #: From this share of values on a factor applies at a level, and what lacks there is missing.

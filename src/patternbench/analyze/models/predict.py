@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.crossval import undo_log
-from patternbench.analyze.models.formula import Floats, right_side
+from patternbench.analyze.models.formula import right_side
+from patternbench.analyze.models.model_file import REMAKE
 from patternbench.analyze.models.saved_model import SavedModel
-from patternbench.analyze.problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
+from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,19 @@ def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) ->
     Raises `DataError` for variables that are missing, unknown, not numbers, or levels that were never
     fitted.
     """
-    frame, at = _frame(model, {**point, **_stand_ins(model, point)})
-    at = {name: value for name, value in at.items() if name in point}
-    return _interval(model, _row(model, frame), at, level)
+    try:
+        frame, at = _frame(model, {**point, **_stand_ins(model, point)})
+        at = {name: value for name, value in at.items() if name in point}
+        with np.errstate(all="ignore"):  # what is not finite is refused below
+            made = _interval(model, _row(model, frame), at, level)
+    except DataError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as cause:  # its parts don't go together
+        raise DataError(DataProblem(f"cannot be used: {cause}.", model.formula, REMAKE)) from None
+    if not np.isfinite([made.estimate, made.low, made.high, made.mean_low, made.mean_high]).all():
+        what = f"the model of {model.response} gives no finite number there."
+        raise DataError(DataProblem(what, "--at", f"Choose a point within what was measured. {REMAKE}"))
+    return made
 
 
 def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:

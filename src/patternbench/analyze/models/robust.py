@@ -15,12 +15,14 @@ from patternbench.analyze.models.formula_text import Random, ticked
 from patternbench.analyze.models.inference import Inference
 from patternbench.analyze.models.linear import Coefficient, LinearFit, factorize, fit_linear, inflation
 from patternbench.analyze.models.mixed import MixedFit, fit_mixed
-from patternbench.analyze.models.structure import Structure
+from patternbench.analyze.models.structure import LEVELS, Structure
+from patternbench.terms.data_problems import plural
 
 HC3 = "robust HC3 standard errors"
 JACKKNIFE = "standard errors by leaving groups out"
 _SINGULAR = 1e-8
 _BENDING_LEVELS = 3
+_FEW_DF = 4
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,11 @@ def _spread_remedies(
     """Replace the standard errors where rows depend on each other or their spread is unequal; by one method only."""
     unequal, dependent = failed(tests, "equal_variance"), failed(tests, "independence")
     group = grouping.column
-    if group is not None and (structure.grouped or grouping.asked):
-        return [_group_remedy(fit, dependent, structure, table[group].iloc[fit.design.rows], grouping)]
-    order = [_order_remedy(dependent)] if dependent else []
+    order = [_order_remedy(dependent)] if dependent and not (structure.grouped or grouping.asked) else []
+    if group is not None and (structure.grouped or structure.crossed or grouping.asked):
+        by_group = _group_remedy(fit, dependent, structure, table[group].iloc[fit.design.rows], grouping)
+        if by_group is not None:
+            return [*order, by_group]
     return [*order, _hc3_remedy(fit, unequal)] if unequal else order
 
 
@@ -183,8 +187,8 @@ def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
     codes, names = pd.factorize(groups.to_numpy())
     q, whole, count = fit.basis.q, fit.basis.q.T @ fit.y, len(names)
     core = np.zeros((q.shape[1], q.shape[1]))
-    for code in range(count):
-        own = codes == code
+    order = np.argsort(codes, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
         normal = np.eye(q.shape[1]) - q[own].T @ q[own]
         if float(np.linalg.eigvalsh(normal)[0]) < _SINGULAR:
             return None
@@ -203,27 +207,50 @@ def _order_remedy(because: Sequence[Test]) -> Remedy:
 
 def _group_remedy(
     fit: LinearFit, because: Sequence[Test], structure: Structure, groups: pd.Series, grouping: Grouping
-) -> Remedy:
+) -> Remedy | None:
+    """Judge effects over groups; None where no test asks for it, and they cannot be left out one at a time."""
     # Where the rows of a group repeat each other, a mixed model has no variance to find within groups.
     repeated = bool(np.ptp(structure.within) <= _SINGULAR * np.ptp(fit.residuals))
     spread = (*(() if repeated else (breusch_pagan_test(structure.within, fit.basis.q),)), *structure.tests)
-    wrong = (*failed(spread, "equal_variance"), *failed(spread, "shape"))
-    left_out = leave_groups_out(fit, groups) if (wrong or repeated) and grouping.asked is None else None
-    if left_out is None:
+    wrong = (*failed(spread, "equal_variance"), *failed(spread, "shape"), *structure.uneven)
+    judged = (wrong or repeated or structure.crossed) and grouping.asked is None
+    left_out = leave_groups_out(fit, groups) if judged else None
+    if left_out is not None:
+        why = _likeness(repeated, wrong, structure, grouping)
+        return _jackknife_remedy(fit, left_out, _names([*because, *wrong]) or (LEVELS,), why, grouping)
+    if structure.grouped or grouping.asked:
         return _mixed_remedy(fit, because, structure, groups, grouping)
+    return None
+
+
+def _jackknife_remedy(
+    fit: LinearFit, left_out: Inference, because: Sequence[str], why: str, grouping: Grouping
+) -> Remedy:
     text = (
-        f"Rows of a {grouping.column} {_likeness(repeated, wrong)}, so the standard errors come "
-        f"from leaving out each {grouping.column} in turn (t with {left_out.df:g} degrees of freedom)."
+        f"{why}, so the standard errors come from leaving out each {grouping.column} in turn (t with "
+        f"{plural(int(left_out.df), 'degree')} of freedom)."
     )
+    if left_out.df < _FEW_DF:
+        groups = plural(int(left_out.df) + 1, grouping.column or "group")
+        text += f" With {groups} only large effects can be told from none."
     coefficients = left_out.coefficients(fit.design, fit.level, inflation(fit.design))
     numbers = {"groups": left_out.df + 1}
-    return Remedy("jackknife", _names([*because, *wrong]), text, coefficients, numbers, left_out)
+    return Remedy("jackknife", tuple(dict.fromkeys(because)), text, coefficients, numbers, left_out)
 
 
-def _likeness(repeated: bool, wrong: Sequence[Test]) -> str:
-    texts = {"equal_variance": "the spread depends on the factors", "shape": "the shape does not fit"}
+def _likeness(repeated: bool, wrong: Sequence[Test], structure: Structure, grouping: Grouping) -> str:
+    """Say why effects are judged over groups."""
+    if not (repeated or wrong or structure.grouped):
+        return f"A {grouping.column} may act on each level of {' and '.join(structure.crossed)} in its own way"
+    texts = {
+        "equal_variance": "the spread depends on the factors",
+        "shape": "the shape does not fit",
+        "independence": "a category acts on them differently",
+    }
     alike = "repeat each other" if repeated else "may resemble each other"
-    return ", and ".join([alike, *filter(None, [" and ".join(texts[test.assumption] for test in wrong)])])
+    reasons = " and ".join([texts[test.assumption] for test in wrong])
+    likeness = ", and ".join([alike, *([reasons] if reasons else [])])
+    return f"Rows of a {grouping.column} {likeness}"
 
 
 def _mixed_remedy(

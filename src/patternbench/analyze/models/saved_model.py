@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patternbench.analyze.factors import FactorTable
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import ModelResult
-from patternbench.analyze.models.formula import Floats
 from patternbench.analyze.models.formula_text import Parsed, parse_formula
 from patternbench.analyze.models.inference import LEAST_SQUARES, Inference, VarianceParts
 from patternbench.analyze.models.model_file import (
@@ -23,7 +22,8 @@ from patternbench.analyze.models.model_file import (
 )
 from patternbench.analyze.models.nesting import Nest
 from patternbench.analyze.models.spread import Spread, spread_of
-from patternbench.analyze.problems import DataError, DataProblem
+from patternbench.terms.data_problems import DataError, DataProblem
+from patternbench.terms.factors import FactorTable
 
 _QUANTILES = 401  # at most; below that, every residual
 
@@ -116,7 +116,7 @@ def _read(model: StoredModel, path: str) -> SavedModel:
             left_out=certainty.left_out,
             scored=certainty.scored,
         )
-    except (IndexError, TypeError, ValueError, np.linalg.LinAlgError) as cause:
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, np.linalg.LinAlgError) as cause:
         raise DataError(DataProblem(f"cannot be read: {cause!s}.", path, REMAKE)) from None
 
 
@@ -135,13 +135,13 @@ def _preferred(design: StoredDesign, stored: StoredInference) -> _Certainty:
     size = len(design.columns)
     inference = Inference(
         kind=stored.kind,
-        beta=_numbers(stored.beta),
+        beta=_vector(stored.beta, size),
         root=_matrix(stored.root, size),
         core=_matrix(stored.core, size),
         df=stored.df,
         parts=_parts(stored),
     )
-    return _Certainty(inference, _spread(design.spread), _numbers(design.left_out.quantiles), design.left_out.scored)
+    return _Certainty(inference, _spread(design.spread), _vector(design.left_out.quantiles), design.left_out.scored)
 
 
 def _parts(stored: StoredInference) -> VarianceParts | None:
@@ -152,7 +152,9 @@ def _parts(stored: StoredInference) -> VarianceParts | None:
 
 def _spread(stored: StoredSpread) -> Spread:
     random, between = (None if matrix is None else _numbers(matrix) for matrix in (stored.random, stored.between))
-    return Spread(stored.kind, _numbers(stored.coefficients), stored.ends, random, between, stored.within)
+    if not np.isfinite([*stored.ends, stored.within]).all():
+        raise ValueError("the spread needs finite numbers")
+    return Spread(stored.kind, _vector(stored.coefficients), stored.ends, random, between, stored.within)
 
 
 def _least_squares(model: StoredModel) -> _Certainty:
@@ -165,7 +167,17 @@ def _least_squares(model: StoredModel) -> _Certainty:
 
 
 def _numbers(rows: object) -> Floats:
-    return np.array(rows, dtype=np.float64)
+    numbers = np.array(rows, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("finite numbers are needed")
+    return numbers
+
+
+def _vector(row: object, size: int | None = None) -> Floats:
+    vector = _numbers(row)
+    if vector.ndim != 1 or size not in (None, len(vector)):
+        raise ValueError(f"a list of {size or 'any number of'} numbers is needed")
+    return vector
 
 
 def _matrix(rows: object, size: int) -> Floats:

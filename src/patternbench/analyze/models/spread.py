@@ -6,12 +6,13 @@ Where the spread is unequal, its logarithm is regressed on the factors (Harvey 1
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import statsmodels.api as sm
 
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import LinearFit
 from patternbench.analyze.models.mixed import MixedFit
 from patternbench.analyze.models.robust import Remedy
@@ -79,6 +80,10 @@ def spread_of(fit: LinearFit, remedy: Remedy | None) -> Spread:
         return _mixed(remedy.mixed)
     if remedy is not None and "Breusch-Pagan" in remedy.because:
         return _unequal(fit)
+    return _constant(fit)
+
+
+def _constant(fit: LinearFit) -> Spread:
     return Spread("constant", np.array([fit.summary.sigma**2]))
 
 
@@ -92,15 +97,28 @@ def _unequal(fit: LinearFit) -> Spread:
     candidates = [("factors", fit.basis.q)]
     if (fit.fitted > 0).all():
         candidates += [("power", np.vander(np.log(fit.fitted), terms, increasing=True)) for terms in _TERMS]
-    fitted = [(kind, *_log_variance(squared, columns)) for kind, columns in candidates]
+    fitted = [(kind, *found) for kind, columns in candidates if (found := _log_variance(squared, columns))]
+    if not fitted:
+        return _constant(fit)
     kind, coefficients, _ = min(fitted, key=lambda one: one[2])
     return Spread(kind, coefficients, (float(fit.fitted.min()), float(fit.fitted.max())))
 
 
-def _log_variance(squared: Floats, columns: Floats) -> tuple[Floats, float]:
-    """Regress the log-variance on `columns` (normal residuals: a gamma model); returns coefficients and AIC."""
+def _log_variance(squared: Floats, columns: Floats) -> tuple[Floats, float] | None:
+    """Regress the log-variance on `columns` (normal residuals: a gamma model); returns coefficients and AIC.
+
+    None where the iterations end nowhere: a few rounds far off, among others that repeat nearly exactly, can push a
+    fitted variance beyond all numbers.
+    """
     family = sm.families.Gamma(link=sm.families.links.Log())
-    fitted = sm.GLM(squared, columns, family=family).fit()
-    variance = np.asarray(fitted.fittedvalues, dtype=float)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the result shows whether a step overflowed
+            fitted = sm.GLM(squared, columns, family=family).fit()
+    except (ValueError, np.linalg.LinAlgError):
+        return None
+    variance, coefficients = np.asarray(fitted.fittedvalues, dtype=float), np.asarray(fitted.params, dtype=float)
+    if not (np.isfinite(coefficients).all() and (variance > 0).all() and np.isfinite(variance).all()):
+        return None
     aic = float((np.log(variance) + squared / variance).sum()) + 2 * columns.shape[1]
-    return np.asarray(fitted.params, dtype=float), aic
+    return coefficients, aic

@@ -6,7 +6,7 @@ dependence is then sought around the means of the factors' combinations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,14 +14,16 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.diagnostics import Test, ljung_box_test
-from patternbench.analyze.models.formula import DesignMatrix, Floats
+from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization, LinearFit, exact_fit_note
 
 #: The column of a run's table that says when a round ran.
 RUN_ORDER = "started"
 #: A random effect needs this many groups.
 FEWEST_GROUPS = 3
+_TWO = 2
 _MOST_CELLS = 200
 _OWN = 1e-8
 _Codes = npt.NDArray[np.int64]
@@ -30,19 +32,28 @@ _Rest = tuple[Floats, int]
 
 @dataclass(frozen=True)
 class Structure:
-    """The tests, the factors whose slopes differ between groups, and the residuals (n) within groups and slopes."""
+    """The tests, the factors whose slopes differ between groups, and the residuals (n) within groups and slopes.
+
+    `crossed` names the factors that vary within groups and whose effects may differ between them.
+    """
 
     tests: tuple[Test, ...]
     slopes: tuple[str, ...]
     within: Floats
+    crossed: tuple[str, ...] = ()
 
     @property
     def grouped(self) -> bool:
-        """Whether rows of a group resemble each other, or its slopes differ."""
-        return any(test.holds is False and test.name in (GROUPS, SLOPES) for test in self.tests)
+        """Whether rows of a group resemble each other, or its slopes or the effects of its categories differ."""
+        return any(test.holds is False and test.name in (GROUPS, SLOPES, LEVELS) for test in self.tests)
+
+    @property
+    def uneven(self) -> tuple[Test, ...]:
+        """The test that found a category's effects to differ between groups, if one did."""
+        return tuple(test for test in self.tests if test.holds is False and test.name == LEVELS)
 
 
-LACK_OF_FIT, GROUPS, SLOPES = "Lack of fit", "Groups", "Slopes of groups"
+LACK_OF_FIT, GROUPS, SLOPES, LEVELS = "Lack of fit", "Groups", "Slopes of groups", "Levels by group"
 
 
 def structure_tests(fit: LinearFit, basis: Factorization, table: pd.DataFrame, group: str | None) -> Structure:
@@ -53,8 +64,11 @@ def structure_tests(fit: LinearFit, basis: Factorization, table: pd.DataFrame, g
     shape = lack_of_fit_test(fit, cells)
     around = _around_means(cells) if shape.holds is False else basis.q
     codes = _groups(fit.design, table, group)
-    by_group = _Groups((), (), fit.residuals) if codes is None else _group_tests(fit, around, codes, str(group))
-    return Structure((shape, *by_group.tests, *_order_test(fit, around, table)), by_group.slopes, by_group.within)
+    enough = codes is not None and int(codes.max()) + 1 >= FEWEST_GROUPS
+    by_group = _group_tests(fit, around, codes, str(group)) if codes is not None and enough else _untested(fit)
+    crossed = () if codes is None else _crossed(fit.design, codes)
+    tests = (shape, *by_group.tests, *_order_test(fit, around, table))
+    return Structure(tests, by_group.slopes, by_group.within, crossed)
 
 
 @dataclass(frozen=True)
@@ -124,8 +138,12 @@ def _groups(design: DesignMatrix, table: pd.DataFrame, group: str | None) -> _Co
     if group is None or not design.intercept:
         return None
     codes, names = pd.factorize(table[group].iloc[design.rows].to_numpy())
-    few = len(names) < FEWEST_GROUPS or len(names) == len(codes) or bool((codes < 0).any())
+    few = len(names) < _TWO or len(names) == len(codes) or bool((codes < 0).any())
     return None if few else np.asarray(codes, dtype=np.int64)
+
+
+def _untested(fit: LinearFit) -> _Groups:
+    return _Groups((), (), fit.residuals)
 
 
 def _group_tests(fit: LinearFit, base: Floats | None, codes: _Codes, group: str) -> _Groups:
@@ -135,15 +153,65 @@ def _group_tests(fit: LinearFit, base: Floats | None, codes: _Codes, group: str)
     inner = np.apply_along_axis(_around, 0, base, codes)
     within = _rest(_around(fit.y, codes), inner, int(codes.max()) + 1)
     shifted = _f_test(GROUPS, "independence", _rest(fit.y, base), within, f"{group}: ")
+    tests = (shifted, *_level_tests(fit, base, codes, within, group))
     sloped = [(name, _with_slopes(fit.y, base, codes, column)) for name, column in _varying(fit.design, codes)]
     if not sloped:
-        return _Groups((shifted,), (), within[0])
-    tests = [_f_test(SLOPES, "independence", within, rest, f"{group} by {name}: ") for name, rest in sloped]
-    index = min(range(len(tests)), key=lambda i: 1.0 if tests[i].p is None else float(tests[i].p or 0.0))
-    strongest = _corrected(tests[index], len(tests))
+        return _Groups(tests, (), within[0])
+    slopes = [_f_test(SLOPES, "independence", within, rest, f"{group} by {name}: ") for name, rest in sloped]
+    index = _strongest(slopes)
+    strongest = _corrected(slopes[index], len(slopes))
     if strongest.holds is not False:
-        return _Groups((shifted, strongest), (), within[0])
-    return _Groups((shifted, strongest), (sloped[index][0],), sloped[index][1][0])
+        return _Groups((*tests, strongest), (), within[0])
+    return _Groups((*tests, strongest), (sloped[index][0],), sloped[index][1][0])
+
+
+def _level_tests(fit: LinearFit, base: Floats, codes: _Codes, within: _Rest, group: str) -> list[Test]:
+    """Test whether the effects of a category differ between groups, by the mean of every level in every group.
+
+    Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
+    the residual then, and every standard error has it already.
+    """
+    tried = [
+        _f_test(LEVELS, "independence", within, _with_levels(fit.y, base, codes, level), f"{group} by {name}: ")
+        for name, level in _categories(fit.design, codes)
+    ]
+    return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
+
+
+def _crossed(design: DesignMatrix, codes: _Codes) -> tuple[str, ...]:
+    """Return the factors that vary within groups and have rows to spare there, so that other rows hide what differs.
+
+    A test of whether their effects differ between groups misses most of it at few groups, and what it misses makes
+    standard errors too small: at three groups, up to 13 of 100 sentences on a category without effect said that it had
+    one. So no test decides whether these effects are judged over groups (Barr et al. 2013, "keep it maximal").
+    """
+    return tuple(name for name, level in _categories(design, codes) if len(codes) > _count(codes, level))
+
+
+def _count(codes: _Codes, level: _Codes) -> int:
+    """Return how many combinations of group and level there are."""
+    return len(np.unique(codes * (int(level.max()) + 1) + level))
+
+
+def _categories(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, _Codes]]:
+    """Yield the categories with a term of their own that vary within groups, as the number of each row's level."""
+    for name in (block.reads[0] for block in design.blocks if len(block.reads) == 1):
+        if name not in design.levels:
+            continue
+        level = np.asarray(pd.factorize(design.frame[name].to_numpy())[0], dtype=np.int64)
+        if _count(codes, level) > codes.max() + 1:
+            yield name, level
+
+
+def _with_levels(y: Floats, base: Floats, codes: _Codes, level: _Codes) -> _Rest:
+    """What a mean of its own for each level in each group leaves of y."""
+    names, cells = np.unique(codes * (int(level.max()) + 1) + level, return_inverse=True)
+    return _rest(_around(y, cells), np.apply_along_axis(_around, 0, base, cells), len(names))
+
+
+def _strongest(tests: Sequence[Test]) -> int:
+    """Return the place of the test with the smallest p."""
+    return min(range(len(tests)), key=lambda i: 1.0 if tests[i].p is None else float(tests[i].p or 0.0))
 
 
 def _corrected(test: Test, tried: int) -> Test:

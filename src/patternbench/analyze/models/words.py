@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.models.contrasts import Contrast, contrasts, entangled
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Block
 from patternbench.analyze.models.influence import SuspiciousRow
 from patternbench.analyze.models.linear import Coefficient
-from patternbench.analyze.units import apart, number, quantity, span
+from patternbench.terms.factors import FactorTable
+from patternbench.terms.quantities import apart, number, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
 _LOG_OF_TWO = {"log": float(np.log(2)), "log2": 1.0, "log10": float(np.log10(2))}
 _GOOD_ERROR = 30.0
+_MOVED = 0.05
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One effect in words: its term, its sentence, and whether its interval excludes zero."""
+    """One effect in words: its term, its sentence, whether its interval excludes zero, and the change itself.
+
+    `change` is in the response's own unit; of a log response, in percent.
+    """
 
     term: str
     sentence: str
     shown: bool
+    change: float
+    subject: str
 
 
 def p_value(p: float) -> str:
@@ -70,7 +76,8 @@ def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
         after, before = (factors.text(one.factor, level) for level in (one.after, one.before))
         subject = f"{one.factor} = {after} instead of {before}"
     sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
-    return Effect(one.factor, sentence, one.low > 0 or one.high < 0)
+    subject = f"{subject}{where}"
+    return Effect(one.factor, sentence, one.low > 0 or one.high < 0, changed(result, one.estimate), subject)
 
 
 def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
@@ -82,7 +89,23 @@ def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
     subject, step = asked
     low, high = sorted((c.ci_low * step, c.ci_high * step))
     shown = low > 0 or high < 0
-    return Effect(c.name, _sentence(result, subject, c.estimate * step, low, high), shown)
+    change = c.estimate * step
+    return Effect(c.name, _sentence(result, subject, change, low, high), shown, changed(result, change), subject)
+
+
+def changed(result: ModelResult, change: float) -> float:
+    """Return a change of the fitted response in its own unit, or in percent where the fit is of its log."""
+    base = undo_log(result.fit.response)[1]
+    return change if base is None else float(np.power(base, change) - 1) * 100
+
+
+def amount(result: ModelResult, change: float) -> str:
+    """Write a change that `changed` returned, with its sign and unit."""
+    target, base = undo_log(result.fit.response)
+    sign = "-" if change < 0 else "+"
+    if base is not None:
+        return f"{sign}{number(abs(change))} percentage points"
+    return sign + apart(quantity(target, abs(change), result.fit.design.factors.unit(target)))
 
 
 def _question(result: ModelResult, name: str) -> tuple[str, float] | None:
@@ -223,7 +246,41 @@ def doubts(result: ModelResult) -> tuple[str, ...]:
         rest = result.flagged_rows - len(result.suspicious)
         more = f"; and {rest:,} more" if rest else ""
         sentences.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
-    return (*sentences, *(note.text for note in result.notes))
+    return (*_covariate_doubts(result), *sentences, *(note.text for note in result.notes))
+
+
+def _covariate_doubts(result: ModelResult) -> Iterator[str]:
+    """Yield what a covariate did to each change, whether scenarios move it, and what a small move of it would do."""
+    if result.adjusted is None:
+        return
+    names = " and ".join(result.adjusted.covariates)
+    plain = {one.subject: one for one in effects(result.adjusted.without)}
+    for one in effects(result):
+        if one.subject in plain:
+            raw = plain[one.subject]
+            yield f"Without {names}: {raw.sentence} With it the change is shifted by {_shift(result, one, raw)}."
+    for name, p in result.adjusted.moved.items():
+        yield _moved_text(name, p)
+    for name, bound in result.adjusted.bounds.items():
+        yield f"If a configuration moved {name} by 2 %, its change would be off by {_off(result, bound)}."
+
+
+def _shift(result: ModelResult, one: Effect, raw: Effect) -> str:
+    return amount(result, one.change - raw.change)
+
+
+def _off(result: ModelResult, bound: float) -> str:
+    return amount(result, abs(changed(result, bound))).removeprefix("+")
+
+
+def _moved_text(name: str, p: float) -> str:
+    if not np.isfinite(p):
+        return f"Whether {name} depends on the scenario was not tested: it needs positive values in repeated rounds."
+    said = f"{name} by scenario, within blocks: p {p_value(p)}"
+    if p < _MOVED:
+        why = "A covariate that scenarios move takes a part of their effects away"
+        return f"{said}. {why}: believe the changes without it."
+    return f"{said}. That shows no dependence, but few blocks find only large ones."
 
 
 def _odd_row(row: SuspiciousRow, factors: FactorTable) -> str:
@@ -233,4 +290,4 @@ def _odd_row(row: SuspiciousRow, factors: FactorTable) -> str:
 
 def _remedy_text(result: ModelResult, i: int) -> str:
     remedy = result.remedies[i]
-    return f"{' and '.join(remedy.because)}: {remedy.text}"
+    return ": ".join([*filter(None, [" and ".join(remedy.because)]), remedy.text])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from patternbench.analyze.problems import DataError, DataProblem
-from patternbench.analyze.units import SECONDS, UNITS
+from patternbench.terms.data_problems import DataError, DataProblem
+from patternbench.terms.quantities import SECONDS, UNITS
 
 _OBJECTIVE = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e|min|max)\s+`?([^`]+?)`?\s*$", re.IGNORECASE)
 _LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")

@@ -1,26 +1,75 @@
 """Which configuration comes first under one set of conditions, and how surely: the tests behind *clearly*.
 
 A configuration is clearly the choice when it surely keeps every limit and surely beats every other one. Each rival is
-tested on its own, paired by block (`differences`): one that keeps the limits must be worse on the objective; one that
-breaks a limit must surely do so, or be worse (either way, so the smaller p counts twice). The p of the rivals are
-corrected for how many there are (Holm, Scandinavian Journal of Statistics 6, 1979), since the first was picked as the
-luckiest of all: without that, one of several that are really equal would often seem to beat the baseline. The p of
-the claim is the greatest of them.
+tested on its own, paired by block (`statements.pairing`): one that keeps the limits must be worse on the objective;
+one that breaks a limit must surely do so, or be worse (either way, so the smaller p counts twice). The p of the claim
+is the greatest of them. It needs no correction for how many rivals there are, though the first was picked as the
+luckiest of all: the claim is true only if all rivals are worse, and one that is as good as the first stays in its
+way. Source: Gutmann and Maymin, Is the selected population the best?, Annals of Statistics 15 (1987).
+
+That a configuration beats the baseline is tested for each, and corrected for how many there are (Holm).
+
+Every doubt comes twice, by t and where rounds need not scatter evenly: `statements.shown` has the rule of the words.
+
+A limit on a share of calls is kept for sure only if the rounds, all calls together (Clopper and Pearson, Biometrika
+26, 1934), and the number of rounds say so: failures come in episodes, and of those that strike a fifth of all rounds
+r rounds see none 0.8^r of the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
-from patternbench.analyze.compare.comparison import against
-from patternbench.analyze.differences import Estimate, is_relative, middle, paired
-from patternbench.analyze.models.formula import Floats
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.recommend.objectives import Constraint, Objective
 from patternbench.analyze.rounds import ScenarioRounds
+from patternbench.analyze.statements.estimate import Estimate, is_relative, middle, paired
+from patternbench.analyze.statements.family import any_error
+from patternbench.analyze.statements.pairing import against
+from patternbench.analyze.statements.shown import UNSURE, PValue, PValues, all_of, either
+from patternbench.terms.quantities import SHARES
+
+RARE = 0.2
+"""The share of rounds that episodes strike which a limit must have survived: rarer ones may always be missed."""
+
+
+class Duels:
+    """The configurations under one condition, two at a time: which of them is better on the objective, how surely.
+
+    Every pair is compared at most once, and only if it is asked for.
+    """
+
+    def __init__(self, group: Sequence[ScenarioRounds], objective: Objective, in_percent: bool) -> None:
+        self._group, self._objective, self._in_percent = group, objective, in_percent
+        self._known: dict[tuple[int, int], Estimate] = {}
+
+    def loss(self, one: int, other: int) -> Estimate:
+        """By how much one is worse than the other, on the log scale if compared by ratios."""
+        if (one, other) not in self._known:
+            sides = self._group[other], self._group[one]
+            change = against(*sides, self._objective.response, self._in_percent)
+            loss = change if self._objective.minimise else change.reversed
+            self._known[one, other], self._known[other, one] = loss, loss.reversed
+        return self._known[one, other]
+
+    def better(self, one: int, other: int) -> PValue:
+        """The doubts that one is better than the other; 1 if it is not."""
+        loss = self.loss(one, other)
+        return PValue.of(loss) if loss.value < 0 else UNSURE
+
+    def within(self, one: int, other: int, margin: float) -> PValue:
+        """The one-sided doubts that one is less than a margin worse than the other, where both have ratios."""
+        room = self.loss(one, other).shifted(float(np.log1p(margin)))
+        if np.isnan(room.error) or not self._in_percent or not room.value < 0:
+            return UNSURE
+        found = PValue.of(room)
+        # Where one side is skewed, all that is wrong may be on the side that is asked for: the firm p is not halved.
+        return found if room.error == 0 else PValue(found.even / 2, found.firm)
 
 
 @dataclass(frozen=True)
@@ -28,20 +77,58 @@ class Ranking:
     """The configurations under one condition in order: `order` lists those that keep the limits, the best first.
 
     `centres` gives each response's middle per configuration, `in_percent` which responses are compared by ratios.
-    `p[i]` doubts that the first really beats configuration i (corrected), or of the first itself that it keeps the
-    limits; where none keeps them, that configuration i breaks them.
+    `limits[i]` doubts that configuration i keeps the limits, `broken[i]` that it breaks one.
     """
 
     order: tuple[int, ...]
     feasible: npt.NDArray[np.bool_]
     centres: Mapping[str, Floats]
     in_percent: Mapping[str, bool]
-    p: Floats
+    limits: Sequence[PValue]
+    broken: Sequence[PValue]
+    duels: Duels
+    _gains: dict[int, Mapping[int, PValue]] = field(default_factory=dict, repr=False, compare=False)
+
+    def beats(self, one: int, other: int) -> PValue:
+        """The doubts that one is better than the other; if the other breaks a limit, either of both will do."""
+        better = self.duels.better(one, other)
+        return better if self.feasible[other] else either(better, self.broken[other])
 
     @property
-    def doubt(self) -> float:
-        """The p of the claim that the first is the choice, or that nothing keeps the limits."""
-        return float(self.p.max())
+    def doubts(self) -> Sequence[PValue]:
+        """The doubts that the first beats each configuration, and of the first itself that it keeps the limits.
+
+        Where none keeps them, the doubts that each breaks them.
+        """
+        if not self.order:
+            return self.broken
+        first = self.order[0]
+        return [self.limits[i] if i == first else self.beats(first, i) for i in range(len(self.feasible))]
+
+    @property
+    def doubt(self) -> PValue:
+        """The doubts of the claim that the first is the choice, or that nothing keeps the limits."""
+        return all_of(self.doubts)
+
+    @property
+    def lead(self) -> PValue:
+        """The doubts that the first is better than every other one, whether or not it keeps the limits."""
+        return all_of([self.beats(self.order[0], i) for i in range(len(self.feasible)) if i != self.order[0]])
+
+    def within(self, one: int, margin: float) -> PValue:
+        """The doubts that one is less than a margin worse than each other one that keeps the limits."""
+        return all_of([self.duels.within(one, other, margin) for other in self.order if other != one])
+
+    def gains(self, base: int) -> Mapping[int, PValue]:
+        """The doubts that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
+        if base not in self._gains:
+            self._gains[base] = self._gains_over(base)
+        return self._gains[base]
+
+    def _gains_over(self, base: int) -> Mapping[int, PValue]:
+        others = [one for one in self.order if one != base]
+        corrected = PValues.of(self.beats(one, base) for one in others).corrected(any_error)
+        return dict(zip(others, corrected, strict=True))
 
 
 def rank(
@@ -55,8 +142,10 @@ def rank(
     cost = centres[objective.response] * (1 if objective.minimise else -1)
     last = [not one for one in prefer] or [True] * len(group)
     order = tuple(sorted(np.flatnonzero(feasible).tolist(), key=lambda i: (cost[i], last[i], group[i].name)))
-    p = _doubts(group, order, objective, limits, in_percent)
-    return Ranking(order, feasible, centres, in_percent, p)
+    broken = [_breaks(s, limits, in_percent) for s in group]
+    kept = [all_of([_kept(s, one, in_percent) for one in limits]) for s in group]
+    duels = Duels(group, objective, in_percent[objective.response])
+    return Ranking(order, feasible, centres, in_percent, kept, broken, duels)
 
 
 def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int) -> npt.NDArray[np.bool_]:
@@ -68,59 +157,53 @@ def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int
     return kept
 
 
-def _doubts(
-    group: Sequence[ScenarioRounds],
-    order: Sequence[int],
-    objective: Objective,
-    limits: Sequence[Constraint],
-    in_percent: Mapping[str, bool],
-) -> Floats:
-    if not order:
-        return np.array([_breaks(s, limits, in_percent) for s in group])
-    first = group[order[0]]
-
-    def beaten(rival: int) -> float:
-        worse = _worse(first, group[rival], objective, in_percent)
-        return worse if rival in order else min(1.0, 2 * min(worse, _breaks(group[rival], limits, in_percent)))
-
-    rivals = [rival for rival in range(len(group)) if rival != order[0]]
-    p = np.empty(len(group))
-    p[rivals] = holm(np.array([beaten(rival) for rival in rivals]))
-    p[order[0]] = max((_side(first, one, in_percent, kept=True) for one in limits), default=0.0)
-    return p
+def kept_in_all_rounds(scenario: ScenarioRounds, limits: Sequence[Constraint]) -> bool:
+    """Whether every single round of a configuration keeps every limit."""
+    own = {one.response: scenario.values[one.response] for one in limits}
+    return all(bool(keeps({one.response: own[one.response]}, [one], 0).all()) for one in limits)
 
 
-def holm(p: Floats) -> Floats:
-    """Correct p-values so that the chance of any false rejection among them is at most the level (Holm 1979)."""
-    order = np.argsort(p)
-    corrected = np.empty(len(p))
-    corrected[order] = np.maximum.accumulate(np.minimum(1.0, p[order] * np.arange(len(p), 0, -1)))
-    return corrected
+def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> PValue:
+    """The doubts of the claim that some limit is broken, corrected for the number of limits."""
+    doubts = [_side(scenario, one, in_percent, kept=False) for one in limits]
+    return either(*doubts) if doubts else UNSURE
 
 
-def _worse(first: ScenarioRounds, other: ScenarioRounds, objective: Objective, in_percent: Mapping[str, bool]) -> float:
-    """The p of the claim that the other is worse than the first; 1 if it is better."""
-    change = against(first, other, objective.response, in_percent[objective.response])
-    sign = 1 if objective.minimise else -1
-    return _p(change) if sign * change.value > 0 else 1.0
+def _kept(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool]) -> PValue:
+    """The doubts of the claim that a limit is kept; of a share, no less than what its rounds may have missed."""
+    doubt = _side(scenario, limit, in_percent, kept=True)
+    missed = (1 - RARE) ** len(scenario.values[limit.response])
+    return all_of([doubt, PValue(missed, missed)]) if limit.response in SHARES else doubt
 
 
-def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> float:
-    """The p of the claim that some limit is broken, corrected for the number of limits."""
-    return min(1.0, len(limits) * min((_side(scenario, one, in_percent, kept=False) for one in limits), default=1.0))
-
-
-def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> float:
-    """The p of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
+def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> PValue:
+    """The doubts of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)
     change = paired(bound, values)
     room = -change.value if limit.at_most else change.value
-    if change.error == 0:
-        return 0.0 if (room >= 0) == kept else 1.0
-    return _p(change) if (room > 0) == kept else 1.0
+    if (room >= 0) != kept or (room == 0 and not kept):
+        return UNSURE
+    by_rounds = _constant(scenario, limit, change) if change.error == 0 else PValue.of(change)
+    calls = _by_calls(scenario, limit, kept)
+    return all_of([by_rounds, PValue(calls, calls)])
 
 
-def _p(estimate: Estimate) -> float:
-    return 1.0 if np.isnan(estimate.p) else float(estimate.p)
+def _constant(scenario: ScenarioRounds, limit: Constraint, change: Estimate) -> PValue:
+    """The doubts of rounds that never vary: for shares what calls say decides, where they were counted."""
+    p = 0.0 if limit.response in scenario.counts else float(change.least_p)
+    return PValue(p, p)
+
+
+def _by_calls(scenario: ScenarioRounds, limit: Constraint, kept: bool) -> float:
+    """The p by Clopper and Pearson's interval of all calls together; 0 where calls weren't counted."""
+    if limit.response not in scenario.counts:
+        return 0.0
+    percent, counts = scenario.values[limit.response], scenario.counts[limit.response]
+    known = np.isfinite(counts)
+    total = round(float(counts[known].sum()))
+    hits = round(float((percent[known] * counts[known]).sum() / 100))
+    share = min(max(limit.bound / 100, 0.0), 1.0)
+    below = limit.at_most == kept
+    return float(stats.binom.cdf(hits, total, share) if below else stats.binom.sf(hits - 1, total, share))

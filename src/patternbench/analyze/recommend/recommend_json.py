@@ -37,6 +37,7 @@ def _choice_json(choice: Choice, conditions: tuple[str, ...]) -> dict[str, objec
         "in_words": choice.text,
         "verdict": choice.verdict,
         "p": choice.p,
+        "firm": choice.firm,
         "ties": [configuration(c.scenario, conditions) for c in choice.ties],
         "chosen": None if chosen is None else configuration(chosen.scenario, conditions),
         "wins": None if chosen is None else chosen.wins,

@@ -1,8 +1,9 @@
 """Chooses a configuration: the best that keeps the limits, whether that is clear, and where the choice flips.
 
 *Clearly* rests on the tests of `ranking`, with false discoveries held at the level's doubt over all conditions that
-are chosen for (Benjamini and Hochberg 1995). What they cannot tell apart is a tie, and of a tie the baseline is the
-choice where it is in it: a pattern that shows no gain is not worth having.
+are chosen for (`statements.family`). Where it can't be said, the baseline is the choice unless others show a gain over
+it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be told apart
+from the choice is a tie with it.
 """
 
 from __future__ import annotations
@@ -16,32 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.compare.comparison import (
-    Interval,
-    against,
-    alike,
-    interval_of,
-    is_base,
-    matched_by_block,
-    or_none,
-    percent,
-    percent_interval,
-)
-from patternbench.analyze.differences import is_relative, middle
-from patternbench.analyze.factors import NOTHING_KNOWN, FactorTable
-from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import (
-    DataError,
-    DataProblem,
-    Note,
-    and_more,
-    did_you_mean,
-    gathered,
-    plural,
-    raise_if_any,
-)
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent, percent_interval
 from patternbench.analyze.recommend.objectives import Constraint, Objective, parse_limit, parse_objective
-from patternbench.analyze.recommend.ranking import Ranking, keeps, rank
+from patternbench.analyze.recommend.ranking import Ranking, keeps, kept_in_all_rounds, rank
 from patternbench.analyze.rounds import (
     ColumnRoles,
     Key,
@@ -53,10 +32,27 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.units import apart, level_text, quantity, signed, span
+from patternbench.analyze.statements.estimate import is_relative, middle
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.pairing import against, alike, are_paired, is_base, matched_by_block
+from patternbench.analyze.statements.sentences import change_text, changed
+from patternbench.analyze.statements.shown import UNSURE, PValues, Shown, Threshold
+from patternbench.terms.data_problems import (
+    DataError,
+    DataProblem,
+    Note,
+    and_more,
+    did_you_mean,
+    gathered,
+    plural,
+    raise_if_any,
+)
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
+from patternbench.terms.quantities import level_text, quantity
 
 RESAMPLES = 2000
 _NAMED = 3
+_TWO = 2
 
 
 @dataclass(frozen=True)
@@ -94,11 +90,14 @@ class Against:
     def words(self) -> str:
         """Write the change with its interval; for shares, in points and with both ends."""
         if self.relative is not None:
-            low, high = self.relative_interval.low, self.relative_interval.high
-            tail = "" if low is None or high is None else f" ({signed(low)} to {signed(high)} %)"
-            return f"{self.response} {signed(self.relative)} %{tail}"
+            told = changed(self.response, self.relative, self.relative_interval.ends, relative=True)
+            return f"{self.response} {told}"
         low, high = self.interval.low, self.interval.high
-        tail = "" if low is None or high is None else f" (change {apart(span(self.response, low, high, self.unit))})"
+        if low == high == 0:
+            return f"{self.response} {quantity(self.response, self.means[0], self.unit)} in every round of both"
+        known = low is not None and high is not None
+        between = change_text(self.response, low, (low, high), relative=False, unit=self.unit).interval
+        tail = f" (change {between})" if known else ""
         start, end = (quantity(self.response, one, self.unit) for one in self.means)
         return f"{self.response} from {start} to {end}{tail}"
 
@@ -107,9 +106,12 @@ class Against:
 class Choice:
     """The recommendation under given conditions; `chosen` is None when nothing keeps the limits.
 
-    `verdict`: `clear`, `tie` (with `ties`, in rank, the chosen one among them), `unsure` (the first in rank may break a
-    limit, or another may keep it), `nothing` (none keeps the limits). `p` doubts that the verdict could be `clear`,
-    and of `nothing` that it is so; `sure` says whether it is small enough among all choices.
+    `verdict`: `clear`; `kept` (clear on the objective, and it kept the limits in all rounds, which are too few to show
+    that it always does); `tie` (with `ties`, in rank: the chosen one and what can't be told apart from it); `unsure`
+    (the first in rank may break a limit, or another may keep it); `nothing` (none keeps the limits). `p` doubts that
+    the verdict could be `clear`, and of `nothing` that it is so; `sure` says whether it is small enough among all
+    choices. `shown` is how surely *clearly* (or *nothing keeps*) is shown, `gains` whether it shows a gain over the
+    baseline (None where it wasn't asked), `near` that it is less than the margin worse than the best.
     """
 
     conditions: Mapping[str, object]
@@ -122,6 +124,42 @@ class Choice:
     ties: tuple[Candidate, ...]
     p: float
     sure: bool
+    gains: Shown | None = None
+    near: Shown = Shown.NOT
+    shown: Shown = Shown.NOT
+    margin: float = 5.0
+
+    @property
+    def near_the_best(self) -> str:
+        """How much worse than the best a tie is at most, in words; empty where that isn't shown."""
+        shown = self.verdict == "tie" and self.near
+        return f"at most {self.margin:g} % worse than the best{self.near.condition}" if shown else ""
+
+    @property
+    def firm(self) -> bool:
+        """Whether no word of the choice has the condition that rounds scatter evenly."""
+        said = (self.gains, self.near) if self.verdict == "tie" else (self.shown,)
+        return self.verdict == "unsure" or Shown.IF_EVEN not in said
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether rounds decide the choice on the objective; if nothing is chosen, that nothing keeps the limits."""
+        return self.verdict in ("clear", "kept") or (self.verdict == "nothing" and self.sure)
+
+    @property
+    def rounds(self) -> int:
+        """The fewest rounds of a configuration."""
+        return min((len(v) for one in self.candidates for v in one.scenario.values.values()), default=0)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The doubts up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
+
+    clear: Threshold
+    lead: Threshold
+    gain: Threshold
+    near: Threshold
 
 
 @dataclass(frozen=True)
@@ -159,7 +197,8 @@ class Wish:
 
     `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:
-    every pattern at its level without the pattern.
+    every pattern at its level without the pattern. `margin` is how many percent worse than the best is good enough to
+    be said.
     """
 
     objectives: tuple[str, ...]
@@ -170,6 +209,7 @@ class Wish:
     seed: int = 1
     level: float = 0.95
     factors: FactorTable = NOTHING_KNOWN
+    margin: float = 5.0
 
 
 def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
@@ -181,10 +221,10 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     columns = _roles(table, objectives, limits, wish)
     conditions = _conditions(table, columns, wish)
     usable, notes = _usable(scenarios(table, columns))
-    chooser = _Chooser(objectives, limits, conditions, baseline, wish.factors, wish.level)
+    chooser = _Chooser(objectives, limits, conditions, baseline, wish.factors, wish.level, wish.margin)
     places = _in_order(_places(usable, conditions), conditions)
     choices = chooser.all_of(places, np.random.default_rng(wish.seed))
-    notes += _unknown_notes(columns, wish)
+    notes += [*_unknown_notes(columns, wish), *_picked_notes(choices)]
     flipped, units = flips(choices, conditions), wish.factors.units
     return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
 
@@ -196,6 +236,18 @@ def _unknown_notes(columns: ColumnRoles, wish: Wish) -> list[Note]:
     names = ", ".join(columns.factors)
     text = f"It isn't known which of {names} are conditions, so all were taken as choices. --given names conditions."
     return [Note("all_chosen", text)]
+
+
+def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
+    """What picking the best of several does to the size of its gain."""
+    most = max((len(choice.candidates) for choice in choices if choice.against_baseline), default=0)
+    if most <= _TWO:
+        return []
+    text = (
+        f"The choice is the best of up to {most}, picked by these rounds, so its gain is likely overstated. The "
+        "intervals against the baseline are widened for that."
+    )
+    return [Note("picked", text)]
 
 
 def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
@@ -292,16 +344,36 @@ class _Chooser:
     baseline: Mapping[str, object]
     factors: FactorTable
     level: float
+    margin: float
 
     def all_of(
         self, places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], rng: np.random.Generator
     ) -> tuple[Choice, ...]:
         rankings = [self._ranked(group) for _, group in places]
-        bar = shown_below([ranking.doubt for ranking in rankings], 1 - self.level)
+        bars = self._bars(rankings, [self._base(group, one) for (_, group), one in zip(places, rankings, strict=True)])
         return tuple(
-            self._choice(where, self._candidates(group, ranking, rng), ranking, bar)
+            self._choice(where, self._candidates(group, ranking, rng), ranking, bars)
             for (where, group), ranking in zip(places, rankings, strict=True)
         )
+
+    def _bars(self, rankings: Sequence[Ranking], bases: Sequence[int | None]) -> Bars:
+        ranked = [one for one in rankings if one.order]
+        gains = [g for one, base in zip(rankings, bases, strict=True) if base is not None and (g := one.gains(base))]
+        clear, lead, gain = (
+            PValues.of(doubts).bar(1 - self.level)
+            for doubts in (
+                [one.doubt for one in rankings],
+                [one.lead for one in ranked],
+                # The surest of corrected ones is corrected already.
+                [(min(g.even for g in one.values()), min(g.firm for g in one.values())) for one in gains],
+            )
+        )
+        near = (1 - self.level) / max(1, len(rankings))
+        return Bars(clear, lead, gain, Threshold(near, near))
+
+    def _base(self, group: Sequence[ScenarioRounds], ranking: Ranking) -> int | None:
+        """The first baseline in rank, if one keeps the limits."""
+        return next((i for i in ranking.order if self._is_base(group[i])), None)
 
     def _ranked(self, group: Sequence[ScenarioRounds]) -> Ranking:
         return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
@@ -325,7 +397,7 @@ class _Chooser:
                 feasible_share=float(kept[:, i].mean()),
                 wins=float(wins[i]),
                 on_front=bool(front[i]),
-                p=float(ranking.p[i]),
+                p=ranking.doubts[i].even,
             )
             for i, s in enumerate(group)
         )
@@ -353,14 +425,13 @@ class _Chooser:
         return shares
 
     def _choice(
-        self, where: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bar: float
+        self, where: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bars: Bars
     ) -> Choice:
-        ranked = [candidates[i] for i in ranking.order]
-        ties = tuple(c for rank, c in enumerate(ranked) if rank == 0 or c.p > bar)
-        sure = ranking.doubt <= bar
-        verdict = "nothing" if not ranked else "tie" if len(ties) > 1 else "clear" if sure else "unsure"
-        chosen = next((c for c in ties if self._is_base(c.scenario)), ties[0]) if ranked else None
-        others = [c for c in ranked if c is not chosen]
+        picked = self._picked(candidates, ranking, bars)
+        chosen = None if picked is None else candidates[picked]
+        ties = () if picked is None else self._ties(picked, candidates, ranking, bars)
+        others = [candidates[i] for i in ranking.order if i != picked]
+        verdict = self._verdict(chosen, ranking, bars, len(ties))
         choice = Choice(
             conditions=where,
             chosen=chosen,
@@ -369,56 +440,112 @@ class _Chooser:
             against_baseline=self._against(chosen, candidates) if chosen else (),
             text="",
             verdict=verdict,
-            ties=ties if verdict == "tie" else (),
-            p=ranking.doubt,
-            sure=sure,
+            ties=tuple(candidates[i] for i in ties) if verdict == "tie" else (),
+            p=ranking.doubt.even,
+            sure=bool(bars.clear.shown(ranking.doubt)),
+            gains=self._gains(picked, candidates, ranking, bars),
+            shown=bars.lead.shown(ranking.lead) if verdict == "kept" else bars.clear.shown(ranking.doubt),
+            margin=self.margin,
+            near=Shown.NOT if picked is None else bars.near.shown(ranking.within(picked, self.margin / 100)),
         )
         return replace(choice, text=self._words(choice))
+
+    def _verdict(self, chosen: Candidate | None, ranking: Ranking, bars: Bars, ties: int) -> str:
+        if chosen is None:
+            return "nothing"
+        if bars.clear.shown(ranking.doubt):
+            return "clear"
+        if bars.lead.shown(ranking.lead):
+            return "kept" if kept_in_all_rounds(chosen.scenario, self.limits) else "unsure"
+        return "tie" if ties > 1 else "unsure"
+
+    def _picked(self, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> int | None:
+        """The first if it is shown to lead; else the best that shows a gain over the baseline, or the baseline."""
+        base = self._base([c.scenario for c in candidates], ranking)
+        if base is None or bars.lead.shown(ranking.lead):
+            return ranking.order[0] if ranking.order else None
+        gains = ranking.gains(base)
+        return next((i for i in ranking.order if bars.gain.shown(gains.get(i, UNSURE))), base)
+
+    def _gains(self, picked: int | None, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> Shown | None:
+        """Whether the choice is shown to be better than the baseline; None if it is the baseline, or there is none."""
+        base = self._base([c.scenario for c in candidates], ranking)
+        return None if picked is None or base in (None, picked) else bars.gain.shown(ranking.gains(base)[picked])
+
+    def _ties(self, picked: int, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> list[int]:
+        """The choice, and what these rounds can't tell apart from it, in rank."""
+        base = self._base([c.scenario for c in candidates], ranking)
+        gains = ranking.gains(picked) if picked == base else {}
+
+        def better(one: int) -> Shown:
+            return bars.gain.shown(gains[one]) if gains else bars.lead.shown(ranking.beats(one, picked))
+
+        def apart(one: int) -> Shown:
+            return bars.lead.shown(ranking.beats(picked, one)) or better(one)
+
+        return [one for one in ranking.order if one == picked or not apart(one)]
 
     def _against(self, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Against, ...]:
         bases = [c for c in candidates if self._is_base(c.scenario)]
         base = max(bases, key=lambda c: alike(c.scenario, chosen.scenario), default=None)
         if base is None or base is chosen:
             return ()
-        return tuple(self._of_two(base.scenario, chosen.scenario, response) for response in self._responses())
+        level = together(self.level, len(candidates) - 1)
+        return tuple(self._of_two(base.scenario, chosen.scenario, response, level) for response in self._responses())
 
     def _words(self, choice: Choice) -> str:
         where = f"At {label(choice.conditions)}: " if choice.conditions else ""
-        limits = " and ".join(one.text for one in self.limits)
         if choice.chosen is None:
-            return f"{where}no configuration keeps {limits}."
+            return (
+                f"{where}no configuration {'keeps' if choice.sure else 'kept'} {self._limits}{choice.shown.condition}."
+            )
         name = configuration(choice.chosen.scenario, self.conditions)
-        if choice.verdict == "tie":
-            return f"{where}{self._tie(choice, name)}"
-        if choice.verdict == "unsure":
-            return f"{where}no clear choice: {name} comes first, but it cannot be told which ones keep {limits}."
         if len(choice.candidates) == 1:
             return f"{where}{name}, the only one measured."
-        return f"{where}clearly {name}{self._lead(choice)}."
+        words = {"tie": self._tie, "unsure": self._unsure, "kept": self._kept, "clear": self._clear}
+        near = f" It is {choice.near_the_best}." if choice.near_the_best else ""
+        return f"{where}{words[choice.verdict](choice, name)}{near}"
+
+    @property
+    def _limits(self) -> str:
+        return " and ".join(one.text for one in self.limits)
+
+    def _clear(self, choice: Choice, name: str) -> str:
+        return f"clearly {name}{choice.shown.condition}{self._lead(choice)}."
+
+    def _kept(self, choice: Choice, name: str) -> str:
+        kept = f"those that kept {self._limits} in all {choice.rounds} rounds"
+        return f"clearly {name} of {kept}{choice.shown.condition}{self._lead(choice)}."
+
+    def _unsure(self, _: Choice, name: str) -> str:
+        return f"no clear choice: {name} comes first, but it cannot be told which ones keep {self._limits}."
 
     def _tie(self, choice: Choice, name: str) -> str:
-        told = listed([configuration(c.scenario, self.conditions) for c in choice.ties])
-        gain = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
-        why = f"has {gain}" if choice.chosen is choice.ties[0] else "is preferred, as no other shows a gain over it"
-        return f"a tie of {told}: these rounds can't tell them apart. {name} {why}."
+        told = listed([configuration(c.scenario, self.conditions) for c in choice.ties if c is not choice.chosen])
+        best = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
+        why = f"has {best}"
+        if choice.chosen is not choice.ties[0]:
+            gain = f"has {best} of those that show a gain over the baseline{(choice.gains or Shown.NOT).condition}"
+            why = gain if choice.gains else "is preferred, as no other shows a gain over it"
+        return f"a tie: {name} {why}. These rounds can't tell it apart from {told}."
 
     def _lead(self, choice: Choice) -> str:
         """The difference between the choice and the next configuration that keeps the limits."""
         if choice.chosen is None or choice.runner_up is None:
-            return f", the only one that keeps {' and '.join(one.text for one in self.limits)}" if self.limits else ""
+            return f", the only one that keeps {self._limits}" if self.limits and choice.verdict == "clear" else ""
         rival = choice.runner_up.scenario
-        lead = self._of_two(rival, choice.chosen.scenario, self.objectives[0].response)
+        lead = self._of_two(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
         return f": {lead.words} against the next, {configuration(rival, self.conditions)}"
 
-    def _of_two(self, base: ScenarioRounds, chosen: ScenarioRounds, response: str) -> Against:
-        return replace(against_one(base, chosen, response, self.level), unit=self.factors.unit(response))
+    def _of_two(self, base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
+        return replace(against_one(base, chosen, response, level), unit=self.factors.unit(response))
 
 
 def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
     """Compare a configuration with another in one response, paired by the blocks that both have."""
     told = is_relative(response, base.values[response], chosen.values[response])
     (base, chosen), _ = matched_by_block(base, chosen, [response])
-    pairs = response in base.blocks and base.blocks is chosen.blocks
+    pairs = are_paired(base, chosen, response)
     plain = against(base, chosen, response, in_percent=False)
     ratio = against(base, chosen, response, in_percent=True) if told else None
     middles = [middle(s.values[response], told) for s in (base, chosen)]
@@ -430,17 +557,6 @@ def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, lev
         interval=interval_of(plain, level, pairs),
         means=(middles[0], middles[1]),
     )
-
-
-def shown_below(doubts: Sequence[float], doubt: float) -> float:
-    """Return the p up to which claims count, so that at most a share of `doubt` of those that count is wrong.
-
-    Benjamini and Hochberg (1995): the greatest k / m * doubt that k of the m claims keep; doubt / m if none does.
-    """
-    ordered = np.sort(doubts)
-    bars = doubt * np.arange(1, len(ordered) + 1) / len(ordered)
-    kept = np.flatnonzero(ordered <= bars)
-    return float(bars[kept[-1]] if len(kept) else bars[0])
 
 
 def _in_percent(group: Sequence[ScenarioRounds], response: str) -> bool:
@@ -515,13 +631,8 @@ def _chosen_name(choice: Choice, conditions: Sequence[str]) -> str:
 def _flip(factor: str, a: Choice, b: Choice, conditions: Sequence[str]) -> Flip:
     names = (_chosen_name(a, conditions), _chosen_name(b, conditions))
     return Flip(
-        factor, (a.conditions[factor], b.conditions[factor]), _others(a, factor), names, _is_sure(a) and _is_sure(b)
+        factor, (a.conditions[factor], b.conditions[factor]), _others(a, factor), names, a.is_settled and b.is_settled
     )
-
-
-def _is_sure(choice: Choice) -> bool:
-    """Whether the choice is clear; if nothing is chosen, whether every configuration surely breaks a limit."""
-    return choice.sure and choice.verdict in ("clear", "nothing")
 
 
 def flips_in_words(flips: Sequence[Flip]) -> list[str]:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.problems import plural
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.stopping.rule import StoppingRule
-from patternbench.analyze.units import quantity
+from patternbench.terms.data_problems import plural
+from patternbench.terms.quantities import quantity
 
 #: From this many rounds on a scenario's outliers are looked for: the middle half of fewer is too often narrow by luck.
 OUTLIERS_FROM = 8
@@ -72,7 +72,8 @@ def _rare(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
         return []
     return [
         "The intervals are those of a typical round. What happens in one round of 20 is missed by "
-        f"{plural(fewest, 'round')} {0.95**fewest:.0%} of the time; a larger `min` (now {rule.fewest}) finds more."
+        f"{plural(fewest, 'round')} {0.95**fewest:.0%} of the time, and what happens in one of five "
+        f"{0.8**fewest:.0%} of the time; a larger `min` (now {rule.fewest}) finds more."
     ]
 
 

@@ -5,6 +5,6 @@ Importing the package registers the rules in the order in which they are checked
 """
 
 # isort: off
-from patternbench.conformance.rules import refusals, attempts, users, retrying, breaking, stacking, streaming
+from patternbench.conformance.rules import refusals, attempts, users, pausing, retrying, breaking, stacking, streaming
 
-__all__ = ["attempts", "breaking", "refusals", "retrying", "stacking", "streaming", "users"]
+__all__ = ["attempts", "breaking", "pausing", "refusals", "retrying", "stacking", "streaming", "users"]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import filters, nginx_config
-from patternbench.lab.bundles import STATUS, BundledRoute, Timeout
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch, LiveFile
-from patternbench.lab.needs import Need
-from patternbench.lab.nginx_config import Behind
-from patternbench.lab.ready import Answers
-from patternbench.study.units import Duration
+from patternbench.lab.config import nginx_config
+from patternbench.lab.config.bundles import STATUS, BundledRoute, Timeout
+from patternbench.lab.config.nginx_config import Behind
+from patternbench.lab.host import accounts
+from patternbench.lab.host.launch import File, Launch, LiveFile
+from patternbench.lab.host.ready import Answers
+from patternbench.lab.software import filters
+from patternbench.lab.software.needs import Need
+from patternbench.terms.units import Duration
 
 FILTER = filters.FOLDER / "nginx-bundle"
 RULES = "rules.json"
@@ -69,7 +70,7 @@ class Bundler(Component):
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",
-            "USER": getpass.getuser(),
+            "USER": accounts.caller(),
             "WORKERS": self.workers,
             "PREFIX": "${self.folder}",
             "LISTEN": "127.0.0.1:${self.port.http}",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from patternbench.lab import compose
 from patternbench.lab.component import Component, Neighbours, existing_file
-from patternbench.lab.launch import Launch, Stop
-from patternbench.lab.needs import Need
-from patternbench.lab.programs import Text
-from patternbench.lab.ready import Announced
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.lab.config import compose
+from patternbench.lab.config.programs import Text, VariableName
+from patternbench.lab.host.launch import Launch, Stop
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.software.needs import Need
+from patternbench.study.model.parts import sent_as_written
+from patternbench.terms.units import Duration, PositiveDuration
 
 GRACE = Duration.parse("60s")
 """How long a project may take to go down: containers that do not end by themselves take 10s of it."""
@@ -32,8 +33,8 @@ class Compose(Component):
     file: str
     services: Annotated[dict[str, ContainerPort], Field(min_length=1)]
     profiles: list[str] = Field(default_factory=list)
-    env: dict[str, Text] = Field(default_factory=dict)
-    ready: str = Field(default="", pattern=r"^(/.*)?$")
+    env: dict[VariableName, Text] = Field(default_factory=dict)
+    ready: Annotated[str, Field(pattern=r"^(/.*)?$"), AfterValidator(sent_as_written)] = ""
     within: PositiveDuration = Duration.parse("300s")
 
     @staticmethod

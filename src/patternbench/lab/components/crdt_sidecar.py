@@ -12,14 +12,14 @@ from typing import ClassVar
 from pydantic import Field
 
 from patternbench import caches
-from patternbench.lab import filters
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Announced
-from patternbench.lab.references import reference
-from patternbench.study.limiter import GOSSIP
-from patternbench.study.units import Duration
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.references import reference
+from patternbench.lab.software import filters
+from patternbench.lab.software.needs import Need
+from patternbench.study.model.limiter import GOSSIP
+from patternbench.terms.units import Duration
 
 SOURCE = filters.FOLDER / "crdt-sidecar"
 GO = "/usr/local/go/bin"

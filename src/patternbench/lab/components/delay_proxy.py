@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from patternbench.lab import engine
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Announced
-from patternbench.lab.references import behind, reference
-from patternbench.study.units import Duration
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.references import behind, reference
+from patternbench.lab.software import engine
+from patternbench.lab.software.needs import Need
+from patternbench.terms.units import Duration
 
 
 class DelayProxy(Component):

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from patternbench.lab import envoy
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.envoy_config import (
+from patternbench.lab.config import envoy
+from patternbench.lab.config.envoy_config import (
     THRESHOLDS,
     UNLIMITED,
     UpstreamTls,
@@ -21,11 +21,11 @@ from patternbench.lab.envoy_config import (
     listener,
     router,
 )
-from patternbench.lab.launch import FaultAdmin, File, Launch, ResourceLimits
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Port
-from patternbench.lab.references import part, reference
-from patternbench.study.cpus import Cpus
+from patternbench.lab.host.launch import FaultAdmin, File, Launch, ResourceLimits
+from patternbench.lab.host.ready import Port
+from patternbench.lab.host.references import part, reference
+from patternbench.lab.software.needs import Need
+from patternbench.study.model.cpus import Cpus
 
 ADMIN = reference("self", "port.admin")
 

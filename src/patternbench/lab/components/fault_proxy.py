@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from patternbench.lab import engine
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Announced
-from patternbench.lab.references import URL, behind, reference
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.references import URL, behind, reference
+from patternbench.lab.software import engine
+from patternbench.lab.software.needs import Need
 
 
 class FaultProxy(Component):

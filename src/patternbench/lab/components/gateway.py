@@ -7,16 +7,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import envoy, gateway_config
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.gateway_config import CLUSTERS, ROUTES, Upstreams
-from patternbench.lab.gateways import NO_TIME, AdaptiveConcurrency, Cluster, LocalLimit, Retries, Route, hidden
-from patternbench.lab.launch import File, Launch, LiveFile, Renewal, Reset, Restart
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Answers
-from patternbench.lab.references import part, reference
-from patternbench.study.problems import InputError, Problem, gathered
-from patternbench.study.units import Duration
+from patternbench.lab.config import envoy, gateway_config
+from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES, Upstreams
+from patternbench.lab.config.gateways import NO_TIME, AdaptiveConcurrency, Cluster, LocalLimit, Retries, Route, hidden
+from patternbench.lab.host.launch import File, Launch, LiveFile, Renewal, Reset, Restart
+from patternbench.lab.host.ready import Answers
+from patternbench.lab.host.references import part, reference
+from patternbench.lab.software.needs import Need
+from patternbench.terms.problems import InputError, Problem, gathered
+from patternbench.terms.units import Duration
 
 ACTS = Answers(
     "admin",

@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from patternbench.lab import class_data, java, jvm_calls, shipped
-from patternbench.lab.class_data import ArchivedStart
+from patternbench.lab import shipped
 from patternbench.lab.component import Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.programs import Program, Size, Words
-from patternbench.study.problems import InputError, Problem
+from patternbench.lab.config.programs import Program, Size, Words
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.software import class_data, java, jvm_calls
+from patternbench.lab.software.class_data import ArchivedStart
+from patternbench.lab.software.needs import Need
+from patternbench.terms.problems import InputError, Problem
 
 COLLECTORS = {
     "serial": "-XX:+UseSerialGC",
@@ -32,6 +33,10 @@ def _how_to_build(ours: bool) -> str:
     if shipped.from_wheel():
         return "applications are not part of the installed package: type `make apps` in a checkout, and go on there"
     return "type `make apps`"
+
+
+ERROR_FILE = "-XX:ErrorFile=${self.folder}/hs_err_pid%p.log"
+"""Keeps the report of a crash with the run, not in the user's folder."""
 
 
 class JvmApp(Program):
@@ -67,9 +72,12 @@ class JvmApp(Program):
         agents = [self._agent(name, agent, neighbours) for agent in self.agents]
         start = self._start(name, jar)
         told = (*(option for option, _ in agents), *start.options, *self._machine())
-        launch = self.launch(name, neighbours, (self._java, *told, "-jar", start.jar, *self.args))
+        launch = self.launch(name, neighbours, (self._java, ERROR_FILE, *told, "-jar", start.jar, *self.args))
         needs = (*launch.needs, jar, *(need for _, need in agents))
-        return jvm_calls.counted(replace(launch, prepare=start.prepare, needs=needs), self.packages)
+        launch = class_data.without_beside_an_agent(
+            replace(launch, prepare=(*launch.prepare, *start.prepare), needs=needs)
+        )
+        return jvm_calls.counted(launch, self.packages)
 
     def _built(self, name: str, path: str, neighbours: Neighbours) -> Need:
         ours = neighbours.folder.resolve() == shipped.folder("systems").resolve()

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from patternbench.lab import debian, filters
 from patternbench.lab.component import Neighbours
-from patternbench.lab.databases import RESET_USER, DatabaseServer, quoted
-from patternbench.lab.launch import File, Launch, Preparation, Reset
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Port
-from patternbench.study.parts import misplaced
-from patternbench.study.units import Duration
+from patternbench.lab.config.databases import RESET_USER, DatabaseServer, quoted
+from patternbench.lab.host.launch import File, Launch, Preparation, Reset
+from patternbench.lab.host.ready import Port
+from patternbench.lab.software import debian, filters
+from patternbench.lab.software.needs import Need
+from patternbench.study.model.parts import misplaced
+from patternbench.terms.units import Duration
 
 LOG_SIZE = "--innodb-log-file-size=16M"
 LOCK_OTHERS = """\

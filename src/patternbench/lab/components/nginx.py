@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.lab import nginx_config
 from patternbench.lab.component import NOT_IN_USE, Component, Neighbours
-from patternbench.lab.filter_limits import (
+from patternbench.lab.config import nginx_config
+from patternbench.lab.config.filter_limits import (
     CLOSED,
     MEMORY,
     NO_LIMITER,
@@ -28,15 +27,16 @@ from patternbench.lab.filter_limits import (
     refuse_lease,
     refuse_long_log,
 )
-from patternbench.lab.launch import File, Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.nginx_config import Behind
-from patternbench.lab.ready import Port
-from patternbench.lab.references import part, reference
-from patternbench.study import limiter
-from patternbench.study.parts import misplaced
-from patternbench.study.problems import InputError, Problem, gathered
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.lab.config.nginx_config import Behind
+from patternbench.lab.host import accounts
+from patternbench.lab.host.launch import File, Launch
+from patternbench.lab.host.ready import Port
+from patternbench.lab.host.references import part, reference
+from patternbench.lab.software.needs import Need
+from patternbench.study.model import limiter
+from patternbench.study.model.parts import misplaced
+from patternbench.terms.problems import InputError, Problem, gathered
+from patternbench.terms.units import Duration, PositiveDuration
 
 FILTER = nginx_config.TEMPLATE.parent
 DECISIONS = "decisions"
@@ -144,7 +144,7 @@ class Nginx(Component):
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",
-            "USER": getpass.getuser(),
+            "USER": accounts.caller(),
             "WORKERS": self.workers,
             "PREFIX": "${self.folder}",
             "LISTEN": "127.0.0.1:${self.port.http}",

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Http
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Http
+from patternbench.lab.software import debian
+from patternbench.lab.software.needs import Need
 
 PROGRAM = "prometheus-node-exporter"
 

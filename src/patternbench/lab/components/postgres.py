@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian
 from patternbench.lab.component import Neighbours
-from patternbench.lab.databases import DatabaseServer, OwnedDatabase, quoted
-from patternbench.lab.launch import File, Launch, Preparation, Reset
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Succeeds
-from patternbench.study.units import Duration
+from patternbench.lab.config.databases import DatabaseServer, OwnedDatabase, quoted
+from patternbench.lab.host.launch import File, Launch, Preparation, Reset
+from patternbench.lab.host.ready import Succeeds
+from patternbench.lab.software import debian
+from patternbench.lab.software.needs import Need
+from patternbench.terms.units import Duration
 
 BINARIES = "/usr/lib/postgresql/*/bin"
 """Where Debian keeps the programs of the server, one folder for each version."""

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Answers
-from patternbench.lab.references import REFERENCE, part, reference
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.lab.host.launch import File, Launch
+from patternbench.lab.host.ready import Answers
+from patternbench.lab.host.references import REFERENCE, part, reference
+from patternbench.lab.software import debian
+from patternbench.lab.software.needs import Need
+from patternbench.terms.units import Duration, PositiveDuration
 
 Path = Annotated[str, Field(pattern=r"^/\S*$")]
 SOMETHING = '"result":\\[\\{'

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 
 from patternbench import caches
 from patternbench.lab.component import Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.programs import Program, ReadySettings, Words
+from patternbench.lab.config.programs import Program, ReadySettings, Words
+from patternbench.lab.host.launch import Launch, Preparation
+from patternbench.lab.software.needs import Need
 from patternbench.lab.systems import FOLDER
-from patternbench.study.parts import misplaced
-from patternbench.study.problems import InputError, Problem
+from patternbench.study.model.parts import misplaced
+from patternbench.terms.problems import InputError, Problem
 
 LOCK = FOLDER / "httpbin.requirements.lock"
 """The packages of an application that names none."""
@@ -27,7 +27,8 @@ class PythonApp(Program):
     """Settings of an application: its name (``module:name``), and how many processes and threads serve it.
 
     gunicorn serves WSGI, uvicorn ASGI. ``requirements`` is a file of packages with hashes, the server among them;
-    ``interpreter`` is a Python that has them already. ``args`` are further words for the server.
+    ``interpreter`` is a Python that has them already. ``args`` are further words for the server. A command of
+    ``prepare`` that begins with ``python`` is run by the application's own.
     """
 
     kind: ClassVar[str] = "python_app"
@@ -63,7 +64,8 @@ class PythonApp(Program):
 
     def _served(self, name: str, neighbours: Neighbours, python: str) -> Launch:
         serve = self._gunicorn() if self.server == "gunicorn" else self._uvicorn()
-        return self.launch(name, neighbours, (python, "-m", self.server, *serve, *self.args, self.app))
+        launch = self.launch(name, neighbours, (python, "-m", self.server, *serve, *self.args, self.app))
+        return replace(launch, prepare=tuple(_by(python, each) for each in launch.prepare))
 
     def _gunicorn(self) -> tuple[str, ...]:
         sizes = ("--workers", str(self.workers), "--threads", str(self.threads))
@@ -96,6 +98,12 @@ class PythonApp(Program):
         fill = (str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(lock))
         how = "type `patternbench doctor --install` in the study's folder"
         return Need(_label(lock), str(server) if server.is_file() else None, how, (make, fill))
+
+
+def _by(python: str, preparation: Preparation) -> Preparation:
+    """A preparation that calls for Python, by the application's."""
+    program, *arguments = preparation.command
+    return replace(preparation, command=(python, *arguments)) if program == "python" else preparation
 
 
 OWN_FOLDER = "${self.folder}"

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch, Preparation, Reset, Stop
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import LogLine
-from patternbench.study.units import Duration
+from patternbench.lab.host.launch import File, Launch, Preparation, Reset, Stop
+from patternbench.lab.host.ready import LogLine
+from patternbench.lab.software import debian
+from patternbench.lab.software.needs import Need
+from patternbench.terms.units import Duration
 
 SCRIPTS = Path("/usr/lib/rabbitmq/bin")
 """The programs themselves: those of the same names on PATH change to another user first."""

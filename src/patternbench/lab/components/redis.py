@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import debian
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import File, Launch, Preparation, Reset
-from patternbench.lab.needs import Need
-from patternbench.lab.ready import Port
+from patternbench.lab.host.launch import File, Launch, Preparation, Reset
+from patternbench.lab.host.ready import Port
+from patternbench.lab.software import debian
+from patternbench.lab.software.needs import Need
 
 SETTINGS = "requirepass ${self.secret.password}\n"
 """In a file, as everyone may read command lines."""

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab import engine
 from patternbench.lab.component import Component, Neighbours
-from patternbench.lab.launch import Launch
-from patternbench.lab.needs import Need
-from patternbench.lab.programs import Text
-from patternbench.lab.ready import Announced
+from patternbench.lab.config.programs import Text
+from patternbench.lab.host.launch import Launch
+from patternbench.lab.host.ready import Announced
+from patternbench.lab.software import engine
+from patternbench.lab.software.needs import Need
 
 
 class Target(Component):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Protocol
 
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults import kinds
 from patternbench.lab.faults.admin import Admin
-from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.faults.ways import proxies_of
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
 
 Deeds = Mapping[str, float]
@@ -55,13 +52,6 @@ class Site:
         for admin in self._admins.values():
             admin.close()
         self._admins.clear()
-
-
-def act_of(fault: Fault, name: str, site: Site) -> Act:
-    """Injects the fault with a name of its scenario, at each place of its ``where``."""
-    kind = import_module(f"{kinds.__name__}.{fault.kind}")
-    acts: list[Act] = [kind.act(located, name, site) for located in at_each(fault, site.bench.groups)]
-    return acts[0] if len(acts) == 1 else ActsTogether(acts)
 
 
 @dataclass(frozen=True)

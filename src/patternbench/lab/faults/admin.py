@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 
 ANSWERS_WITHIN_S = 5.0
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from patternbench.lab.faults.act import Act, Deeds, Site
 from patternbench.lab.faults.admin import Admin, ProxyDeeds
-from patternbench.lab.processes import StartError
+from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
-from patternbench.study.units import NS_PER_US
+from patternbench.terms.units import NS_PER_US
 
 
 @dataclass(frozen=True)

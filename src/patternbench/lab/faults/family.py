@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from patternbench.lab.processes import Process, StartError
+from patternbench.lab.host.processes import Process, StartError
 
 STANDS_WITHIN_S = 2.0
 GLANCE_S = 0.0005

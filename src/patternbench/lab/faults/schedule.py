@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.act import Act, Deeds, Site, act_of
-from patternbench.lab.processes import StartError
+from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.acting import act_of
+from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault, by_name
-from patternbench.study.units import NS_PER_US
+from patternbench.terms.units import NS_PER_US
 
 S_IN_NS = 1_000_000_000
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from patternbench.lab import envoy, topologies
+from patternbench.lab import topologies
 from patternbench.lab.components.envoy import Envoy
+from patternbench.lab.config import envoy
 from patternbench.lab.faults.replicas import at_each
-from patternbench.lab.references import REFERENCE, SELF, URL
+from patternbench.lab.host.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topologies import proxy_name
 from patternbench.lab.topology import EDGE, Topology, Way
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import Spot
+from patternbench.study.model.system import System, UrlSystem
 from patternbench.study.models import Study
-from patternbench.study.problems import Problem, did_you_mean
-from patternbench.study.system import System, UrlSystem
+from patternbench.terms.problems import Problem, did_you_mean
 
 BY_ENVOY = ("abort", "delay")
 """The kinds that Envoy acts at the edge, where it can act their levels exactly."""

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.differences import Estimate
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
-from patternbench.analyze.recommend.recommendation import shown_below
+from patternbench.analyze.statements.estimate import Estimate
+from patternbench.analyze.statements.family import bar
 from patternbench.ratelimit.analyze.throttling import LimitRule, by_client, summarize_with_scale
 
 REJECTED = 429
@@ -110,10 +110,23 @@ def _overhead(
 class MeanInterval:
     """A mean over rounds (or over differences of rounds) with Student's 95 % interval, NaN below two values."""
 
-    mean: float
-    low: float
-    high: float
+    estimate: Estimate
     count: int
+
+    @property
+    def mean(self) -> float:
+        """The mean itself."""
+        return float(self.estimate.value)
+
+    @property
+    def low(self) -> float:
+        """The lower end of its interval."""
+        return float(self.estimate.ends(CONFIDENCE)[0])
+
+    @property
+    def high(self) -> float:
+        """The upper end of its interval."""
+        return float(self.estimate.ends(CONFIDENCE)[1])
 
     @property
     def has_interval(self) -> bool:
@@ -123,25 +136,24 @@ class MeanInterval:
     @property
     def p(self) -> float:
         """The two-sided p against a mean of 0, below 5 % exactly where the interval leaves 0 out; NaN without one."""
-        error = (self.high - self.mean) / stats.t.ppf((1 + CONFIDENCE) / 2, max(self.count - 1, 1))
-        return float(Estimate(self.mean, error, self.count - 1.0).p)
+        return float(self.estimate.p)
 
 
 def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
     """The mean of values with its interval; one value has none, and no value has no mean."""
     count = len(values)
     if count < _LEAST:
-        return MeanInterval(float(values[0]) if count else np.nan, np.nan, np.nan, count)
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(ddof=1) / np.sqrt(count)
-    return MeanInterval(float(values.mean()), float(values.mean() - reach), float(values.mean() + reach), count)
+        return MeanInterval(Estimate(float(values[0]) if count else np.nan, np.nan, 1.0), count)
+    error = float(values.std(ddof=1) / np.sqrt(count))
+    return MeanInterval(Estimate(float(values.mean()), error, count - 1.0), count)
 
 
 def clear(apart: Sequence[MeanInterval]) -> list[bool]:
     """Say which differences of a table are clear: of those that are, 5 % are expected to be none at most."""
     p_values = [difference.p for difference in apart]
     computed = [p for p in p_values if not np.isnan(p)]
-    bar = shown_below(computed, 1 - CONFIDENCE) if computed else 0.0
-    return [p <= bar for p in p_values]
+    limit = bar(computed, 1 - CONFIDENCE) if computed else 0.0
+    return [p <= limit for p in p_values]
 
 
 def matched(

@@ -123,15 +123,13 @@ def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
 
     `requests`, `clients`, `allowed`; over requests `deviation` = `wrongly_allowed` + `wrongly_rejected` and
     `deviation_tolerant`; `deviation_least` and `deviation_most` of the windows at both ends and in the middle
-    of the band; the mean over clients as `client_mean`, `client_mean_allowed`, `client_mean_rejected`,
-    `client_mean_tolerant`; `peak`, the largest of any client.
+    of the band; `client_mean`, the mean deviation over clients; `peak`, the largest of any client.
     """
     judged = judge(decisions, rule)
     clients = _by_client(judged, _peaks(decisions, rule))
     exact = judged["wrongly_allowed"] | judged["wrongly_rejected"]
     tolerant = judged["wrongly_allowed_tolerant"] | judged["wrongly_rejected_tolerant"]
     band = [_percent(deviates) for deviates in (judged["deviates_shorter"], exact, judged["deviates_longer"])]
-    per_client = 100 / clients["requests"]
     values = {
         "requests": len(judged),
         "clients": len(clients),
@@ -143,9 +141,6 @@ def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
         "deviation_least": min(band),
         "deviation_most": max(band),
         "client_mean": clients["deviation"].mean(),
-        "client_mean_allowed": (clients["wrongly_allowed"] * per_client).mean(),
-        "client_mean_rejected": (clients["wrongly_rejected"] * per_client).mean(),
-        "client_mean_tolerant": clients["deviation_tolerant"].mean(),
         "peak": clients["peak"].max(),
     }
     return pd.Series(values, dtype=object)

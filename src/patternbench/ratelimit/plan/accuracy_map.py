@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from patternbench.study.limiter import ALGORITHMS, LEASE_SIZES, LEASES, SUB_WINDOWS, WITHOUT_LEASE
-from patternbench.study.problems import InputError, Problem
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import ALGORITHMS, LEASE_SIZES, LEASES, SUB_WINDOWS, WITHOUT_LEASE
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import Duration
 
 SimulatorScenario = dict[str, Any]
 """A scenario as the simulator takes it (filters/simulator/README.md)."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
-from patternbench.study.limiter import LEASE_EXPIRES, LEASE_HOLDER, LEASE_MOST, LEASE_SHARE, LEASE_SIZE, SUB_WINDOWS
-from patternbench.study.units import Duration, PositiveDuration
+from patternbench.study.model.limiter import (
+    LEASE_EXPIRES,
+    LEASE_HOLDER,
+    LEASE_MOST,
+    LEASE_SHARE,
+    LEASE_SIZE,
+    SUB_WINDOWS,
+)
+from patternbench.terms.units import Duration, PositiveDuration
 
 COPIES, OWN = "crdt", "memory"
 """The stores that are not one for all: a copy at every balancer, and a balancer's own memory."""

@@ -12,8 +12,8 @@ from patternbench.observe.seam import Settings
 from patternbench.ratelimit.plan import accuracy_map
 from patternbench.ratelimit.plan.accuracy_map import BAND, ClientGroup, Map, SimulatorScenario
 from patternbench.ratelimit.plan.limit import COPIES, OWN, EnforcedLimit, LeaseTerms
-from patternbench.study.limiter import GOSSIP
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import GOSSIP
+from patternbench.terms.units import Duration
 
 NO_LEASE = LeaseTerms(mode="")
 """The lease terms for the simulator if there is no lease."""

@@ -1,6 +1,6 @@
 """The simulator's decisions on a run's requests: for each round, and as a map of other limiters.
 
-Computed again for every report from the recorded decisions (simulate/rerun.py), so it isn't a raw record.
+Computed again for every report from the recorded decisions (`derive.py` of this wing), so it isn't a raw record.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.records import folder
 from patternbench.records.folder import RunFolder
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 FILE = "simulated.json"
 

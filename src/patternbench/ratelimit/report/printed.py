@@ -8,7 +8,8 @@ from rich.table import Table
 
 from patternbench.ratelimit.plan.accuracy_map import Map, left_out
 from patternbench.ratelimit.records.simulated import JudgeSummary, MapScenario
-from patternbench.study.units import Duration
+from patternbench.terms.data_problems import plural
+from patternbench.terms.units import Duration
 
 HEADINGS = ("algorithm", "sync", "balancers", "staleness")
 MEASURES = ("tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
@@ -31,7 +32,8 @@ def notes(limit_map: Map, rows: list[MapScenario]) -> Iterator[str]:
     )
     yield from (f"Left out: {note}." for note in left_out(limit_map))
     requests = sum(row.measured.requests for row in rows)
-    yield f"{len(rows)} scenarios, {requests:,} requests, {sum(row.cpu_s for row in rows):.1f} s of CPU."
+    counts = f"{plural(len(rows), 'scenario')}, {plural(requests, 'request')}"
+    yield f"{counts}, {sum(row.cpu_s for row in rows):.1f} s of CPU."
 
 
 def _table(title: str, rows: list[MapScenario]) -> Table:

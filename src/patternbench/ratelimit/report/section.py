@@ -7,6 +7,7 @@ scale, no limiter and an exact log, are in every table. This file makes it from 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +31,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import factor_title, level_text
-from patternbench.study.units import Duration
+from patternbench.terms.units import Duration
 
 MILLI = 1000.0
 ANCHOR, TITLE = "rate-limiting", "Rate limiting"
@@ -53,16 +54,24 @@ def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
     """The section on rate limiting, if load balancers logged their decisions; else nothing."""
     run = RunFolder(path)
     judged = judged_rounds(run, rounds)
-    return [section(run, judged, judged.attrs["limits"])] if len(judged) else []
+    return [section(run, judged.frame, judged.limits)] if len(judged.frame) else []
 
 
-def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
-    """Judge every finished round: one row per round and limit; empty if no balancer logged its decisions.
+@dataclass(frozen=True)
+class JudgedRounds:
+    """Every finished round, judged: a row per round and limit, and the limits that were enforced.
 
     Columns: `round`, `block`, `valid`, `limited`, the names in `tables.BY`, `AverageSuccessTime` (ms),
     `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
-    and end of the scale, and `group.NAME` (percent). `attrs["limits"]` has the limits that were enforced.
+    and end of the scale, and `group.NAME` (percent).
     """
+
+    frame: pd.DataFrame
+    limits: Sequence[EnforcedLimit]
+
+
+def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> JudgedRounds:
+    """Judge every finished round; the frame is empty if no balancer logged its decisions."""
     done = _finished(rounds)
     settings, told = observed.settings(run), _also(stored.plan(run).scenarios)
     files = journal.files_of_rounds(run.journal)
@@ -78,8 +87,7 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     if rows:
         table = table.sort_values(["limited", "limit", "also", "distance", *BY[:3]], kind="stable")
-    table.attrs["limits"] = [limit for limit in limits.values() if limit]
-    return table
+    return JudgedRounds(table, [limit for limit in limits.values() if limit])
 
 
 def _finished(rounds: pd.DataFrame) -> list[FinishedRound]:
@@ -146,7 +154,7 @@ def _several(levels: Iterable[Mapping[str, object]], name: str) -> bool:
     return len({str(one.get(name)) for one in levels if one.get(name) is not None}) > 1
 
 
-def section(run: RunFolder, judged: pd.DataFrame, limits: list[EnforcedLimit]) -> Section:
+def section(run: RunFolder, judged: pd.DataFrame, limits: Sequence[EnforcedLimit]) -> Section:
     """The section from every judged round. It shows valid rounds, and names configurations without any."""
     rows = judged[judged["valid"]]
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))

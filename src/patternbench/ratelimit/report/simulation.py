@@ -18,9 +18,9 @@ from patternbench.ratelimit.report.accuracy import named
 from patternbench.ratelimit.report.figures import numbers, tips, with_data
 from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
 from patternbench.ratelimit.responses import ENOUGH
-from patternbench.report.labels import number
-from patternbench.study.limiter import GOSSIP
-from patternbench.study.units import Duration
+from patternbench.study.model.limiter import GOSSIP
+from patternbench.terms.quantities import number
+from patternbench.terms.units import Duration
 
 MATTERS = 0.1
 """Measured and simulated deviation are called equal up to this difference, in percent of requests."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,8 @@ from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.cost import MEASURED, MeanInterval
 from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.ratelimit.plan.limit import EnforcedLimit
-from patternbench.report.labels import number
-from patternbench.study.units import Duration
+from patternbench.terms.quantities import number
+from patternbench.terms.units import Duration
 
 BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]
 """The columns of a configuration. `limit` and `also` are shown only if they vary."""
@@ -55,7 +55,7 @@ def interval(low: float, high: float, unit: str = "") -> str:
 # --- Table IV
 
 
-def configured(limits: list[EnforcedLimit]) -> pd.DataFrame:
+def configured(limits: Sequence[EnforcedLimit]) -> pd.DataFrame:
     """The parameters of each algorithm."""
     rows = [
         {

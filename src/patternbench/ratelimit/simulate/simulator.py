@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel
 
-from patternbench.lab.filters import FOLDER
-from patternbench.lab.processes import Process
+from patternbench.lab.host.processes import Process
+from patternbench.lab.software.filters import FOLDER
 from patternbench.ratelimit.plan.accuracy_map import SimulatorScenario
 from patternbench.ratelimit.records.simulated import SimulatorAnswer
-from patternbench.study.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem
 
 INSTALL = "apt-get install luajit2 lua-cjson"
 

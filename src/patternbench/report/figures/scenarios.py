@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.intervals import median_table
-from patternbench.observe.response import Response
-from patternbench.report.labels import HEADLINES, RESPONSES, factor_title, unit
-from patternbench.report.layout import Layout
+from patternbench.report.labels import RESPONSES, factor_title, unit
+from patternbench.report.layout import Layout, distinct
 from patternbench.report.model import RunReport
-from patternbench.study.roles import Unit
+from patternbench.terms.responses import HEADLINES, Response
+from patternbench.terms.roles import Unit
 
 PAPER_FIGURES = ("AverageSuccessTime", "TotalExecutionTime")
 """The responses of ResilienceBench's Figures 4 and 5, which are drawn first."""
@@ -68,7 +68,7 @@ FEWEST = 3
 def points(report: RunReport, arrangement: Layout, response: Response) -> pd.DataFrame:
     """Give the points of a figure: the median of each scenario over its rounds, with its interval.
 
-    One row per scenario that has a value: the columns of `Layout.scenarios`, and `median`, `low`, `high` in the
+    One row per scenario that has a value: the columns of `Layout.frame`, and `median`, `low`, `high` in the
     unit of `shown_unit`, `rounds` and `coverage` (percent). Fewer than three rounds have no interval.
     """
     table = median_table(report.done, ["scenario"], [response.name])
@@ -76,7 +76,7 @@ def points(report: RunReport, arrangement: Layout, response: Response) -> pd.Dat
     table[["median", "low", "high"]] *= factor
     table["coverage"] *= 100
     table.loc[table["rounds"] < FEWEST, ["low", "high"]] = np.nan
-    merged = arrangement.scenarios.merge(table.drop(columns="response"), on="scenario")
+    merged = arrangement.frame().merge(table.drop(columns="response"), on="scenario")
     return merged[merged["rounds"] > 0].reset_index(drop=True)
 
 
@@ -221,9 +221,8 @@ def _y(field: str, title: str) -> alt.Y:
 
 def _strategies(arrangement: Layout) -> list[str]:
     """List the strategies with the reference first, so that it gets the grey."""
-    table = arrangement.scenarios
-    first = list(dict.fromkeys(table.loc[table["reference"], "strategy"]))
-    return [*first, *(name for name in arrangement.order("strategy") if name not in first)]
+    first = [placed.strategy for placed in arrangement.scenarios if placed.reference]
+    return distinct([*first, *(placed.strategy for placed in arrangement.scenarios)])
 
 
 def _color(arrangement: Layout) -> alt.Color:
@@ -271,7 +270,7 @@ def detail_title(arrangement: Layout) -> str:
 
 
 def _tip(arrangement: Layout, title: str) -> list[alt.Tooltip]:
-    where = [alt.Tooltip("panel:N", title="panel")] if any(arrangement.scenarios["panel"]) else []
+    where = [alt.Tooltip("panel:N", title="panel")] if any(placed.panel for placed in arrangement.scenarios) else []
     axis = [alt.Tooltip("x_text:N", title=arrangement.axis.title.rsplit(" (", 1)[0])]
     return [alt.Tooltip("line:N", title="line"), *where, *axis, *_value_tip(title)]
 
@@ -305,10 +304,12 @@ def _faded(arrangement: Layout, chosen: float, other: float) -> dict[str, object
 
 def _faceted(panels: alt.LayerChart, arrangement: Layout, narrow: bool, data: pd.DataFrame | str) -> _Drawn:
     with_data = _with_data(panels, data)
-    rows, columns = (arrangement.order(name) for name in ("row", "column"))
+    rows = distinct(placed.row for placed in arrangement.scenarios)
+    columns = distinct(placed.column for placed in arrangement.scenarios)
+    titles = distinct(placed.panel for placed in arrangement.scenarios)
     header: Literal["top"] = "top"
-    if narrow and len(arrangement.order("panel")) > 1:
-        facet = alt.Facet("panel:N", title=None, sort=arrangement.order("panel"), header=alt.Header(labelOrient=header))
+    if narrow and len(titles) > 1:
+        facet = alt.Facet("panel:N", title=None, sort=titles, header=alt.Header(labelOrient=header))
         return with_data.facet(facet=facet, columns=1)
     row = alt.Row("row:N", title=None, sort=rows) if len(rows) > 1 else alt.Undefined
     column = alt.Column("column:N", title=None, sort=columns) if len(columns) > 1 else alt.Undefined

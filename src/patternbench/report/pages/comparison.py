@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from patternbench.analyze.compare.comparison import Comparison
-from patternbench.analyze.compare.gate import Verdict
+from patternbench.analyze.compare.gate import GateVerdict
 from patternbench.analyze.compare.words import by_chance, ranked, sentences
 from patternbench.analyze.recommend.recommendation import Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
@@ -16,19 +16,19 @@ from patternbench.report.pages import comparison_figures as figures
 
 
 def comparison_html(
-    comparison: Comparison, verdicts: Sequence[Verdict] = (), title: str = "Comparison", about: Sequence[str] = ()
+    comparison: Comparison, verdicts: Sequence[GateVerdict] = (), title: str = "Comparison", about: Sequence[str] = ()
 ) -> str:
     """Return a self-contained page on a comparison: what was compared (`about`), then the gate's verdicts."""
     return page_html(title, comparison_sections(comparison, verdicts), about)
 
 
-def comparison_sections(comparison: Comparison, verdicts: Sequence[Verdict] = ()) -> tuple[PageSection, ...]:
+def comparison_sections(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()) -> tuple[PageSection, ...]:
     """Return one section per response."""
     names = list(dict.fromkeys(d.response for d in comparison.differences))
     return tuple(_response_section(comparison, name, verdicts, i) for i, name in enumerate(names))
 
 
-def _response_section(comparison: Comparison, response: str, verdicts: Sequence[Verdict], i: int) -> PageSection:
+def _response_section(comparison: Comparison, response: str, verdicts: Sequence[GateVerdict], i: int) -> PageSection:
     of_it = [d for d in comparison.differences if d.response == response]
     html = section_html(
         "comparison_section.html.j2",

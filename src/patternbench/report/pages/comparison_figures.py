@@ -9,13 +9,14 @@ import pandas as pd
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
 from patternbench.analyze.compare.words import ranked
-from patternbench.analyze.factors import NO_UNITS
 from patternbench.analyze.recommend.recommendation import Choice, configuration
 from patternbench.analyze.rounds import label
-from patternbench.analyze.units import titled, unit_of
+from patternbench.analyze.statements.verdict import Verdict
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
+from patternbench.terms.factors import NO_UNITS
+from patternbench.terms.quantities import titled, unit_of
 
-_VERDICTS = {"higher": COLOURS[1], "lower": COLOURS[2], "undecided": "#8a8f98"}
+_VERDICTS = {Verdict.HIGHER.value: COLOURS[1], Verdict.LOWER.value: COLOURS[2], Verdict.INCONCLUSIVE.value: "#8a8f98"}
 #: Scenarios to draw at most: those that changed most.
 SHOWN = 30
 
@@ -66,7 +67,7 @@ def _row(d: Difference, factor: float) -> dict[str, object]:
         "high": (ends.high or 0.0) * factor,
         "below": -floor,
         "above": floor,
-        "verdict": d.verdict,
+        "verdict": d.verdict.value,
         "rounds": min(d.rounds),
     }
 

@@ -16,7 +16,7 @@ from patternbench.analyze.models.contrasts import fitted_at
 from patternbench.analyze.models.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models.fit import ModelResult, shown_rows
 from patternbench.analyze.models.words import preferred
-from patternbench.analyze.units import titled
+from patternbench.terms.quantities import titled
 
 #: After Okabe and Ito, with a lighter blue: distinguishable with any colour vision, on light and dark.
 COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import pandas as pd
 
 from patternbench.plan.factors import factor_name
 from patternbench.records import stored
@@ -31,6 +35,24 @@ def about(a: Path, b: Path) -> list[str]:
         else "Their settings and machines are the same."
     )
     return [*names, said]
+
+
+def warnings_of(name: str, rounds: pd.DataFrame) -> list[str]:
+    """How many rounds of a table carry which warnings, the most frequent first."""
+    if "warnings" not in rounds:
+        return []
+    kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in _kinds(str(text)))
+    told = ", ".join(f"{kind} in {count}" for kind, count in kinds.most_common())
+    return [f"Warnings of {name}, of {len(rounds)} rounds: {told}."] if told else []
+
+
+def _kinds(text: str) -> set[str]:
+    """The kinds of a round's warnings; none where they can't be read."""
+    try:
+        listed = json.loads(text)
+    except ValueError:
+        return set()
+    return {str(one["kind"]) for one in listed if isinstance(one, dict) and "kind" in one}
 
 
 def _settings(a: Path, b: Path) -> Iterator[str]:

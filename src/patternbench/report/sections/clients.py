@@ -7,32 +7,32 @@ finding at 5 %.
 
 from __future__ import annotations
 
-import pandas as pd
-
+from patternbench.analyze.statements.lines import Change, Pair, changes
+from patternbench.analyze.statements.verdict import DIFFERS, Verdict
 from patternbench.report.acting_faults import Levels
-from patternbench.report.labels import HEADLINES, RESPONSES, level_text
+from patternbench.report.labels import RESPONSES, level_text
 from patternbench.report.layout import Layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.findings import Change, Headline, change_text, changes, compared, interval_text
-from patternbench.study.roles import Role
+from patternbench.report.sections.findings import Headline, against_references
+from patternbench.terms.responses import HEADLINES
+from patternbench.terms.roles import Role
 
 _TITLE = "Clients"
 _NAMED = 4
-_DIFFERS = ("better", "worse")
 
 
 def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
     """The finding, if several clients ran; else none."""
     client = _client(arrangement)
-    pairs = _pairs(arrangement, client) if client else pd.DataFrame()
-    if not client or pairs.empty:
+    pairs = _pairs(arrangement, client) if client else []
+    if not client or not pairs:
         return []
-    table = compared(report.done, pairs, report.failure_limit)["item"]
+    table = against_references(report.done, pairs, report.failure_limit)["item"]
     rows = changes(table) if len(table) else []
     first = level_text(arrangement.factors[client].levels[0])
-    if all(row.verdict == "unknown" for row in rows):
+    if all(row.verdict is Verdict.TOO_FEW for row in rows):
         return []
-    told = {name: [row for row in rows if row.response == name and row.verdict in _DIFFERS] for name in HEADLINES}
+    told = {name: [row for row in rows if row.response == name and row.verdict in DIFFERS] for name in HEADLINES}
     lines = [_line(name, those) for name, those in told.items() if those]
     alike = [RESPONSES[name].title for name, those in told.items() if not those]
     lead = "\n".join([f"Compared with {first}, which does the same:", *lines])
@@ -42,7 +42,7 @@ def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
             _TITLE,
             lead if lines else f"No client differs clearly from {first} where both do the same.",
             (f"{more if lines else ''}Means over all conditions, with 95 % intervals. Harnesses are part of them.",),
-            "unclear",
+            Verdict.INCONCLUSIVE,
         )
     ]
 
@@ -52,25 +52,19 @@ def _client(arrangement: Layout) -> str | None:
     return next((one.name for one in arrangement.factors.values() if one.role is Role.CLIENT and one.varies), None)
 
 
-def _pairs(arrangement: Layout, client: str) -> pd.DataFrame:
+def _pairs(arrangement: Layout, client: str) -> list[Pair]:
     """Every scenario of another client with the first client's scenario that has the same other levels."""
     first = level_text(arrangement.factors[client].levels[0])
-    placed = list(zip(arrangement.scenarios["scenario"], arrangement.levels, strict=True))
+    placed = [(one.scenario, levels) for one, levels in zip(arrangement.scenarios, arrangement.levels, strict=True)]
     references = {
         _others(levels, client): scenario for scenario, levels in placed if level_text(levels[client]) == first
     }
-    rows: list[dict[str, object]] = [
-        {
-            "scenario": scenario,
-            "baseline": references[_others(levels, client)],
-            **dict.fromkeys(("item", "line", "client"), level_text(levels[client])),
-            "x": 0.0,
-            **dict.fromkeys(("x_text", "condition"), ""),
-        }
-        for scenario, levels in placed
-        if level_text(levels[client]) != first and _others(levels, client) in references
+    others = [(scenario, levels, level_text(levels[client])) for scenario, levels in placed]
+    return [
+        Pair(scenario, references[_others(levels, client)], item=name, line=name, client=name)
+        for scenario, levels, name in others
+        if name != first and _others(levels, client) in references
     ]
-    return pd.DataFrame(rows)
 
 
 def _others(levels: Levels, client: str) -> frozenset[tuple[str, str]]:
@@ -81,6 +75,7 @@ def _others(levels: Levels, client: str) -> frozenset[tuple[str, str]]:
 def _line(response: str, rows: list[Change]) -> str:
     """The clients that differ in a response, the greatest difference first."""
     ordered = sorted(rows, key=lambda row: -abs(row.change))
-    named = [f"{row.item} {change_text(row)} ({interval_text(row)})" for row in ordered[:_NAMED]]
+    named = [f"{row.item} {row.text}{row.condition}" for row in ordered[:_NAMED]]
+    separator = "; " if any(row.condition for row in ordered[:_NAMED]) else ", "
     more = f", and {len(ordered) - _NAMED} more" if len(ordered) > _NAMED else ""
-    return f"{RESPONSES[response].title}: {', '.join(named)}{more}."
+    return f"{RESPONSES[response].title}: {separator.join(named)}{more}."

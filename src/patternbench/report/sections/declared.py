@@ -1,4 +1,4 @@
-"""The sections of a run's report that its study asks for: what stopping early saved, each model, what to choose.
+"""The sections of a run's report that its study asks for: claims, what stopping early saved, models, what to choose.
 
 Plain words first, then tables, then pictures. What cannot be analyzed is a section that says why.
 """
@@ -17,7 +17,6 @@ from patternbench.analyze.models.diagnostics import Test
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.linear import Coefficient
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
-from patternbench.analyze.problems import DataError
 from patternbench.analyze.recommend.objectives import Constraint, parse_limit
 from patternbench.analyze.recommend.recommendation import (
     Against,
@@ -30,9 +29,9 @@ from patternbench.analyze.recommend.recommendation import (
     recommend,
 )
 from patternbench.analyze.rounds import label
+from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.stopping import doubts as stopping_doubts
 from patternbench.analyze.stopping.rule import Decision, StoppingRule, decide, parse_rule, saving
-from patternbench.analyze.units import level_text, number, quantity
 from patternbench.observe.registry import aim_of
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
@@ -45,10 +44,15 @@ from patternbench.report.model import RunReport
 from patternbench.report.pages import comparison_figures as comparison_section_figures
 from patternbench.report.pages import models as model_section
 from patternbench.report.roles import main_patterns
+from patternbench.report.sections import claims
+from patternbench.report.sections.construction import as_constructed, asked_of, by_construction
+from patternbench.report.sections.stands import stands
 from patternbench.report.sections.wish import DEFAULT, known_of, wish_of
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
-from patternbench.study.roles import Role
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.quantities import level_text, number, quantity
+from patternbench.terms.roles import Role
 
 ALL = 100.0
 _FEW = 6
@@ -67,7 +71,13 @@ PICTURES = {
 
 def with_sections(report: RunReport, study: Study) -> RunReport:
     """The report with the sections on its evidence after those that it has."""
-    made = [*_part(report, study), *_stopping(report, study), *_models(report, study), *_recommendation(report, study)]
+    made = [
+        *_claims(report, study),
+        *_part(report, study),
+        *_stopping(report, study),
+        *_models(report, study),
+        *_recommendation(report, study),
+    ]
     sections = (*report.sections, *made)
     return replace(report, sections=sections, failure_limit=_failure_limit(study), question=study.description)
 
@@ -89,6 +99,15 @@ def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) 
         return make()
     except DataError as error:
         return [Section(anchor, title, ["This couldn't be computed from this run:", *map(str, error.problems)])]
+
+
+# --- what it expects
+
+
+def _claims(report: RunReport, study: Study) -> Sequence[Section]:
+    if not study.claims:
+        return []
+    return _or_why_not(claims.ANCHOR, claims.TITLE, lambda: [claims.section(claims.judged(report, study))])
 
 
 # --- a part of all combinations
@@ -129,7 +148,7 @@ def _saving(report: RunReport, rule: StoppingRule) -> Section:
         saving(values, rule).words,
         f"A scenario got rounds until the mean of {rule.response} was known to within {width}, but at least "
         f"{rule.fewest} and at most {rule.most}. Each check used a stricter confidence than {rule.confidence:.0%}, so "
-        "that the interval at the stop still has its nominal coverage.",
+        "that the interval at the stop still covers as often as it says, for independent rounds that are about normal.",
         *(f"Warning: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
     ]
     return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
@@ -265,7 +284,18 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
         return []
     wish = wish_of(study, report.factors, rounds.columns)
     faults = acting_faults(report.factors, report.scenarios)
-    return _or_why_not("recommendation", "What to choose", lambda: [_chosen(recommend(rounds, wish), study, faults)])
+
+    def chosen() -> list[Section]:
+        found = recommend(rounds, wish)
+        section = _chosen(found, study, faults)
+        told = by_construction(rounds, asked_of(found))
+        if told:
+            lead, *more = section.choice
+            words, choice = [*section.words, *told], [as_constructed(lead, found), *told, *more]
+            section = replace(section, words=words, choice=choice, choice_is_clear=False)
+        return [replace(section, stands=stands(found, rounds, wish))]
+
+    return _or_why_not("recommendation", "What to choose", chosen)
 
 
 def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) -> Section:
@@ -278,7 +308,7 @@ def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) 
     words += [note.text for note in recommendation.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)
     glance = _at_a_glance(told, study, faults.factors)
-    clear = all(choice.verdict == "clear" for choice in recommendation.choices)
+    clear = all(choice.verdict in ("clear", "kept") for choice in recommendation.choices)
     return Section("recommendation", "What to choose", words, tables, figures, choice=glance, choice_is_clear=clear)
 
 
@@ -309,7 +339,13 @@ def _several_ties(choices: Sequence[Choice], names: _Names) -> str:
     """Ties with the same first and different others, which are counted."""
     counts = sorted({len(choice.ties) - 1 for choice in choices})
     others = f"{counts[0]} to {counts[-1]} others" if len(counts) > 1 else f"{counts[0]} of the others"
-    return f"{names.of(choices[0].chosen)}, but these rounds can't tell it apart from {others}"
+    return f"{names.of(choices[0].chosen)}, but these rounds can't tell it apart from {others}{_near(choices)}"
+
+
+def _near(choices: Sequence[Choice]) -> str:
+    """How much worse than the best these ties are at most, where the same is shown of each."""
+    told = {choice.near_the_best for choice in choices}
+    return f"; it is {told.pop()}" if len(told) == 1 and all(told) else ""
 
 
 @dataclass(frozen=True)
@@ -361,11 +397,13 @@ def _level(factor: Factor, text: str) -> Level:
 def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
     """What is clearly the choice under how many conditions, then under how many nothing is, and what came first."""
     names = _names(recommendation, factors)
-    kinds: dict[str, list[str]] = {"clear": [], "nothing": [], "unclear": [], "only": []}
+    kinds: dict[str, list[str]] = {"clear": [], "kept": [], "nothing": [], "unclear": [], "only": []}
     for choice in recommendation.choices:
         kinds[_kind(choice)].append(names.of(choice.chosen))
     total = len(recommendation.choices)
     lines = [f"Clearly {name} under {count} of {total} conditions." for name, count in _most_often(kinds["clear"])]
+    kept = f"of those that kept {_limits(recommendation)} in all rounds"
+    lines += [f"Clearly {name}, {kept}, under {n} of {total} conditions." for name, n in _most_often(kinds["kept"])]
     if kinds["nothing"]:
         kept = "keeps" if all(choice.sure for choice in recommendation.choices if choice.chosen is None) else "kept"
         lines += [f"Nothing {kept} {_limits(recommendation)} under {len(kinds['nothing'])} of {total} conditions."]
@@ -377,7 +415,8 @@ def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[s
         ]
     if kinds["only"]:
         lines += [f"Only one configuration was measured under {len(kinds['only'])} of {total} conditions."]
-    return lines
+    loose = sum(choice.shown is Shown.IF_EVEN for choice in recommendation.choices)
+    return [*lines, f"Of these answers, {loose} hold{'s' if loose == 1 else ''} {IF_EVEN}."] if loose else lines
 
 
 def _kind(choice: Choice) -> str:
@@ -385,7 +424,7 @@ def _kind(choice: Choice) -> str:
         return "nothing"
     if _is_alone(choice):
         return "only"
-    return "clear" if choice.verdict == "clear" else "unclear"
+    return choice.verdict if choice.verdict in ("clear", "kept") else "unclear"
 
 
 def _is_alone(choice: Choice) -> bool:
@@ -401,18 +440,21 @@ def _answer(choice: Choice, names: _Names) -> str:
     """What to choose under one condition, and how sure that is."""
     limits = _limits(names.recommendation)
     if choice.chosen is None:
-        return f"nothing {'keeps' if choice.sure else 'kept'} {limits}{_nearest(choice, names)}"
+        return f"nothing {'keeps' if choice.sure else 'kept'} {limits}{choice.shown.condition}{_nearest(choice, names)}"
     name = names.of(choice.chosen)
     if choice.verdict == "unsure":
         return f"{name} came first, but it cannot be told which ones keep {limits}"
     if _is_alone(choice):
         return f"only {name} was measured"
-    if choice.verdict == "clear":
-        return f"clearly {name}"
-    if choice.chosen is not choice.ties[0]:
-        return f"{name}, because these rounds show no gain over it"
+    if choice.verdict in ("clear", "kept"):
+        kept = f", of those that kept {limits} in all {choice.rounds} rounds"
+        return f"clearly {name}{kept if choice.verdict == 'kept' else ''}{choice.shown.condition}"
+    if choice.chosen is not choice.ties[0] and not choice.gains:
+        return f"{name}, because these rounds show no gain over it{_near([choice])}"
     others = [names.of(one) for one in choice.ties if one is not choice.chosen]
-    return f"{name}, but these rounds can't tell it apart from {listed(others)}"
+    gain = choice.gains.condition if choice.gains else ""
+    shown = f", which shows a gain{gain}" if gain else ""
+    return f"{name}{shown}, but these rounds can't tell it apart from {listed(others)}{_near([choice])}"
 
 
 def _nearest(choice: Choice, names: _Names) -> str:
@@ -451,10 +493,7 @@ def _aim(recommendation: Recommendation, study: Study) -> str:
 
 def _notes_of_observers(recommendation: Recommendation) -> list[str]:
     """What to consider when responses of an observer decide the choice."""
-    asked = {objective.response for objective in recommendation.objectives} | {
-        limit.response for limit in recommendation.limits
-    }
-    aim = aim_of(asked)
+    aim = aim_of(set(asked_of(recommendation)))
     return [aim.note] if aim else []
 
 
@@ -478,7 +517,11 @@ def _levels(name: str, conditions: Sequence[Mapping[str, object]], factors: Fact
 
 
 def _how_surely(choice: Choice) -> str:
-    return {"clear": "clearly", "tie": f"a tie of {len(choice.ties)}"}.get(choice.verdict, "not clear")
+    kept = f"clearly, of those that kept the limits in all {choice.rounds} rounds"
+    even = choice.shown.condition
+    return {"clear": f"clearly{even}", "kept": f"{kept}{even}", "tie": f"a tie of {len(choice.ties)}"}.get(
+        choice.verdict, "not clear"
+    )
 
 
 def _wish_words(recommendation: Recommendation, study: Study) -> list[str]:
@@ -499,7 +542,7 @@ def _summary(recommendation: Recommendation) -> list[str]:
     if total == 1:
         return [recommendation.choices[0].text]
     clear = Counter(
-        name for name, choice in zip(names, recommendation.choices, strict=True) if choice.verdict == "clear"
+        name for name, choice in zip(names, recommendation.choices, strict=True) if choice.verdict in ("clear", "kept")
     )
     return [counted(name, count, clear[name], total) for name, count in Counter(names).most_common()]
 
@@ -524,7 +567,7 @@ def _choice_row(choice: Choice, recommendation: Recommendation) -> dict[str, str
 
 
 def _change(one: Against) -> str:
-    return one.words.removeprefix(f"{one.response} ").replace("-", "−")
+    return one.words.removeprefix(f"{one.response} ")
 
 
 def _choice_figures(recommendation: Recommendation) -> list[Figure]:

@@ -1,51 +1,48 @@
 """The findings of a run in plain words: every line against the baseline under the same conditions, with intervals.
 
-Only rounds of the same condition (client, load, fault) are compared, paired by block, with the estimator of all
-comparisons (`analyze.differences`). A change over several conditions is their mean. A change is called better or worse
-only if it is significant with the false discovery rate of all comparisons of all responses at 5 % (Benjamini and
-Hochberg, 1995). If nothing differs, at most 5 % of runs contain such a word. A configuration is named for a gain only
-where it keeps the limit on failed calls, because fast failures aren't a gain. The words name levels of the axis,
-because a mean over levels depends on which levels a study happens to have.
+The comparisons are those of `analyze.statements.lines`. A configuration is named for a gain only where it keeps the
+limit on failed calls, because fast failures aren't a gain. The words name levels of the axis, because a mean over
+levels depends on which levels a study happens to have.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from patternbench.analyze.compare.comparison import against, percent
-from patternbench.analyze.differences import UNKNOWN, Numbers, is_relative, over
-from patternbench.analyze.intervals import CONFIDENCE
-from patternbench.analyze.models.formula import Floats
-from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
-from patternbench.observe.response import Better
+from patternbench.analyze.statements.lines import Change, Pair, changes, compared
+from patternbench.analyze.statements.shown import IF_EVEN
+from patternbench.analyze.statements.verdict import DIFFERS, Verdict
 from patternbench.observe.section import Section
-from patternbench.report.labels import BESIDE, HEADLINES, RESPONSES, number
+from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import Axis, Layout
 from patternbench.report.model import RunReport
+from patternbench.report.sections.agreement import Agreement
+from patternbench.report.sections.construction import REFUSED, set_by_limits
+from patternbench.terms.quantities import number
+from patternbench.terms.responses import BESIDE, HEADLINES, Better
 
-FALSE_DISCOVERIES = 0.05
 _NAMED = 4
 _TOLD = 2
 _CHOICE = "What to choose"
-_NO_DECIMAL = 100
+_LET_THROUGH = "What the limit lets through"
+_ALL_ARE = {Verdict.TOO_FEW: "unknown", Verdict.WORSE: "worse"}
+"""The kind of finding where all lines have one verdict."""
+_LOSSES = {"worse", "broken", "only"}
+"""The kinds of finding at which nothing is gained and something is lost."""
 _TOO_FEW = "Too few rounds: at least two finished rounds per scenario are needed."
-_GROUPS = {"scenario": ["scenario"], "level": ["item", "x"], "item": ["item"]}
 
 
 @dataclass(frozen=True)
 class Findings:
     """Every comparison with the reference line: a table per scenario, one per line and level of the axis, one per line.
 
-    The tables have `item`, `response`, `relative` (whether `change` is in percent; else in the response's
-    unit), `change`, `low`, `high`, `p` (adjusted), `conditions`, `verdict` (`better`, `worse`, `unclear`,
-    or `unknown` with too few rounds), `failed` and `rejected` (percent of calls: the most under one of its conditions,
-    and the mean), `keeps` (whether no condition exceeds the limit on failed calls, `failure_limit`) and
-    `reference_keeps`.
+    The tables are those of `statements.lines.compared`, from rounds that count; `failure_limit` is the limit on failed
+    calls.
+    `beside` names the condition of each scenario without the level of the axis. `set_by_limits` are the responses of
+    which nothing is said, because the limits of the study set them (`construction`).
     """
 
     reference: str
@@ -54,26 +51,8 @@ class Findings:
     by_scenario: pd.DataFrame
     by_level: pd.DataFrame
     by_item: pd.DataFrame
-
-
-class Change(NamedTuple):
-    """One row of the tables of `Findings`."""
-
-    item: str
-    client: str
-    response: str
-    relative: bool
-    change: float
-    low: float
-    high: float
-    verdict: str
-    failed: float
-    rejected: float
-
-
-def changes(table: pd.DataFrame) -> list[Change]:
-    """The rows of a table of `Findings`."""
-    return [Change(*row) for row in table[list(Change._fields)].itertuples(index=False, name=None)]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    set_by_limits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -83,45 +62,59 @@ class Headline:
     title: str
     lead: str
     more: tuple[str, ...]
-    verdict: str
+    verdict: Verdict
 
 
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
-    tables = compared(report.done, _pairs(arrangement), report.failure_limit)
+    tables = against_references(report.done, _pairs(arrangement), report.failure_limit)
     names = arrangement.reference, arrangement.axis
-    return Findings(*names, report.failure_limit, tables["scenario"], tables["level"], tables["item"])
+    beside = {placed.scenario: placed.beside for placed in arrangement.scenarios}
+    return Findings(
+        *names,
+        report.failure_limit,
+        tables["scenario"],
+        tables["level"],
+        tables["item"],
+        beside,
+        set_by_limits(report.done),
+    )
 
 
-def compared(rounds: pd.DataFrame, pairs: pd.DataFrame, failure_limit: float) -> dict[str, pd.DataFrame]:
-    """The tables of `Findings` by `scenario`, `level` and `item`, from rounds that count.
-
-    `pairs` has a row per scenario that is compared: the ids `scenario` and `baseline`, and `item`, `line`, `client`,
-    `x`, `x_text` and `condition` as in `Layout`.
-    """
-    responses = [name for name in (*HEADLINES, *BESIDE) if name in rounds.columns] if len(pairs) else []
-    measured = _measured(rounds, responses)
-    outcomes = _outcomes(rounds)
-    failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
-    pairs = pairs.merge(outcomes, on="scenario", how="left")
-    pairs["reference_failed"] = pairs["baseline"].map(failures) if len(pairs) else []
-    return {
-        kind: _judged(_joined([_changes(pairs, by, measured, name, failure_limit) for name in responses]))
-        for kind, by in _GROUPS.items()
-    }
+def against_references(rounds: pd.DataFrame, pairs: Sequence[Pair], failure_limit: float) -> dict[str, pd.DataFrame]:
+    """The comparisons of `lines.compared` in the responses that findings cover."""
+    better = {name: RESPONSES[name].better for name in (*HEADLINES, *BESIDE) if name in rounds.columns}
+    return compared(rounds, pairs, better, failure_limit)
 
 
 def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
     """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
 
-    If a section recommends a configuration, its words replace the comparison with the reference.
+    If a section recommends a configuration, its words replace the comparison with the reference, and what contradicts
+    them is left out (`agreement`).
     """
-    if comparisons.by_item.empty:
-        return []
     chosen = [_chosen(section) for section in sections if section.choice]
-    responses = [name for name in HEADLINES if (comparisons.by_item["response"] == name).any()]
-    table = comparisons.by_level if arrangement.axis.quantity else comparisons.by_item.assign(x=0.0, x_text="")
-    return [*(chosen or [_overall(comparisons, table)]), *(_headline(comparisons, table, name) for name in responses)]
+    if comparisons.by_item.empty:
+        return chosen
+    told_of = set(comparisons.by_item["response"]) - comparisons.set_by_limits
+    responses = [name for name in HEADLINES if name in told_of]
+    by_level = arrangement.axis.quantity and not arrangement.axis_is_chosen
+    table = comparisons.by_level if by_level else comparisons.by_item.assign(x=0.0, x_text="")
+    agreement = Agreement.of(sections, arrangement, by_level)
+    if comparisons.set_by_limits:
+        table = table[~table["response"].isin(comparisons.set_by_limits)]
+        # What a limit refuses is what it is for: it takes no line out of the comparison of the calls that it let in.
+        table = table.assign(keeps=True, reference_keeps=True)
+    table = _without_excluded(table, agreement)
+    told = (_headline(comparisons, table, name, agreement) for name in responses)
+    refused = [Headline(_LET_THROUGH, REFUSED, (), Verdict.INCONCLUSIVE)] if comparisons.set_by_limits else []
+    return [*(chosen or [_overall(comparisons, table)]), *refused, *(one for one in told if one)]
+
+
+def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame:
+    """What breaks a limit of the choice doesn't keep the limits of a gain."""
+    broken = [item in agreement.excluded(x) for item, x in zip(table["item"], table["x"], strict=True)]
+    return table.assign(keeps=table["keeps"] & ~np.array(broken, dtype=bool))
 
 
 def merged(told: Sequence[Headline]) -> list[Headline]:
@@ -130,151 +123,63 @@ def merged(told: Sequence[Headline]) -> list[Headline]:
     return [replace(run[0], title=_titles([one.title for one in run])) for run in runs]
 
 
-def change_text(row: Change) -> str:
-    """Write a change: `−41.2 %`."""
-    return "–" if np.isnan(row.change) else f"{_signed(row.change)}{_unit(row)}"
-
-
-def interval_text(row: Change) -> str:
-    """Write the interval of a change: `−44.0 to −38.1 %`."""
-    return "no interval" if np.isnan(row.low) else f"{_signed(row.low)} to {_signed(row.high)}{_unit(row)}"
-
-
-def _pairs(arrangement: Layout) -> pd.DataFrame:
+def _pairs(arrangement: Layout) -> list[Pair]:
     """Every scenario that has a reference scenario of the same client and condition, which is its `baseline`."""
-    table = arrangement.scenarios
-    return table[~table["reference"] & table["baseline"].notna()].reset_index(drop=True)
-
-
-def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, ScenarioRounds]:
-    """Give each scenario's values of the responses, with the block of each."""
-    if not responses or not len(rounds):
-        return {}
-    measured = scenarios(rounds.reset_index(drop=True), ColumnRoles(("scenario",), tuple(responses)))
-    return {str(scenario.levels["scenario"]): scenario for scenario in measured}
-
-
-def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Give what share of its calls each scenario failed and rejected, mean over its rounds, in percent."""
-    names = {"failure_rate": "failed", "rejected_rate": "rejected"}
-    kept = rounds.reindex(columns=["scenario", *names]).rename(columns=names)
-    return kept.astype(dict.fromkeys(names.values(), float)).groupby("scenario", as_index=False).mean()
-
-
-def _changes(
-    pairs: pd.DataFrame, by: list[str], measured: dict[str, ScenarioRounds], response: str, failure_limit: float
-) -> pd.DataFrame:
-    """Compare the groups of pairs in one response."""
-    relative = is_relative(response, *(scenario.values[response] for scenario in measured.values()))
-    rows = [
-        {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
-        for _, part in pairs.groupby(by, sort=False)
+    return [
+        Pair(one.scenario, one.baseline, one.item, one.line, one.client, one.x, one.x_text, one.condition)
+        for one in arrangement.scenarios
+        if one.baseline is not None and not one.reference
     ]
-    return pd.DataFrame(rows).assign(response=response, relative=relative)
-
-
-def _judged(table: pd.DataFrame) -> pd.DataFrame:
-    """The comparisons with their verdicts, p values adjusted for the number of all that bear one."""
-    if table.empty:
-        return table
-    bears = np.array([RESPONSES[name].better is not Better.NEITHER for name in table["response"]])
-    p = table["p"].to_numpy(float)
-    told, rest = (_adjusted(np.where(which, p, np.nan)) for which in (bears, ~bears))
-    table = table.assign(p=np.where(bears, told, rest))
-    judged = zip(table["response"], table["p"], table["change"], strict=True)
-    return table.assign(verdict=[_verdict(response, p, change) for response, p, change in judged])
-
-
-def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, object]:
-    failed = float(part["failed"].max())
-    return {
-        "failed": failed,
-        "rejected": float(part["rejected"].mean()),
-        "keeps": not failed > failure_limit,
-        "reference_keeps": not part["reference_failed"].max() > failure_limit,
-    }
-
-
-def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, object]:
-    first = part.iloc[0]
-    names = ["item", "line", "client"]
-    names += ["x", "x_text"] if "item" not in by or "x" in by else []
-    names += ["scenario", "condition"] if by == ["scenario"] else []
-    return {name: first[name] for name in names}
-
-
-def _change(
-    part: pd.DataFrame, measured: dict[str, ScenarioRounds], response: str, relative: bool
-) -> dict[str, object]:
-    """Average the change over the conditions of a group."""
-    matched = [
-        (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
-    ]
-    estimates = [against(a, b, response, relative) for a, b in matched if a and b]
-    parts = [one for one in estimates if not np.isnan(one.value)]
-    estimate = over(parts) if parts else UNKNOWN
-    low, high = estimate.ends(CONFIDENCE)
-    return {
-        "change": _in_percent(estimate.value, relative),
-        "low": _in_percent(low, relative),
-        "high": _in_percent(high, relative),
-        "p": float(estimate.p),
-        "conditions": len(parts),
-    }
-
-
-def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-
-
-def _in_percent(value: Numbers, relative: bool) -> float:
-    return percent(value) if relative else float(value)
-
-
-def _adjusted(p: Floats) -> Floats:
-    """Adjust p values after Benjamini and Hochberg, leaving out the unknown ones."""
-    tested = ~np.isnan(p)
-    adjusted = np.full(len(p), np.nan)
-    if tested.any():
-        adjusted[tested] = stats.false_discovery_control(p[tested])
-    return adjusted
-
-
-def _verdict(response: str, p: float, change: float) -> str:
-    better = RESPONSES[response].better
-    if np.isnan(p):
-        return "unknown"
-    if p > FALSE_DISCOVERIES or change == 0 or better is Better.NEITHER:
-        return "unclear"
-    return "better" if (change < 0) == (better is Better.LOWER) else "worse"
 
 
 def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
     """Name the lines that are clearly better somewhere, clearly worse nowhere, and keep the limit on failures."""
-    if (table["verdict"] == "unknown").all():
-        return Headline(_CHOICE, _TOO_FEW, (), "unclear")
+    if (table["verdict"] == Verdict.TOO_FEW).all():
+        return Headline(_CHOICE, _TOO_FEW, (), Verdict.INCONCLUSIVE)
     every = table.groupby("item", sort=False).agg(
-        better=("verdict", lambda told: (told == "better").sum()),
-        worse=("verdict", lambda told: (told == "worse").sum()),
+        better=("verdict", lambda told: (told == Verdict.BETTER).sum()),
+        worse=("verdict", lambda told: (told == Verdict.WORSE).sum()),
         keeps=("keeps", "all"),
     )
+    single = comparisons.by_scenario.groupby("item")["verdict"].agg(lambda told: (told == Verdict.WORSE).sum())
+    every["worse"] += single.reindex(every.index, fill_value=0)
     safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
     if len(safe):
         lead = f"Better than {comparisons.reference} in some responses, clearly worse in none: {_listed(safe.index)}."
-        return Headline(_CHOICE, lead, (), "better")
+        told = table[table["item"].isin(safe.index)]
+        return Headline(_CHOICE, lead, (*_not_excluded(told), *_loosely_better(told)), Verdict.BETTER)
     if (every["better"] > 0).any():
         lead = (
             f"No free gain: each configuration that beats {comparisons.reference} in one response or condition is "
             f"worse in another, or fails more than {number(comparisons.failure_limit)}\u00a0% of calls."
         )
-        return Headline(_CHOICE, lead, ("Choose by the response that matters most to you.",), "unclear")
-    return Headline(
-        _CHOICE, f"No configuration is clearly better than {comparisons.reference} in any response.", (), "unclear"
-    )
+        return Headline(_CHOICE, lead, ("Choose by the response that matters most to you.",), Verdict.INCONCLUSIVE)
+    lead = f"No configuration is clearly better than {comparisons.reference} in any response."
+    return Headline(_CHOICE, lead, (), Verdict.INCONCLUSIVE)
+
+
+def _not_excluded(table: pd.DataFrame) -> Iterator[str]:
+    """The greatest loss that the intervals leave possible: clearly worse in none is not as good in all."""
+    losses = [(_loss(row), row) for row in changes(table) if row.relative and not np.isnan(row.low)]
+    worst, row = max(losses, key=lambda pair: pair[0], default=(0.0, None))
+    if row is not None and worst > 0:
+        title = _small(RESPONSES[row.response].title)
+        yield f"Not excluded: {row.item} worse by up to {number(worst)}\u00a0% in {title}."
+
+
+def _loosely_better(table: pd.DataFrame) -> Iterator[str]:
+    """The lines of which *better* is nowhere said without the condition that rounds scatter evenly."""
+    firm = table[table["verdict"] == "better"].groupby("item", sort=False)["firm"].any()
+    if not firm.all():
+        yield f"Of {_listed(firm.index[~firm])} this holds {IF_EVEN}."
+
+
+def _loss(row: Change) -> float:
+    return -row.low if RESPONSES[row.response].better is Better.HIGHER else row.high
 
 
 def _chosen(section: Section) -> Headline:
-    verdict = "better" if section.choice_is_clear else "unclear"
+    verdict = Verdict.BETTER if section.choice_is_clear else Verdict.INCONCLUSIVE
     return Headline(_CHOICE, section.choice[0], tuple(section.choice[1:]), verdict)
 
 
@@ -305,16 +210,20 @@ class _At:
         return frozenset(self.rows["item"]) if self.kind == "gain" else frozenset()
 
 
-def _headline(comparisons: Findings, table: pd.DataFrame, response: str) -> Headline:
-    """Say at which levels which line gains most, at which none does, and what each gain costs."""
+def _headline(comparisons: Findings, table: pd.DataFrame, response: str, agreement: Agreement) -> Headline | None:
+    """Say at which levels which line gains most, at which none does, and what each gain costs; None without a level."""
     mine = table[table["response"] == response].sort_values("x", kind="stable")
-    told = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
+    every = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
+    told = [at for at in every if agreement.allows(response, at.x, at.items)]
+    if not told:
+        return None
     if all(at.kind == "unknown" for at in told):
-        return Headline(RESPONSES[response].title, _TOO_FEW, (), "unclear")
+        return Headline(RESPONSES[response].title, _TOO_FEW, (), Verdict.INCONCLUSIVE)
     phrases = [_phrase(comparisons, stretch) for stretch in _stretches(told)]
-    more = [line for at in told for line in _beside(comparisons, table, at)]
+    more = [line for at in told for line in _beside(comparisons, table, at, agreement)]
+    more += [line for at in every for line in _turning(comparisons, mine[mine["x"] == at.x])]
     kinds = {at.kind for at in told}
-    verdict = "better" if "gain" in kinds else "worse" if kinds <= {"worse", "broken", "only"} else "unclear"
+    verdict = Verdict.BETTER if "gain" in kinds else Verdict.WORSE if kinds <= _LOSSES else Verdict.INCONCLUSIVE
     return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
 
 
@@ -323,15 +232,17 @@ def _at(rows: pd.DataFrame, response: str) -> _At:
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
-    gains = kept[kept["verdict"] == "better"]
+    gains = kept[(kept["verdict"] == Verdict.BETTER) & ~kept["turns"]]
     if len(gains):
         return _At("gain", gains)
     if kept.empty:
         least = rows.sort_values("failed", kind="stable").head(1)
         alike = len(rows) > 1 and rows["failed"].nunique() == 1
         return _At("only" if least["reference_keeps"].all() else "broken", least, alike)
+    if kept["turns"].any():
+        return _At("turns", kept)
     verdicts = set(kept["verdict"])
-    kind = "unknown" if verdicts == {"unknown"} else "worse" if verdicts == {"worse"} else "unclear"
+    kind = _ALL_ARE.get(next(iter(verdicts)), "unclear") if len(verdicts) == 1 else "unclear"
     return _At(kind, kept)
 
 
@@ -350,31 +261,71 @@ def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
     where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
     everywhere = rows["conditions"].max()
     limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
+    kept = "" if comparisons.set_by_limits else f" that kept {limit}"
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
+    gain += f" on average over {everywhere} conditions" if everywhere > 1 else ""
     said = {
         "gain": f"{_listed(rows['item'])} {gain}",
-        "unclear": f"nothing that keeps {limit} is clearly better than {comparisons.reference}",
-        "worse": f"everything that keeps {limit} is worse than {comparisons.reference}",
-        "broken": f"nothing keeps {limit}{'' if where or everywhere == 1 else ' under every condition'}",
-        "only": f"only {comparisons.reference} keeps {limit}",
+        "unclear": f"nothing{kept} is clearly better than {comparisons.reference}",
+        "turns": f"what is better than {comparisons.reference} depends on the condition",
+        "worse": f"everything{kept} is worse than {comparisons.reference}",
+        "broken": f"nothing kept {limit}{'' if where or everywhere == 1 else ' under every condition'}",
+        "only": f"only {comparisons.reference} kept {limit}",
         "unknown": "too few rounds",
     }
     return said[stretch[0].kind] + (f" {where}" if where else "")
 
 
-def _beside(comparisons: Findings, table: pd.DataFrame, at: _At) -> Iterator[str]:
+def _turning(comparisons: Findings, rows: pd.DataFrame) -> Iterator[str]:
+    """Under which conditions a line is better and under which worse, where its mean over them would hide that."""
+    for row in changes(rows[rows["turns"]]):
+        single = _single(comparisons, rows, row)
+        better, worse = (_listed(single["where"][single["verdict"] == verdict]) for verdict in DIFFERS)
+        level = f"{_capital(_levels([str(rows.iloc[0]['x_text'])], comparisons.axis))}: "
+        yield f"{level if rows.iloc[0]['x_text'] else ''}{row.item} is better at {better}, and worse at {worse}."
+
+
+def _beside(comparisons: Findings, table: pd.DataFrame, at: _At, agreement: Agreement) -> Iterator[str]:
     """Details of a level's finding: the size and cost of gains, or which line fails least when all break the limit."""
     where = f"{_capital(_levels([at.level], comparisons.axis))}: " if at.level else ""
     if at.kind == "gain":
-        told = [_gain(table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
+        told = [_gain(comparisons, table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
         yield f"{where}{' '.join(told)}"
     least = changes(at.rows)[0]
-    if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not (at.alike or np.isnan(least.failed)):
-        yield f"{where}{least.item} fails least{' of the others' if at.kind == 'only' else ''}: {_calls(least)}."
+    unsaid = at.alike or np.isnan(least.failed) or agreement.names_the_closest
+    if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not unsaid:
+        yield f"{where}{_fails_least(comparisons, at.kind, least)}"
 
 
-def _gain(level: pd.DataFrame, row: Change) -> str:
-    return f"{row.item} {change_text(row)} ({interval_text(row)}), {_calls(row)}.{_cost(level, row)}"
+def _fails_least(comparisons: Findings, kind: str, least: Change) -> str:
+    """Which line fails the fewest calls, of all lines or, where the reference kept the limit, of the others."""
+    if kind == "broken" and least.reference_failed < least.failed:
+        return f"{_reference(comparisons, least)} fails least: {_share(least.reference_failed)} of calls failed."
+    return f"{least.item} fails least{' of the others' if kind == 'only' else ''}: {_calls(least)}."
+
+
+def _gain(comparisons: Findings, level: pd.DataFrame, row: Change) -> str:
+    alone = _alone(comparisons, level, row) if row.conditions > 1 else ""
+    changed = f"{row.item} {row.text}{row.condition}"
+    return f"{changed}{';' if row.condition else ','} {_calls(row)}.{alone}{_cost(level, row)}"
+
+
+def _alone(comparisons: Findings, level: pd.DataFrame, row: Change) -> str:
+    """Under which of the conditions of a mean the gain is clear by itself; nothing where it is under each."""
+    single = _single(comparisons, level, row)
+    where = single["where"][single["verdict"] == Verdict.BETTER]
+    if len(where) == len(single):
+        return ""
+    return f" By itself clearly better {f'at {_listed(where)}' if len(where) else 'at none of them'}."
+
+
+def _single(comparisons: Findings, level: pd.DataFrame, row: Change) -> pd.DataFrame:
+    """The comparisons under single conditions that a mean is of, with each condition's name in `where`."""
+    every = comparisons.by_scenario
+    mine = every[(every["item"] == row.item) & (every["response"] == row.response)]
+    mine = mine[mine["x"].isin(level["x"])] if level["x_text"].iloc[0] else mine
+    places = zip(mine["scenario"].astype(str), mine["condition"].astype(str), strict=True)
+    return mine.assign(where=[comparisons.beside.get(scenario) or condition for scenario, condition in places])
 
 
 def _calls(row: Change) -> str:
@@ -390,19 +341,6 @@ def _reference(comparisons: Findings, row: Change) -> str:
     return f"{comparisons.reference}{' of the same client' if row.client else ''}"
 
 
-def _unit(row: Change) -> str:
-    """Give the unit of a change: percent, percentage points, or the unit of the response."""
-    if row.relative:
-        return "\u00a0%"
-    return {"percent": " points", "time": "\u00a0s"}.get(RESPONSES[row.response].kind, "")
-
-
-def _signed(value: float) -> str:
-    """Write a change with its sign; with one decimal below 100, without decimals from 100 on."""
-    text = f"{abs(value):,.0f}" if abs(value) >= _NO_DECIMAL else f"{abs(value):.1f}"
-    return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '−'}{text}"
-
-
 def _levels(texts: Sequence[str], axis: Axis) -> str:
     if not texts[0]:
         return ""
@@ -413,10 +351,9 @@ def _levels(texts: Sequence[str], axis: Axis) -> str:
 
 def _cost(level: pd.DataFrame, best: Change) -> str:
     """Name the other responses in which the line is clearly worse at the same level."""
-    mine = level[(level["item"] == best.item) & (level["response"] != best.response) & (level["verdict"] == "worse")]
-    costs = [
-        f"{_small(RESPONSES[row.response].title)} {change_text(row)} ({interval_text(row)})" for row in changes(mine)
-    ]
+    others = level[(level["item"] == best.item) & (level["response"] != best.response)]
+    mine = others[others["verdict"] == Verdict.WORSE]
+    costs = [f"{_small(RESPONSES[row.response].title)} {row.text}{row.condition}" for row in changes(mine)]
     return f" Its cost: {'; '.join(costs)}." if costs else ""
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from patternbench.observe.section import Section, Table
-from patternbench.report.labels import number
+from patternbench.terms.quantities import number
 
 _WORDS = (
     "Every attempt of a client also pays for its harness: its language, its HTTP library, its rows. This table has the "

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from patternbench.observe.response import Response
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 from patternbench.report.labels import shown
 from patternbench.report.model import counting
 from patternbench.report.sections.steps import scenario_name
+from patternbench.terms.responses import Response
 
 
 def means_by_scenario(path: Path, rounds: pd.DataFrame, responses: Sequence[Response]) -> pd.DataFrame:

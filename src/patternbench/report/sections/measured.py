@@ -7,21 +7,21 @@ from collections.abc import Sequence
 import pandas as pd
 
 from patternbench.analyze.intervals import median_table
+from patternbench.analyze.statements.verdict import Verdict
 from patternbench.report.figures.scenarios import FEWEST
 from patternbench.report.labels import RESPONSES, shown
 from patternbench.report.layout import Layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import Headline
-
-TOLD = ("p95", "p99", "goodput", "failure_rate")
+from patternbench.terms.responses import IN_SHORT
 
 
 def measured(report: RunReport, arrangement: Layout) -> list[Headline]:
     """Say what each main response was at both ends of the axis; without an axis, in each scenario."""
-    names = [name for name in TOLD if name in report.rounds.columns and report.done[name].notna().any()]
+    names = [name for name in IN_SHORT if name in report.rounds.columns and report.done[name].notna().any()]
     if not names:
         return []
-    table = median_table(report.done, ["scenario"], names).merge(arrangement.scenarios, on="scenario")
+    table = median_table(report.done, ["scenario"], names).merge(arrangement.frame(), on="scenario")
     return [_headline(name, table[table["response"] == name]) for name in names]
 
 
@@ -30,7 +30,7 @@ def _headline(name: str, rows: pd.DataFrame) -> Headline:
     parts = [_at(name, row, several) for row in ends]
     between = len(rows) - len(ends)
     more = f"The figures show {between} scenario{'' if between == 1 else 's'} between them." if between else ""
-    return Headline(RESPONSES[name].title, f"{'; '.join(parts)}.", (more,) if more else (), "unclear")
+    return Headline(RESPONSES[name].title, f"{'; '.join(parts)}.", (more,) if more else (), Verdict.INCONCLUSIVE)
 
 
 def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:

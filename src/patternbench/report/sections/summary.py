@@ -1,14 +1,14 @@
 """The short table at the end of a run: the main responses of each scenario, the hardest conditions first."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
+import pandas as pd
 from rich import box
 from rich.table import Table
 
 from patternbench.analyze.intervals import median_table
 from patternbench.report.labels import RESPONSES, shown
-from patternbench.report.layout import Layout, layout
+from patternbench.report.layout import Layout, PlacedScenario, distinct, layout
 from patternbench.report.model import RunReport, warnings
 
 ROWS = 15
@@ -18,7 +18,10 @@ _SHOWN = {
     "time_to_success": "per ok",
     "call_success_p95": "p95 (ok)",
     "rejected_rate": "rejected",
+    "limited_rate": "limited",
 }
+_IF_ANY = ("rejected_rate", "limited_rate")
+"""Of those the one that says more, in how the calls were turned away: by the client's own pattern, or by a limit."""
 
 
 def summary_table(report: RunReport, limit: int = ROWS) -> Table:
@@ -37,7 +40,7 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     table.title_justify = table.caption_justify = "left"
     table.add_column("condition", overflow="fold")
     table.add_column("configuration", overflow="fold")
-    titles = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns}
+    titles = {name: title for name, title in _SHOWN.items() if name in report.rounds.columns and _says(report, name)}
     for title in titles.values():
         table.add_column(title, justify="right", no_wrap=True)
     medians = _medians(report, list(titles))
@@ -47,6 +50,12 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
         said = row.condition
         table.add_row(condition, row.item, *_values(medians, row.scenario, titles))
     return table
+
+
+def _says(report: RunReport, name: str) -> bool:
+    """Whether a column is worth its place: calls that a limit refused only where there were any."""
+    mine, other = (bool((report.done.get(one, pd.Series(dtype=float)) > 0).any()) for one in _IF_ANY)
+    return {"rejected_rate": mine or not other, "limited_rate": other}.get(name, True)
 
 
 def caption(report: RunReport, limit: int = ROWS) -> str:
@@ -70,24 +79,12 @@ def _count(count: int, one: str, many: str = "", after: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}{after}" if count else ""
 
 
-class _Standing(NamedTuple):
-    """The position of a scenario: columns of `Layout.scenarios`."""
-
-    scenario: str
-    condition: str
-    item: str
-    x: float
-    column: str
-
-
-def _hardest(arrangement: Layout, limit: int) -> list[_Standing]:
+def _hardest(arrangement: Layout, limit: int) -> Sequence[PlacedScenario]:
     """Take scenarios backwards from the end of the axis and the last column; in the plan's order if all fit."""
-    rows = [
-        _Standing(*row) for row in arrangement.scenarios[list(_Standing._fields)].itertuples(index=False, name=None)
-    ]
+    rows = arrangement.scenarios
     if len(rows) <= limit:
         return rows
-    columns = arrangement.order("column")
+    columns = distinct(row.column for row in rows)
     along = 1.0 if arrangement.axis.quantity else 0.0
     return sorted(rows, key=lambda row: (-along * row.x, -columns.index(row.column)))[:limit]
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from patternbench.analyze.factors import FactorTable
 from patternbench.analyze.recommend.recommendation import Wish
 from patternbench.observe.registry import aim_of
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors
-from patternbench.records import stored, tables
+from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 from patternbench.report.labels import units_of_observers
-from patternbench.study.files import read_text
 from patternbench.study.load import loads
 from patternbench.study.models import Study
+from patternbench.study.text.files import read_text
 from patternbench.study.watching import NOTHING_ASKED, Watch
+from patternbench.terms.factors import FactorTable
 
 DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
 """What a recommendation optimises if the study doesn't say; the report names the assumption."""
@@ -46,10 +46,12 @@ def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
-def wish_of_run(path: Path) -> Wish | None:
-    """The wish of a run's study; None for a folder that isn't a run's. Raises InputError for an unreadable study."""
+def wish_of_run(path: Path, columns: Iterable[str]) -> Wish | None:
+    """The wish of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
+
+    Raises InputError for an unreadable study.
+    """
     run = RunFolder(path)
     if not (run.study.is_file() and run.plan.is_file()):
         return None
-    columns = tables.columns_of(run.rounds) if run.rounds.is_file() else ()
-    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)), columns)
+    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)), list(columns))

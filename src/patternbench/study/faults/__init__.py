@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field, TypeAdapter, create_model, model_val
 from patternbench.study.faults import kinds
 from patternbench.study.faults.kind import Kind, Spot
 from patternbench.study.faults.when import FaultWindow, Windows, overlap
-from patternbench.study.parts import OneOf, misplaced
-from patternbench.study.tree import names_of, plain
+from patternbench.study.model.parts import OneOf, misplaced
+from patternbench.study.model.tree import names_of, plain
 
 EDGE = "edge"
 """Where load comes in."""

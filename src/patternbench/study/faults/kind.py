@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from patternbench.study.levels import Levels
-from patternbench.study.parts import Sparse
-from patternbench.study.units import Percentage
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import Sparse
+from patternbench.terms.units import Percentage
 
 
 class Spot(Enum):
@@ -30,6 +30,11 @@ class Kind(Sparse):
         return True
 
     @property
+    def at_proxy(self) -> dict[str, object]:
+        """Its settings in the form of the fault proxy, which carries out a kind on a way that says nothing else."""
+        return {}
+
+    @property
     def failing(self) -> float:
         """The share of requests that it surely makes fail, in percent, to estimate a run's length."""
         return 0.0
@@ -44,3 +49,8 @@ class ShareKind(Kind):
     def acts(self) -> bool:
         """Whether it affects any request."""
         return self.percentage.level > 0
+
+    @property
+    def at_proxy(self) -> dict[str, object]:
+        """The share, in percent."""
+        return {"percentage": self.percentage.level}

@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from patternbench.study.levels import Levels
-from patternbench.study.parts import Sparse
-from patternbench.study.units import Duration
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import Sparse
+from patternbench.terms.units import Duration
 
 
 class FaultWindow(Sparse):

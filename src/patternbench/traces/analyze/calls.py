@@ -1,6 +1,9 @@
 """The rule by which calls are counted, and by which the time of a request is shared among them.
 
 - A *database* call is the span of a client that names a database (`db.system`, `db.system.name`).
+- A span for a database without a statement is a *check*, such as a pool's question whether a connection still works,
+  and counted apart: how many there are depends on how long connections rested. Where a service tells no statement of
+  a database at all, each of its spans is a call.
 - A *distributed* call is any other span of a client (HTTP, RPC) or of a producer of messages.
 - Other exchanges with a broker (`basic.ack`, a wait for confirmations) aren't calls: a message is counted once,
   at its producer. Its time is distributed time.
@@ -16,7 +19,7 @@ distributed call is then what is spent between its two ends, and in a callee tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 import pandas as pd
@@ -36,11 +39,14 @@ class CallType(Enum):
 
 
 CALLS = tuple(f"{kind.value}_calls" for kind in CallType)
+CHECKS = "database_checks"
+"""The column of spans for databases that aren't calls."""
 REQUEST_COLUMNS = (
     "operation",
     "seconds",
     "failed",
     *CALLS,
+    CHECKS,
     *(f"{kind.value}_time" for kind in CallType),
     "distributed_time_with_callee",
     "services",
@@ -51,20 +57,30 @@ REQUEST_COLUMNS = (
 
 def per_request(requests: Sequence[TracedRequest]) -> pd.DataFrame:
     """One row per request: its operation, its calls by type, and where its time went, in seconds."""
-    return pd.DataFrame([_row(request) for request in requests], columns=list(REQUEST_COLUMNS))
+    telling = {_asked(node) for request in requests for node in request.root.below() if node.statement}
+    return pd.DataFrame([_row(request, telling) for request in requests], columns=list(REQUEST_COLUMNS))
 
 
-def _row(request: TracedRequest) -> dict[str, object]:
+def _asked(node: SpanNode) -> tuple[str, str]:
+    """The service that asks, and the kind of database."""
+    return node.service, node.database
+
+
+def _row(request: TracedRequest, telling: Collection[tuple[str, str]]) -> dict[str, object]:
+    """A request's row; ``telling`` are the services that tell statements, each with the database."""
     nodes, times = list(request.root.below()), own_times(request.root)
     by_type = dict.fromkeys(CallType, 0.0)
     for node, time in times:
         by_type[type_of_time(node)] += time
+    asking = [node for node in nodes if node.leaves and node.database]
+    checks = sum(not node.statement and _asked(node) in telling for node in asking)
     return {
         "operation": request.operation,
         "seconds": request.root.duration / NS_PER_S,
         "failed": request.root.failed,
         "in_memory_calls": _in_memory(nodes),
-        "database_calls": sum(node.leaves and bool(node.database) for node in nodes),
+        "database_calls": len(asking) - checks,
+        CHECKS: checks,
         "distributed_calls": sum(_calls_a_service(node) for node in nodes),
         **{f"{kind.value}_time": by_type[kind] / NS_PER_S for kind in CallType},
         "distributed_time_with_callee": _with_callee(request.root) / NS_PER_S,
@@ -200,7 +216,7 @@ def whose_time(node: SpanNode) -> str:
 
 def mean_calls(requests: pd.DataFrame) -> dict[str, float]:
     """The calls per request by type, mean, of a table of requests; NaN where they are not known."""
-    return {name: mean_or_nan(requests[name]) for name in CALLS}
+    return {name: mean_or_nan(requests[name]) for name in (*CALLS, CHECKS)}
 
 
 def mean_or_nan(values: pd.Series) -> float:

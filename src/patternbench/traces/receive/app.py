@@ -2,13 +2,12 @@
 
 ``POST /round`` begins a round, ``DELETE /round`` ends it, ``GET /round`` tells what came, ``GET /round/spans`` gives
 the file. Spans that began before ``POST /round?since_ns=`` aren't part of the round. A body is read up to a limit,
-compressed or not, in a bounded time, and only a few at once: further senders wait.
+compressed or not, in a bounded time. Only a few long ones are read at once: only senders of further long ones wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,20 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from patternbench.traces.receive import otlp
+from patternbench.traces.receive import bounds, otlp
+from patternbench.traces.receive.bounds import (
+    BAD,
+    MOST_BYTES,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    OK,
+    TIMED_OUT,
+    UNSUPPORTED,
+    Places,
+    RefusedError,
+    too_large,
+    unpacked,
+)
 from patternbench.traces.receive.otlp import JSON, PROTOBUF, BodyError
 from patternbench.traces.receive.spool import Spool
 
@@ -36,21 +48,13 @@ Message = MutableMapping[str, object]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-MOST_BYTES = 8 << 20
-"""Of a body, packed or unpacked; a full batch of an exporter (512 spans) has a fortieth of it."""
+USUAL_BYTES = 256 << 10
+"""Of a body that needs no place among the long ones: a full batch of an exporter has less."""
 AT_ONCE = 8
-READ_S = 10.0
+"""Of long bodies."""
 PIECE = 1 << 20
-GZIP = 16 + zlib.MAX_WBITS
-OK, BAD, NOT_FOUND, NOT_ALLOWED, TIMED_OUT, TOO_LARGE, UNSUPPORTED = 200, 400, 404, 405, 408, 413, 415
-
-
-class RefusedError(Exception):
-    """A request cannot be taken: with which status it is answered, the reason that is counted, and why in words."""
-
-    def __init__(self, status: int, reason: str, why: str) -> None:
-        super().__init__(why)
-        self.status, self.reason = status, reason
+LONGEST_SINCE = 20
+"""Digits of a time in nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Receiver:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._reading = asyncio.Semaphore(AT_ONCE)
+        self._long = asyncio.Semaphore(AT_ONCE)
+        self._places = Places(bounds.MOST_EXPORTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -94,9 +99,8 @@ class Receiver:
         content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         try:
             _check(method, path, content_type)
-            async with self._reading:
-                body = await asyncio.wait_for(_body(headers, receive), READ_S)
-                return self._taken(body, content_type)
+            body = await self._read(headers, receive)
+            return Answer(OK, taken(self._spool, body, content_type), content_type)
         except RefusedError as refusal:
             self._spool.refuse(refusal.reason)
             shown = JSON if content_type == JSON else PROTOBUF
@@ -105,20 +109,27 @@ class Receiver:
             self._spool.refuse("too_slow")
             return Answer(TIMED_OUT)
 
-    def _taken(self, body: bytes, content_type: str) -> Answer:
-        try:
-            batch = otlp.batch_of(otlp.decoded(body, content_type))
-        except BodyError as error:
-            raise RefusedError(BAD, "bad_body", f"the body {error}") from None
-        left_out = self._spool.take(batch)
-        why = ", ".join(otlp.reasons(left_out))
-        return Answer(OK, otlp.answered(left_out.total(), why, content_type), content_type)
+    async def _read(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        """The body of an export, unpacked; raises RefusedError, or TimeoutError where its sender is slow."""
+        with self._places.one():
+            return await _body(headers, receive, self._long)
+
+
+def taken(spool: Spool, body: bytes, content_type: str) -> bytes:
+    """Take the spans of an export into the spool; its answer. Raises RefusedError."""
+    try:
+        batch = otlp.batch_of(otlp.decoded(body, content_type))
+    except BodyError as error:
+        raise RefusedError(BAD, "bad_body", f"the body {error}") from None
+    left_out = spool.take(batch)
+    why = ", ".join(otlp.reasons(left_out))
+    return otlp.answered(left_out.total(), why, content_type)
 
 
 def _since_ns(query: bytes) -> int:
     """From when on a round's spans end; 0 where that is not said."""
     said = parse_qs(query.decode("latin-1")).get("since_ns", ["0"])[0]
-    return int(said) if said.isdecimal() else 0
+    return int(said) if said.isdecimal() and len(said) <= LONGEST_SINCE else 0
 
 
 def _check(method: str, path: str, content_type: str) -> None:
@@ -135,50 +146,44 @@ def _headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
+async def _body(headers: Mapping[str, str], receive: Receive, places: asyncio.Semaphore) -> bytes:
     """The body of a request, unpacked. Raises RefusedError."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
         raise RefusedError(UNSUPPORTED, "encoding", "the content encoding must be gzip, or none")
     length = headers.get("content-length", "0")
     if length.isdigit() and int(length) > MOST_BYTES:
-        raise _too_large()
-    raw = await _read(receive)
-    return _unpacked(raw) if encoding == "gzip" else raw
+        raise too_large()
+    raw = await _raw(receive, places)
+    return unpacked(raw) if encoding == "gzip" else raw
 
 
-async def _read(receive: Receive) -> bytes:
+async def _raw(receive: Receive, places: asyncio.Semaphore) -> bytes:
+    """The body as it was sent. One beyond the usual size waits for a place, and that time does not count."""
     pieces: list[bytes] = []
-    total, more = 0, True
-    while more:
+    whole = await asyncio.wait_for(_read(receive, pieces, USUAL_BYTES), bounds.READ_S)
+    if not whole:
+        async with places:
+            await asyncio.wait_for(_read(receive, pieces, MOST_BYTES), bounds.READ_S)
+    return b"".join(pieces)
+
+
+async def _read(receive: Receive, pieces: list[bytes], until: int) -> bool:
+    """Read pieces until the body ends (true) or has this many bytes (false)."""
+    total = sum(map(len, pieces))
+    while total <= until:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise RefusedError(BAD, "broken_off", "the request broke off")
         piece = message.get("body", b"")
         assert isinstance(piece, bytes)
         pieces.append(piece)
-        total, more = total + len(piece), bool(message.get("more_body"))
+        total += len(piece)
         if total > MOST_BYTES:
-            raise _too_large()
-    return b"".join(pieces)
-
-
-def _unpacked(raw: bytes) -> bytes:
-    """The unpacked body, up to the limit: a gzip bomb is refused before it is unpacked."""
-    unpacking = zlib.decompressobj(GZIP)
-    try:
-        body = unpacking.decompress(raw, MOST_BYTES + 1)
-    except zlib.error as error:
-        raise RefusedError(BAD, "bad_body", f"the body is not gzip: {error}") from None
-    if len(body) > MOST_BYTES:
-        raise _too_large()
-    if not unpacking.eof:
-        raise RefusedError(BAD, "bad_body", "the body is not whole gzip")
-    return body
-
-
-def _too_large() -> RefusedError:
-    return RefusedError(TOO_LARGE, "too_large", f"a body may have at most {MOST_BYTES:,} bytes, unpacked too")
+            raise too_large()
+        if not message.get("more_body"):
+            return True
+    return False
 
 
 async def _reply(send: Send, answer: Answer) -> None:

@@ -25,7 +25,10 @@ OF_ATTEMPTS = ["start_us", "end_us", "outcome", "warm_up", "success"]
 
 
 class SpanCounts(BaseModel):
-    """What came during a round (``receive.spool.Received``), of which ``share`` of the requests was traced."""
+    """What came during a round (``receive.spool.Received``), of which ``share`` of the requests was traced.
+
+    ``measured_from_ns`` is the end of the warm-up (Unix time); 0 where spans have another clock, as in older runs.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,6 +38,7 @@ class SpanCounts(BaseModel):
     kept: int
     refused: Mapping[str, int]
     left_out: Mapping[str, int]
+    measured_from_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,8 @@ class SpanRecords:
 
     @cached_property
     def forest(self) -> Forest:
-        """Its requests."""
-        return forest(self.spans)
+        """Its requests, without those of the warm-up."""
+        return forest(_measured(self.spans, self.counts.measured_from_ns))
 
     @cached_property
     def requests(self) -> pd.DataFrame:
@@ -60,8 +64,8 @@ class TracedRound:
     """What is known of a round by traces.
 
     ``counting`` has the calls per request by type of its scenario's counting pass, if there is one. Of the attempts,
-    ``answered_s`` is the mean time of those that were answered, in seconds and without the warm-up, and ``succeeded``
-    how many of all were good.
+    ``answered_s`` is the mean time of those that were answered, in seconds, and ``succeeded`` how many were good, both
+    without the warm-up.
     """
 
     own: SpanRecords
@@ -89,7 +93,8 @@ def read(kept: Kept) -> TracedRound | None:
     own, counting = kept_in(kept.folder), _calls_of_pass(kept.counting)
     if own is None and counting is None:
         return None
-    return TracedRound(own or NOTHING, counting, *_of_attempts(kept.attempts))
+    counted = own or NOTHING
+    return TracedRound(counted, counting, *_of_attempts(kept.attempts, whole=not counted.counts.measured_from_ns))
 
 
 def kept_in(folder: Path) -> SpanRecords | None:
@@ -127,10 +132,22 @@ def records(folder: Path) -> SpanRecords:
     return SpanRecords(table.to_pandas(), counts)
 
 
-def _of_attempts(file: Path | None) -> tuple[float, int]:
-    """The mean time of an answered attempt in seconds, and how many attempts were good."""
+def _measured(spans: pd.DataFrame, from_ns: int) -> pd.DataFrame:
+    """The spans of the traces that began after the warm-up; a trace begins with its first span."""
+    if not from_ns or spans.empty:
+        return spans
+    return spans[spans.groupby("trace_id")["start_ns"].transform("min") >= from_ns].reset_index(drop=True)
+
+
+def _of_attempts(file: Path | None, whole: bool) -> tuple[float, int]:
+    """The mean time of an answered attempt in seconds, and how many attempts were good.
+
+    ``whole`` counts the good ones of the warm-up, too, where its spans cannot be told from the others.
+    """
     if file is None or not file.is_file():
         return float("nan"), 0
     frame = attempts.read(file, OF_ATTEMPTS)
-    answered = frame[(frame["outcome"] == "answered") & ~frame["warm_up"]]
-    return float((answered["end_us"] - answered["start_us"]).mean()) / 1e6, int(frame["success"].sum())
+    measured = frame[~frame["warm_up"]]
+    answered = measured[measured["outcome"] == "answered"]
+    good = int((frame if whole else measured)["success"].sum())
+    return float((answered["end_us"] - answered["start_us"]).mean()) / 1e6, good

@@ -29,7 +29,7 @@ PATH_CAPTION = (
 def figures(requests: Mapping[str, Sequence[TracedRequest]]) -> list[Figure]:
     """The pictures of requests by scenario; none where there are no requests."""
     types, paths = _types(requests), _paths(requests)
-    if types.empty:
+    if types.empty or paths.empty:
         return []
     return [
         Figure("Time by type of call", _bars(types, "type", list(TYPES.values())), TYPE_CAPTION),
@@ -53,7 +53,7 @@ def _paths(requests: Mapping[str, Sequence[TracedRequest]]) -> pd.DataFrame:
         for scenario, own in requests.items()
         for operation, owner, seconds, _ in shares(own)
     ]
-    table = _first(pd.DataFrame(rows, columns=["line", "whose", "ms"]))
+    table = _first(pd.DataFrame(rows, columns=["line", "whose", "ms"]).astype({"ms": float}))
     greatest = table.groupby("whose")["ms"].sum().nlargest(MOST_OWNERS).index
     named = table.assign(whose=table["whose"].where(table["whose"].isin(greatest), "others"))
     return named.groupby(["line", "whose"], sort=False)["ms"].sum().reset_index()

@@ -10,38 +10,33 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from patternbench.analyze.statements.lines import Change, Pair, changes
 from patternbench.observe.section import Table
 from patternbench.plan.factors import SAMPLE
 from patternbench.records.stored import Level, PlannedScenario
 from patternbench.report.labels import RESPONSES
-from patternbench.report.sections.findings import Change, change_text, changes, compared, interval_text
+from patternbench.report.sections.findings import against_references
 from patternbench.study.watching import NOT_TRACED
 
 TITLE = f"What tracing costs, against {NOT_TRACED} (mean over scenarios)"
-PAIR = ("scenario", "baseline", "item", "line", "client", "x", "x_text", "condition")
-VERDICTS = {
-    "better": "better",
-    "worse": "worse",
-    "unclear": "cannot be told",
-    "unknown": "too few rounds to tell",
-}
 
 
 def tables(scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Table]:
     """What each share costs, where some scenario is also run without tracing; ``rounds`` are those that count."""
-    pairs = pd.DataFrame(_pairs(scenarios), columns=list(PAIR))
-    if pairs.empty or rounds.empty:
+    pairs = _pairs(scenarios)
+    if not pairs or rounds.empty:
         return []
-    told = compared(rounds, pairs, failure_limit=math.inf)["item"]
+    told = against_references(rounds, pairs, failure_limit=math.inf)["item"]
     return [Table(TITLE, pd.DataFrame([_row(one) for one in changes(told)]))] if len(told) else []
 
 
-def _pairs(scenarios: Iterable[PlannedScenario]) -> list[tuple[object, ...]]:
+def _pairs(scenarios: Iterable[PlannedScenario]) -> list[Pair]:
     """Each traced scenario with the one that is the same but for tracing."""
     listed = list(scenarios)
     untraced = {_others(one): one.id for one in listed if one.levels.get(SAMPLE) == NOT_TRACED}
     traced = [one for one in listed if one.levels.get(SAMPLE, NOT_TRACED) != NOT_TRACED and _others(one) in untraced]
-    return [(one.id, untraced[_others(one)], one.levels[SAMPLE], one.levels[SAMPLE], "", 0.0, "", "") for one in traced]
+    shares = [(one, str(one.levels[SAMPLE])) for one in traced]
+    return [Pair(one.id, untraced[_others(one)], item=share, line=share) for one, share in shares]
 
 
 def _others(scenario: PlannedScenario) -> frozenset[tuple[str, Level]]:
@@ -53,7 +48,7 @@ def _row(change: Change) -> dict[str, str]:
     return {
         "traced": change.item,
         "response": RESPONSES[change.response].title,
-        "change": change_text(change),
-        "interval": interval_text(change),
-        "verdict": VERDICTS[change.verdict],
+        "change": change.text.change,
+        "interval": change.text.interval,
+        "verdict": f"{change.verdict.value}{change.condition}",
     }

@@ -16,7 +16,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from patternbench.report.labels import number, shown
+from patternbench.report.labels import shown
+from patternbench.terms.quantities import number
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
 from patternbench.traces.report.drawing import (
     Element,

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patternbench.lab import engine
 from patternbench.lab.faults.act import Act, Deeds, Site
-from patternbench.lab.processes import Process, StartError
+from patternbench.lab.host.processes import Process, StartError
+from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
 
 SAYS_SO_WITHIN_S = 5.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from patternbench.lab.faults.act import Act, Deeds, Site
 from patternbench.lab.faults.family import stop, wake
-from patternbench.lab.processes import Process
+from patternbench.lab.host.processes import Process
 from patternbench.study.faults import Fault
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from patternbench.study.faults.kind import ShareKind
-from patternbench.study.levels import Levels
-from patternbench.study.parts import Status
+from patternbench.study.model.levels import Levels
+from patternbench.study.model.parts import Status
 
 
 class Abort(ShareKind):

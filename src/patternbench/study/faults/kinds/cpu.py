@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from patternbench.study.faults.kind import Kind, Spot
-from patternbench.study.levels import Levels
-from patternbench.study.units import Duration, Percentage, PositiveDuration
+from patternbench.study.model.levels import Levels
+from patternbench.terms.units import Duration, Percentage, PositiveDuration
 
 
 class Cpu(Kind):

@@ -6,8 +6,8 @@ from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.faults.kind import ShareKind
-from patternbench.study.levels import Levels
-from patternbench.study.units import Duration
+from patternbench.study.model.levels import Levels
+from patternbench.terms.units import Duration
 
 
 class Delay(ShareKind):

@@ -9,7 +9,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.study.faults.kind import Kind
-from patternbench.study.levels import Levels
+from patternbench.study.model.levels import Levels
 
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 _PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(B|kB|MB|GB)\s?/\s?s")
@@ -66,3 +66,8 @@ class Slow(Kind):
     def acts(self) -> bool:
         """Whether there is a limit."""
         return self.bandwidth.level.bytes_per_s is not None
+
+    @property
+    def at_proxy(self) -> dict[str, object]:
+        """The limit in bytes per second."""
+        return {"bytes_per_s": self.bandwidth.level.bytes_per_s}

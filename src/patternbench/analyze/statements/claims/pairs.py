@@ -1,0 +1,92 @@
+"""Which pairs of scenarios decide a claim: those that differ in what it names, and in nothing else.
+
+Both scenarios of a pair have the same level of every factor that both have, but for the factors that the claim names on
+both sides. A factor that only one of them has comes with a named level, as a retry's back-off comes with
+`strategy: retry`. It does so only where no pair has all factors in common: an exponential back-off has another partner
+than a linear one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
+from patternbench.terms.units import Duration
+
+Place = tuple[int, int]
+"""The positions of both scenarios of a pair."""
+
+
+def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
+    """The positions of the scenarios that a claim compares, from each to its partners."""
+    plain = [applying(levels) for levels in scenarios]
+    starts, ends = sides_of(claim, plain)
+    found = [(a, b) for a in starts for b in ends if a != b and not differing(claim, plain[a], plain[b])]
+    alike = [(a, b) for a, b in found if not _one_sided(claim, plain[a], plain[b])]
+    return alike or found
+
+
+def sides_of(claim: Claim, scenarios: Sequence[Levels]) -> tuple[list[int], list[int]]:
+    """The positions of the scenarios with the levels of each side."""
+    inside = [i for i, levels in enumerate(scenarios) if _within(levels, claim.where)]
+    starts = [i for i in inside if _has(scenarios[i], claim.start)]
+    return starts, [i for i in inside if _has(scenarios[i], claim.end)]
+
+
+def differing(claim: Claim, a: Levels, b: Levels) -> list[str]:
+    """The factors that both scenarios have, at different levels, and that the claim does not let differ."""
+    shared = (name for name in a if name in b and name not in claim.changed)
+    return [name for name in shared if not same_level(a[name], b[name])]
+
+
+def told_apart(claim: Claim, pairs: Sequence[tuple[Levels, Levels]]) -> list[dict[str, Level]]:
+    """For each pair the levels that tell it from the other pairs of the claim."""
+    merged = [{**applying(b), **applying(a)} for a, b in pairs]
+    names = dict.fromkeys(name for levels in merged for name in levels if name not in claim.changed)
+    varying = [name for name in names if len({_key(levels.get(name)) for levels in merged}) > 1]
+    return [{name: levels[name] for name in varying if name in levels} for levels in merged]
+
+
+def same_level(a: Level, b: Level) -> bool:
+    """Whether two texts or numbers write the same level: 60ms and 0.06s, 40 and 40.0."""
+    return _key(a) == _key(b)
+
+
+def applying(levels: Levels) -> dict[str, Level]:
+    """The levels that apply; what does not apply to a scenario is missing, or null in a plan."""
+    return {name: level for name, level in levels.items() if level is not None}
+
+
+def _one_sided(claim: Claim, a: Levels, b: Levels) -> set[str]:
+    return ({*a} ^ {*b}) - claim.factors
+
+
+def _within(levels: Levels, where: Mapping[str, Sequence[Level]]) -> bool:
+    return all(any(same_level(levels.get(name), one) for one in allowed) for name, allowed in where.items())
+
+
+def _has(levels: Levels, wanted: Levels) -> bool:
+    return all(same_level(levels.get(name), level) for name, level in wanted.items())
+
+
+def _key(level: Level) -> object:
+    """What is equal for equal levels: a truth value isn't a number, and a text is one only as a duration."""
+    if isinstance(level, bool):
+        return ("truth", level)
+    return _duration(level) if isinstance(level, str) else level
+
+
+def _duration(text: str) -> object:
+    try:
+        return Duration.parse(text)
+    except ValueError:
+        return text
+
+
+def levels_named(claim: Claim) -> Iterable[tuple[str, str, Level]]:
+    """Every level that a claim names: where in the claim, the factor, the level."""
+    yield from ((f"from.{name}", name, level) for name, level in claim.start.items())
+    yield from ((f"to.{name}", name, level) for name, level in claim.end.items())
+    for name, levels in claim.where.items():
+        for number, level in enumerate(levels):
+            yield (f"where.{name}[{number}]" if len(levels) > 1 else f"where.{name}"), name, level

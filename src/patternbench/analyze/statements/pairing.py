@@ -1,0 +1,186 @@
+"""Which scenario is compared with which, and their difference in one response.
+
+The partner of a scenario is its baseline: the one with the same levels of all factors that aren't chosen. Of several,
+it is the one that has the most levels of the chosen factors in common with it. `references` says which scenarios are
+baselines, also where no pattern can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.rounds import ScenarioRounds
+from patternbench.analyze.statements.estimate import (
+    UNKNOWN,
+    Estimate,
+    apart,
+    by_calls,
+    is_relative,
+    of_all_calls,
+    over,
+    over_blocks,
+    paired,
+)
+from patternbench.terms.factors import FactorTable
+
+Rows = npt.NDArray[np.int64]
+Pair = tuple[ScenarioRounds, ScenarioRounds]
+"""A scenario after the one that it is compared with."""
+
+
+def references(every: Sequence[Mapping[str, object]], factors: FactorTable) -> list[bool]:
+    """Which scenarios the others are compared with, by their levels: those with every pattern at none.
+
+    Where no scenario is such a baseline, or each is (a pattern that varies and can't be none), they are those with the
+    patterns of the first declared configuration. None of a table of which nothing is known.
+    """
+    bases = [factors.is_baseline(levels) for levels in every]
+    if not factors.patterns or (any(bases) and not all(bases)):
+        return bases
+    first = first_declared(every, factors)
+    return [_patterns(levels, factors) == first for levels in every]
+
+
+def first_declared(every: Sequence[Mapping[str, object]], factors: FactorTable) -> tuple[int, ...]:
+    """The places of the pattern levels of the configuration that is declared first."""
+    return min((_patterns(levels, factors) for levels in every), default=())
+
+
+def _patterns(levels: Mapping[str, object], factors: FactorTable) -> tuple[int, ...]:
+    return tuple(factors.place(name, levels.get(name)) for name in factors.patterns)
+
+
+def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
+    """Whether a scenario has the levels of the wanted baseline, or of the run's own if none are named."""
+    if not wanted:
+        return factors.is_baseline(scenario.levels)
+    return all(scenario.levels.get(name) == level for name, level in wanted.items())
+
+
+def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:
+    """How many levels of the first scenario the second one has too."""
+    return sum(b.levels.get(name) == level for name, level in a.levels.items())
+
+
+def partners(
+    every: Iterable[ScenarioRounds], bases: Sequence[ScenarioRounds], chosen: set[str]
+) -> tuple[list[Pair], list[str]]:
+    """Return each scenario after its baseline, where only the `chosen` factors differ, and the names of the others."""
+    pairs, lonely = [], []
+    for scenario in every:
+        if scenario in bases:
+            continue
+        candidates = [b for b in bases if _same_place(scenario, b, chosen)]
+        base = max(candidates, key=lambda b: alike(b, scenario), default=None)
+        if base is None:
+            lonely.append(scenario.name)
+        else:
+            pairs.append((base, scenario))
+    return pairs, lonely
+
+
+def _same_place(scenario: ScenarioRounds, base: ScenarioRounds, chosen: set[str]) -> bool:
+    return all(scenario.levels.get(k) == v for k, v in base.levels.items() if k not in chosen)
+
+
+def matched_by_block(a: ScenarioRounds, b: ScenarioRounds, responses: Sequence[str]) -> tuple[Pair, int]:
+    """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
+
+    Both then hold the same object `blocks`, which marks them as paired. Without blocks they are returned unchanged.
+    """
+    if not (a.blocks and b.blocks):
+        return (a, b), 0
+    shared: dict[str, Floats] = {}
+    ours: dict[str, Rows] = {}
+    theirs: dict[str, Rows] = {}
+    for name in responses:
+        shared[name], ours[name], theirs[name] = np.intersect1d(a.blocks[name], b.blocks[name], return_indices=True)
+    lost = sum(len(a.values[n]) + len(b.values[n]) - 2 * len(shared[n]) for n in responses)
+    return (_reduced(a, ours, shared), _reduced(b, theirs, shared)), lost
+
+
+def _reduced(scenario: ScenarioRounds, rows: Mapping[str, Rows], blocks: Mapping[str, Floats]) -> ScenarioRounds:
+    values = {name: scenario.values[name][kept] for name, kept in rows.items()}
+    counts = {name: scenario.counts[name][kept] for name, kept in rows.items() if name in scenario.counts}
+    return replace(scenario, values=values, blocks=blocks, counts=counts)
+
+
+def are_paired(a: ScenarioRounds, b: ScenarioRounds, response: str) -> bool:
+    """Whether the values of both are those of the same blocks, in one order."""
+    return response in a.blocks and a.blocks is b.blocks
+
+
+def estimates(a: ScenarioRounds, b: ScenarioRounds, response: str) -> tuple[Estimate, Estimate | None]:
+    """Return the difference of B from A in the response's unit, and on the log scale if all values are positive."""
+    x, y = a.values[response], b.values[response]
+    if not (len(x) and len(y)):
+        return UNKNOWN, None
+    estimate = paired if are_paired(a, b, response) else apart
+    ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
+    return _by_calls(estimate(x, y), a, b, response), ratio
+
+
+def _by_calls(estimate: Estimate, a: ScenarioRounds, b: ScenarioRounds, response: str) -> Estimate:
+    """A difference of shares, no surer than all calls together allow."""
+    if not (response in a.counts and response in b.counts):
+        return estimate
+    sides = (a.values[response], b.values[response]), (a.counts[response], b.counts[response])
+    return by_calls(estimate, of_all_calls(*sides))
+
+
+def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
+    """Estimate B's difference from A in one response, paired by the blocks that both have; unknown without any."""
+    (a, b), _ = matched_by_block(a, b, [response])
+    plain, ratio = estimates(a, b, response)
+    return ratio if in_percent and ratio is not None else plain
+
+
+def over_conditions(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Estimate, int]:
+    """Estimate the mean over several pairs of B's difference from A, and how many of them have a difference.
+
+    Where all rounds have blocks, conditions are averaged within each block first.
+    """
+    if not pairs:
+        return UNKNOWN, 0
+    if not all(a.blocks and b.blocks for a, b in pairs):
+        parts = [one for one in (against(a, b, response, in_percent) for a, b in pairs) if not np.isnan(one.value)]
+        return (over(parts) if parts else UNKNOWN), len(parts)
+    gaps = _gaps(pairs, response, in_percent)
+    count = int(np.isfinite(gaps).any(axis=1).sum()) if gaps.size else 0
+    if not count:
+        return UNKNOWN, 0
+    estimate, p = over_blocks(gaps), _of_all_pairs(pairs, response)
+    return (estimate if p is None else by_calls(estimate, p)), count
+
+
+def _gaps(pairs: Sequence[Pair], response: str, in_percent: bool) -> Floats:
+    """The difference of each pair (rows) in each block (columns); NaN where one side lacks the block."""
+    blocks = np.unique(np.concatenate([a.blocks[response] for a, _ in pairs]))
+    gaps = np.full((len(pairs), len(blocks)), np.nan)
+    for row, (base, other) in enumerate(pairs):
+        (a, b), _ = matched_by_block(base, other, [response])
+        x, y = a.values[response], b.values[response]
+        if not in_percent:
+            gaps[row, np.searchsorted(blocks, a.blocks[response])] = y - x
+        elif is_relative(response, x, y):
+            gaps[row, np.searchsorted(blocks, a.blocks[response])] = np.log(y) - np.log(x)
+    return gaps
+
+
+def _of_all_pairs(pairs: Sequence[Pair], response: str) -> float | None:
+    """The least p that the calls of all pairs allow for a mean over them; None where calls weren't counted.
+
+    Either all calls of both sides are held against each other, or the pair that differs most surely stands for all
+    (corrected for their number): equal shares of unequal conditions may hide a difference in the former.
+    """
+    if not all(response in side.counts for pair in pairs for side in pair):
+        return None
+    tables = [((a.values[response], b.values[response]), (a.counts[response], b.counts[response])) for a, b in pairs]
+    together = [tuple(np.concatenate(side) for side in zip(*kind, strict=True)) for kind in zip(*tables, strict=True)]
+    best = min(of_all_calls(*table) for table in tables)
+    return min(of_all_calls((together[0][0], together[0][1]), (together[1][0], together[1][1])), best * len(pairs), 1.0)

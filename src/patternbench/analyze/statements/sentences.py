@@ -1,0 +1,70 @@
+"""Changes in words: the one writer of `−41 % (−44 to −38 %)`, of its two halves, and of how much a change is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from patternbench.terms.quantities import SHARES, number, signed, unit_of
+
+NO_INTERVAL, UNKNOWN, CONSTANT = "no interval", "not measured", "the same in every round"
+_BOTH = 2
+Ends = tuple[float | None, float | None]
+"""Both ends of an interval; None or NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class ChangeText:
+    """A change and its interval, each in words."""
+
+    change: str
+    interval: str
+
+    def __str__(self) -> str:
+        """Both in one: `−41 % (−44 to −38 %)`; a change that isn't known needs no word on its interval."""
+        return self.change if self.change == UNKNOWN else f"{self.change} ({self.interval})"
+
+
+def change_text(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> ChangeText:
+    """Write a change and its interval, both in one unit.
+
+    It is in percent if `relative`, else in the response's own unit, of which `unit` is one that an observer declares.
+    """
+    if value is None or not math.isfinite(value):
+        return ChangeText(UNKNOWN, NO_INTERVAL)
+    known = [end for end in ends if end is not None and math.isfinite(end)]
+    name, factor = _unit(response, max(map(abs, (value, *known))), relative, unit)
+    return ChangeText(f"{signed(value * factor)}{name}", _interval([end * factor for end in known], name))
+
+
+def changed(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> str:
+    """Write a change with its interval: `−41 % (−44 to −38 %)`, `+1.2 points (+0.8 to +1.6 points)`."""
+    return str(change_text(response, value, ends, relative, unit))
+
+
+def size(response: str, amount: float, relative: bool, unit: str = "") -> str:
+    """Write how much a change is, whichever way it goes: `12 %`, `1.2 points`, `20 ms`."""
+    name, factor = _unit(response, abs(amount), relative, unit)
+    return f"{number(amount * factor)}{name}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Write several parts in one sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""
+
+
+def _interval(ends: Sequence[float], name: str) -> str:
+    if len(ends) < _BOTH:
+        return NO_INTERVAL
+    low, high = ends
+    return CONSTANT if low == high else f"{signed(low)} to {signed(high)}{name}"
+
+
+def _unit(response: str, largest: float, relative: bool, declared: str) -> tuple[str, float]:
+    if relative:
+        return "\u00a0%", 1.0
+    if response in SHARES or declared == "%":
+        return " points", 1.0
+    name, factor = unit_of(response, largest, declared)
+    return (name if name in ("", "/s") else f"\u00a0{name}"), factor

@@ -1,0 +1,111 @@
+"""When a word about a difference may be said, and under which condition: the one rule of all of them.
+
+A word is said if its p is small enough, corrected for all claims that are made together. That p is by t, which takes
+rounds to scatter evenly to both sides. If the firm p (`estimate.Estimate.firm_p`), corrected in the same way, is too
+large, the word is said *if rounds scatter evenly to both sides*. Findings (*better*, *worse*), comparisons (*higher*,
+*lower*), claims (*confirmed*, *agrees*), and choices (*clearly*, a gain, *at most 5 % worse*) all ask here. How often
+each word is wrong is simulated in `tests/unit/analyze/error_rates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from patternbench.analyze.arrays import Floats
+from patternbench.analyze.statements.estimate import Estimate
+from patternbench.analyze.statements.family import bar
+
+IF_EVEN = "if rounds scatter evenly to both sides"
+
+
+class Shown(IntEnum):
+    """Whether rounds show something; what isn't shown is false."""
+
+    NOT = 0
+    IF_EVEN = 1
+    FIRMLY = 2
+
+    @property
+    def condition(self) -> str:
+        """What is added to its word: nothing, or the condition after a comma."""
+        return f", {IF_EVEN}" if self is Shown.IF_EVEN else ""
+
+
+class PValue(NamedTuple):
+    """The doubt of one claim: by t, and where rounds need not scatter evenly; NaN where it could not be tested."""
+
+    even: float
+    firm: float
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> PValue:
+        """The doubts that there is a difference; without enough rounds there may well be none."""
+        return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
+
+
+UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
+
+
+def all_of(doubts: Sequence[PValue]) -> PValue:
+    """The doubts of the claim that all of several hold: the greatest of theirs."""
+    return PValue(*(max(kind) for kind in zip(*doubts, strict=True))) if doubts else CERTAIN
+
+
+def either(*doubts: PValue) -> PValue:
+    """The doubts of the claim that some of several holds: the smallest of theirs, as many times."""
+    return PValue(*(min(1.0, len(doubts) * min(kind)) for kind in zip(*doubts, strict=True)))
+
+
+@dataclass(frozen=True)
+class PValues:
+    """The doubts of claims that are made together."""
+
+    even: Floats
+    firm: Floats
+
+    @classmethod
+    def of(cls, doubts: Iterable[tuple[float, float]]) -> PValues:
+        """The doubts of several claims, each by t and where rounds need not scatter evenly."""
+        table = np.array(list(doubts), dtype=float).reshape(-1, 2)
+        return cls(table[:, 0], table[:, 1])
+
+    def __iter__(self) -> Iterator[PValue]:
+        """The doubt of each claim."""
+        return map(PValue, self.even.tolist(), self.firm.tolist())
+
+    def corrected(self, correction: Callable[[Floats], Floats]) -> PValues:
+        """The doubts corrected for their number, both kinds by the same correction."""
+        return PValues(correction(self.even), correction(self.firm))
+
+    def shown(self, doubt: float) -> list[Shown]:
+        """Whether each claim is shown, where its doubt may be at most this."""
+        return [Threshold(doubt, doubt).shown(one) for one in self]
+
+    def bar(self, doubt: float) -> Threshold:
+        """The doubts up to which claims count, so that at most a share of `doubt` of those that count is wrong."""
+        return (
+            Threshold(bar(self.even.tolist(), doubt), bar(self.firm.tolist(), doubt)) if len(self.even) else NONE_COUNTS
+        )
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The doubt up to which a claim counts: by t, and where rounds need not scatter evenly."""
+
+    even: float
+    firm: float
+
+    def shown(self, doubt: PValue) -> Shown:
+        """Whether a claim with this doubt is shown."""
+        if not doubt.even <= self.even:
+            return Shown.NOT
+        return Shown.FIRMLY if doubt.firm <= self.firm else Shown.IF_EVEN
+
+
+NONE_COUNTS = Threshold(-1.0, -1.0)
+"""The bar of claims that nobody makes."""

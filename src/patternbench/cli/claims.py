@@ -1,0 +1,83 @@
+"""What ``plan`` says of a study's claims: how many comparisons decide each, and how many rounds that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from patternbench.analyze.statements.claims.rounds_needed import (
+    RoundsAim,
+    RoundsNeeded,
+    Scatter,
+    assumed,
+    rounds_needed,
+    scatters_of,
+)
+from patternbench.plan.expand import Plan
+from patternbench.records.folder import RunFolder
+from patternbench.study.evidence import fewest
+from patternbench.study.models import Study
+from patternbench.terms.data_problems import plural
+from patternbench.terms.quantities import SHARES, number, quantity
+
+TO_SHOW = 10.0
+"""The change in percent that is to be shown where a claim names neither a margin nor a published change."""
+
+
+def needed(study: Study, plan: Plan, run: Path | None, spread: float | None) -> list[RoundsNeeded]:
+    """What each claim takes, with the scatter of a run, or with one in percent that is assumed."""
+    from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
+    from patternbench.report.sections.claims import claims_of  # noqa: PLC0415 - slow to import
+
+    claims = claims_of(study)
+    scatters: Mapping[str, Scatter] = assumed(claims, spread) if spread is not None else {}
+    if run is not None:
+        folder = RunFolder(run)
+        folder.check()
+        scatters = {**scatters, **scatters_of(claims, finished_rounds(folder))}
+    return rounds_needed(
+        claims, [one.levels for one in plan.scenarios], RoundsAim(fewest(study.rounds), scatters, TO_SHOW)
+    )
+
+
+def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool) -> Iterator[str]:
+    """The claims in sentences, one for each."""
+    if not claims:
+        return
+    yield f"{plural(len(claims), 'claim')}, decided by {plural(sum(_intervals(one) for one in claims), 'interval')}:"
+    for one in claims:
+        yield f"  - {one.claim.says}: {_words(one, fewest(study.rounds), scatter_given)}"
+    if not scatter_given:
+        yield "  how many rounds they take: --spread 10% (of a round from another), or --from RUN (as in that run)"
+
+
+def as_json(one: RoundsNeeded) -> dict[str, object]:
+    """The same as plain data."""
+    told = {"smallest": one.smallest, "to_show": one.size, "rounds": one.rounds}
+    return {"says": one.claim.says, "comparisons": one.pairs, "in_percent": one.relative, **told}
+
+
+def _intervals(one: RoundsNeeded) -> int:
+    return 1 if one.claim.of_mean else one.pairs
+
+
+def _words(one: RoundsNeeded, rounds: int, scatter_given: bool) -> str:
+    pairs = f"{'the mean over ' if one.claim.of_mean else ''}{plural(one.pairs, 'comparison')}"
+    if one.smallest is None:
+        return f"{pairs}; the scatter of {one.claim.response} isn't known" if scatter_given else pairs
+    least = "the least margin that" if one.claim.expected.is_margin else "the smallest change that"
+    return f"{pairs}; {least} {plural(rounds, 'round')} show is {_size(one, one.smallest)}{_rounds(one)}"
+
+
+def _rounds(one: RoundsNeeded) -> str:
+    if one.size is None:
+        return ""
+    count = f"{one.rounds:,} rounds" if one.rounds else "more than 10,000 rounds"
+    kind = "a margin of" if one.claim.expected.is_margin else "a change of"
+    return f"; {kind} {_size(one, one.size)} takes {count}"
+
+
+def _size(one: RoundsNeeded, size: float) -> str:
+    if one.relative:
+        return f"{number(size)} %"
+    return f"{number(size)} points" if one.claim.response in SHARES else quantity(one.claim.response, size)

@@ -1,0 +1,1 @@
+"""Launches components on this machine: processes, ports, readiness, limits, logs, and their end."""

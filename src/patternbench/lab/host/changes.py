@@ -1,0 +1,86 @@
+"""The components to start for the next scenario, and why. Only launches decide, so that a plan can count the starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from patternbench.lab.host.calls import Call
+from patternbench.lab.host.launch import File, Launch, Live, LiveCall, LiveFile, Restart
+from patternbench.lab.host.references import producers
+
+NOT_UP = "it was not up"
+AS_PLANNED: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start of a component: why, and how many seconds it took until the component was ready."""
+
+    component: str
+    why: str
+    seconds: float
+
+
+def fixed(launch: Launch) -> Launch:
+    """A launch without the content of its live parts, its resets, and the line that describes it.
+
+    Where it differs so, it is started anew.
+    """
+    live_files = {part.path for part in launch.live if isinstance(part, LiveFile)}
+    files = tuple(File(file.path, "") if file.path in live_files else file for file in launch.files)
+    return replace(
+        launch, files=files, live=tuple(map(_without_content, launch.live)), reset=None, offers=(), origin=""
+    )
+
+
+def _without_content(part: Live) -> Live:
+    """A live part's name: a call that is not made any more cannot be undone, so its name stays."""
+    return replace(part, acts=None) if isinstance(part, LiveFile) else LiveCall(part.name, Call("GET", "http://"))
+
+
+def starts(up: Mapping[str, Launch], order: Sequence[Launch], anew: Mapping[str, str] = AS_PLANNED) -> dict[str, str]:
+    """Which components are to be started so that what is ``up`` becomes what is wanted, and why.
+
+    ``order`` holds what is wanted, each after those that it needs. ``anew`` says of components that are up why they
+    are started all the same. A component that refers to a started one is started, too, unless only live parts refer.
+    """
+    reasons: dict[str, str] = {}
+    for launch in order:
+        why = _why(launch, up.get(launch.name), anew, reasons)
+        if why:
+            reasons[launch.name] = why
+    return reasons
+
+
+def _why(launch: Launch, before: Launch | None, anew: Mapping[str, str], started: Mapping[str, str]) -> str:
+    """Why a component is to be started; nothing where it can stay up."""
+    if before is None:
+        return NOT_UP
+    if launch.name in anew:
+        return anew[launch.name]
+    differing = [] if launch == before else _differing(fixed(before), fixed(launch))
+    if differing:
+        return f"its {' and '.join(differing)} changed"
+    renewed = [name for name in producers(fixed(launch)) if name in started] if started else []
+    return f"{' and '.join(renewed)}, which it refers to, was started" if renewed else ""
+
+
+def _differing(old: Launch, new: Launch) -> list[str]:
+    return [field.name for field in fields(Launch) if getattr(old, field.name) != getattr(new, field.name)]
+
+
+def every_round(launches: Iterable[Launch]) -> dict[str, str]:
+    """Which components are started anew for every round, and why."""
+    launches = list(launches)
+    logged = any(launch.log for launch in launches)
+    reasons = {launch.name: _why_every_round(launch, logged) for launch in launches}
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _why_every_round(launch: Launch, logged: bool) -> str:
+    if launch.log:
+        return "its log belongs to one round"
+    if any(isinstance(reset, Restart) for reset in launch.reset or ()):
+        return "its reset is a restart"
+    return "its system keeps a log, and nothing else resets it" if logged and launch.reset is None else ""

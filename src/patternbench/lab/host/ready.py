@@ -1,0 +1,175 @@
+"""How a host knows that a component is ready: one class per way, all plain data with one question.
+
+A host asks ``met`` again and again, until it is true, the component has ended, or its time is up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol
+
+import httpx
+
+from patternbench import asking
+from patternbench.asking import Bounds
+
+LOOPBACK = "127.0.0.1"
+ANSWER_S = 1.0
+"""How long one question waits for its answer before it is asked again."""
+MOST_BYTES = 1 << 22
+"""How much of an answer is searched for a pattern."""
+
+
+PLAIN = asking.client(Bounds(ANSWER_S, 2 * MOST_BYTES), verify=False)
+"""Asks whether a component is ready. Each question has a connection of its own, so threads may share this."""
+
+
+class Starting(Protocol):
+    """A starting component, as checks of readiness see it."""
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """Its ports by name."""
+
+    def written(self) -> str:
+        """The beginning of its log since it was started."""
+
+    def wrote(self, pattern: str) -> bool:
+        """Whether a line of its log matches a pattern."""
+
+    def succeeds(self, command: tuple[str, ...], seconds: float) -> bool:
+        """Whether a command ends well within a time."""
+
+
+class Ready(Protocol):
+    """A way to know that a component is ready."""
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """It accepts connections on a port; one that ``greets`` also speaks first, as a database does once it serves."""
+
+    port: str
+    greets: bool = False
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        with suppress(OSError), socket.create_connection((LOOPBACK, starting.ports[self.port]), ANSWER_S) as connection:
+            return not self.greets or bool(connection.recv(1))
+        return False
+
+
+@dataclass(frozen=True)
+class Http:
+    """It answers a path with a status below a bound, or with one status alone."""
+
+    port: str
+    path: str = "/"
+    below: int = 500
+    status: int = 0
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        answer = _answer(f"http://{LOOPBACK}:{starting.ports[self.port]}{self.path}", most=0)
+        if answer is None:
+            return False
+        return answer[0] == self.status if self.status else answer[0] < self.below
+
+
+@dataclass(frozen=True)
+class Answers:
+    """It answers a path well (200) and with a body that matches a pattern."""
+
+    port: str
+    path: str
+    pattern: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        status, body = _answer(f"http://{LOOPBACK}:{starting.ports[self.port]}{self.path}", MOST_BYTES) or (0, "")
+        return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
+
+
+@dataclass(frozen=True)
+class Announced:
+    """It prints a line of JSON with a key when it is ready, as our own programs do: ``{"listening": "host:port"}``."""
+
+    key: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return self.key in announcements(starting.written())
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """It writes a line that matches a pattern."""
+
+    pattern: str
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return starting.wrote(self.pattern)
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """It is ready in a way of its own, and then URLs, of others too, are answered well, each once those before are."""
+
+    first: Ready
+    urls: tuple[str, ...]
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return self.first.met(starting) and all(_answers_well(url) for url in self.urls)
+
+
+@dataclass(frozen=True)
+class Succeeds:
+    """A command ends well: for components that bring a probe of their own."""
+
+    command: tuple[str, ...]
+
+    def met(self, starting: Starting) -> bool:
+        """Whether it is ready now."""
+        return starting.succeeds(self.command, ANSWER_S)
+
+
+def _answers_well(url: str) -> bool:
+    """Whether a URL of HTTP answers a GET with a status from 200 to 299."""
+    status, _ = _answer(url, most=0) or (0, "")
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _answer(url: str, most: int) -> tuple[int, str] | None:
+    """The status and the first bytes of the body of a server's answer to a GET; None without an answer."""
+    try:
+        with PLAIN.stream("GET", url) as response:
+            return response.status_code, asking.first_bytes(response, most).decode(errors="replace") if most else ""
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return None
+
+
+def announcements(text: str) -> dict[str, object]:
+    """The values that a program printed in lines of JSON objects. Only whole lines count, and a key's first value."""
+    said: dict[str, object] = {}
+    for announcement in _objects(text):
+        said = announcement | said
+    return said
+
+
+def _objects(text: str) -> Iterator[dict[str, object]]:
+    for line in text.split("\n")[:-1]:
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(line) if line.startswith("{") else None
+            if isinstance(parsed, dict):
+                yield parsed

@@ -1,0 +1,67 @@
+"""Which files a command may write: one rule for every output that a user names."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from patternbench.records.folder import MARK_FILE
+from patternbench.terms.problems import InputError, Problem
+
+OWN = frozenset(
+    {
+        MARK_FILE,
+        *("study.yaml", "study.json", "plan.json", "manifest.json", "journal.jsonl"),
+        *("attempts", "component-logs", "observed", "load", "inputs", "logs"),
+        *("rounds.parquet", "steps.parquet", "simulated.json", "report.html", "figures", "tables"),
+    }
+)
+"""What a run's folder holds: its records, and what is rebuilt from them."""
+
+
+def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path] = (), force: bool = False) -> None:
+    """Raise InputError naming each output that may not be written.
+
+    An existing file is written over only with ``force``; an input of the same command, a file of a run, and a file that
+    is named for two outputs never are. Devices and pipes, such as /dev/null, hold nothing to lose.
+    """
+    read = list(inputs)
+    problems = [problem for path in outputs for problem in _problems(path, read, force)]
+    twice = {path.resolve() for path in outputs if [one.resolve() for one in outputs].count(path.resolve()) > 1}
+    problems += [Problem("is named for several outputs", str(path), hint="name one file for each") for path in twice]
+    if problems:
+        raise InputError(problems)
+
+
+def _problems(path: Path, inputs: Sequence[Path], force: bool) -> list[Problem]:
+    """The first reason against writing a file."""
+    if path.is_dir():
+        return [Problem("is a folder; a file is needed", file=str(path))]
+    if any(_same(path, one) for one in inputs):
+        return [Problem("is read by this command, so it cannot be written", file=str(path), hint="name another file")]
+    if _of_a_run(path):
+        hint = "name a file outside of the run's folder, or in a folder `export` in it"
+        return [Problem("is a file of a run, which only the run itself writes", file=str(path), hint=hint)]
+    if not force and _holds_something(path):
+        return [Problem("is already there", file=str(path), hint="type --force to overwrite it, or name another")]
+    return []
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _of_a_run(path: Path) -> bool:
+    """Whether the path, or what it links to, is one of the files of a run's folder."""
+    real = path.resolve()
+    return any((folder / "plan.json").is_file() and _first(real, folder) in OWN for folder in real.parents)
+
+
+def _first(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).parts[0]
+
+
+def _holds_something(path: Path) -> bool:
+    """Whether there is a file of that name, rather than a device or a pipe."""
+    return path.exists() and stat.S_ISREG(path.stat().st_mode)

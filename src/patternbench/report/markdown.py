@@ -1,0 +1,43 @@
+"""A section of the report as Markdown, for a page or a comment of a review: its words, then its tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from patternbench.observe.section import Section, Table
+from patternbench.terms.quantities import number
+from patternbench.terms.visible import visible
+
+_ACTS = re.compile(r"([\\|<>*_\[\]#])")
+"""What Markdown or HTML reads as more than a character."""
+
+
+def markdown(section: Section) -> str:
+    """The section as Markdown, with a heading of the second level."""
+    parts = [f"## {escaped(section.title)}", *map(escaped, section.words), *_tables(section.tables)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text on one line as Markdown shows it."""
+    return _ACTS.sub(r"\\\1", visible(" ".join(text.split())))
+
+
+def _tables(tables: Sequence[Table]) -> Iterable[str]:
+    for table in tables:
+        if len(tables) > 1:
+            yield f"**{escaped(table.title)}**"
+        yield "\n".join([_line(table.frame.columns), f"|{'---|' * len(table.frame.columns)}", *_rows(table)])
+
+
+def _rows(table: Table) -> Iterable[str]:
+    return (_line(row) for row in table.frame.itertuples(index=False))
+
+
+def _line(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(value: object) -> str:
+    return number(value) if isinstance(value, float) else escaped(str(value))

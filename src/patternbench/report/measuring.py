@@ -1,0 +1,35 @@
+"""What the attempts of a run's rounds come to: the one place that knows what a round's responses also depend on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from patternbench.analyze.metrics import round_metrics, step_metrics
+from patternbench.records import stored
+from patternbench.records.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """The objective of a run in seconds, and how many seconds a round of a scenario offers calls, if declared."""
+
+    objective_s: float
+    length_s: float | None
+
+    @classmethod
+    def by_scenario(cls, run: RunFolder) -> dict[str, Measuring]:
+        """As the run's own files say, so that a run of before keeps its numbers."""
+        objective_s = stored.manifest(run).objective_s or math.inf
+        return {scenario.id: cls(objective_s, scenario.length_s) for scenario in stored.plan(run).scenarios}
+
+    def metrics(self, attempts: pd.DataFrame) -> dict[str, float]:
+        """The responses of a round."""
+        return round_metrics(attempts, self.objective_s, self.length_s)
+
+    def steps(self, attempts: pd.DataFrame, whole: Mapping[str, float]) -> pd.DataFrame:
+        """The responses of each step of a round, whose own ``metrics`` are known already."""
+        return step_metrics(attempts, self.objective_s, self.length_s, whole)

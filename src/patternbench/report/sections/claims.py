@@ -1,0 +1,190 @@
+"""What a study expected and what became of it: a section of the report, and the same as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import pandas as pd
+
+from patternbench.analyze.rounds import label
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, parse_claim
+from patternbench.analyze.statements.claims.judged import (
+    LEVEL,
+    ClaimedChange,
+    JudgedClaim,
+    JudgedClaims,
+    judge_claims,
+)
+from patternbench.analyze.statements.claims.rounds_needed import rounds_to_decide
+from patternbench.analyze.statements.sentences import changed, listed
+from patternbench.analyze.statements.shown import IF_EVEN, Shown
+from patternbench.analyze.statements.verdict import Conclusion
+from patternbench.observe.section import Section, Table
+from patternbench.report.labels import RESPONSES, units_of_observers
+from patternbench.report.model import RunReport
+from patternbench.study.models import Study
+from patternbench.terms.data_problems import plural
+
+ANCHOR, TITLE = "claims", "What the study expected"
+_ERRORS = round(100 * (1 - LEVEL))
+
+
+def claims_of(study: Study) -> list[Claim]:
+    """The claims of a study; raises `DataError` for one that has no meaning."""
+    texts = (cast(ClaimText, declared.model_dump()) for declared in study.claims)
+    return [parse_claim(text, f"claims[{index}]") for index, text in enumerate(texts)]
+
+
+def judged(report: RunReport, study: Study) -> JudgedClaims:
+    """The claims of a run's study, held against the rounds that count."""
+    planned = {scenario.id: scenario.levels for scenario in report.scenarios}
+    return judge_claims(claims_of(study), planned, report.done, units_of_observers(study.watch))
+
+
+def section(judgement: JudgedClaims) -> Section:
+    """The claims in words, as a table, and each of their comparisons where there are several."""
+    several = any(len(one.changes) > 1 for one in judgement.claims)
+    tables = [Table("Claims", _overview(judgement))]
+    tables += [Table("Every comparison", _comparisons(judgement))] if several else []
+    return Section(ANCHOR, TITLE, list(_words(judgement)), tables)
+
+
+def as_json(judgement: JudgedClaims) -> dict[str, object]:
+    """The claims as plain data, for `--format json`."""
+    return {
+        "level": LEVEL,
+        "intervals": judgement.intervals,
+        "level_of_each": judgement.each,
+        "contradicted": judgement.is_contradicted,
+        "shown": judgement.is_shown,
+        "claims": [_claim_json(one) for one in judgement.claims],
+    }
+
+
+def _words(judgement: JudgedClaims) -> Iterator[str]:
+    counts = Counter(one.conclusion for one in judgement.claims)
+    told = listed([f"{counts[word]} {word}" for word in Conclusion if counts[word]])
+    yield f"{plural(len(judgement.claims), 'claim')} of the study: {told}."
+    each = "" if judgement.intervals == 1 else f", each with {100 * judgement.each:.4g} %"
+    hold = "holds" if judgement.intervals == 1 else "hold together"
+    yield (
+        f"{plural(judgement.intervals, 'interval')} {hold} with {100 * LEVEL:g} %{each}. So a claim that isn't "
+        f"true is confirmed in at most {_ERRORS} of 100 runs of the study, and one that is true is contradicted as "
+        "seldom. Inconclusive means that the rounds show neither."
+    )
+    loose = sum(one.shown is Shown.IF_EVEN for one in judgement.claims)
+    if loose:
+        yield (
+            f"{plural(loose, 'conclusion')} hold{'s' if loose == 1 else ''} {IF_EVEN}: where only one side has bad "
+            "rounds far off, that is wrong in up to 15 of 100."
+        )
+    yield from filter(None, map(_remedy, judgement.claims))
+
+
+def _remedy(one: JudgedClaim) -> str:
+    """What would decide a claim that is open; empty for any other, and where nothing is known of it."""
+    rounds = rounds_to_decide(one)
+    return f"About {rounds:,} rounds would decide “{one.claim.says}”, if the changes are as measured." if rounds else ""
+
+
+def _overview(judgement: JudgedClaims) -> pd.DataFrame:
+    rows = [
+        {
+            "claim": one.claim.says,
+            "response": _title(one.claim.response),
+            "expected": one.claim.expected.words,
+            "change (interval)": _extremes(one),
+            "published": one.claim.published or "–",
+            "verdict": one.verdict,
+        }
+        for one in judgement.claims
+    ]
+    frame = pd.DataFrame(rows)
+    return frame if any(one.claim.published for one in judgement.claims) else frame.drop(columns="published")
+
+
+def _comparisons(judgement: JudgedClaims) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "claim": one.claim.says,
+                "where": _where(one, change),
+                "change (interval)": _told(one, change),
+                "rounds": change.rounds,
+                "says": _says(one, change),
+            }
+            for one in judgement.claims
+            for change in one.changes
+        ]
+    )
+
+
+def _extremes(one: JudgedClaim) -> str:
+    """The least and the greatest change that are known; a single one is both."""
+    known = sorted((change for change in one.changes if math.isfinite(change.value)), key=lambda change: change.value)
+    if not known:
+        return "not measured"
+    ends = [known[0], known[-1]] if len(known) > 1 else known
+    return "; ".join(_told(one, change) for change in ends)
+
+
+def _told(one: JudgedClaim, change: ClaimedChange) -> str:
+    return changed(one.claim.response, change.value, (change.low, change.high), one.relative, one.unit)
+
+
+def _where(one: JudgedClaim, change: ClaimedChange) -> str:
+    if one.claim.of_mean:
+        return "mean over all"
+    return label(change.where) if change.where else "everywhere"
+
+
+def _says(one: JudgedClaim, change: ClaimedChange) -> str:
+    expected = one.claim.expected
+    return "for" if expected.holds(change) else "against" if expected.fails(change) else "neither"
+
+
+def _title(response: str) -> str:
+    return RESPONSES[response].title if response in RESPONSES else response
+
+
+def _claim_json(one: JudgedClaim) -> dict[str, object]:
+    claim = one.claim
+    return {
+        "says": claim.says,
+        "response": claim.response,
+        "expected": claim.expected.words,
+        "from": dict(claim.start),
+        "to": dict(claim.end),
+        "where": {name: list(levels) for name, levels in claim.where.items()},
+        "over": "mean" if claim.of_mean else None,
+        "published": claim.published or None,
+        "verdict": str(one.conclusion),
+        "firm": one.shown is not Shown.IF_EVEN,
+        "unit": "%" if one.relative else one.unit or _own_unit(claim.response),
+        "rounds_to_decide": rounds_to_decide(one),
+        "changes": [_change_json(one, change) for change in one.changes],
+    }
+
+
+def _own_unit(response: str) -> str:
+    kind = RESPONSES[response].kind if response in RESPONSES else ""
+    return {"percent": "points", "time": "s", "rate": "/s"}.get(kind, "")
+
+
+def _change_json(one: JudgedClaim, change: ClaimedChange) -> Mapping[str, object]:
+    return {
+        "where": dict(change.where),
+        "scenarios": list(change.sides) if change.sides else None,
+        "change": _or_none(change.value),
+        "low": _or_none(change.low),
+        "high": _or_none(change.high),
+        "rounds": change.rounds,
+        "says": _says(one, change),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""What is known before anything runs: checks of a study, and the changes that its rounds need."""

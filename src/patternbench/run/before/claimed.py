@@ -1,0 +1,106 @@
+"""Whether the scenarios of a plan can decide the claims of its study: asked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import cast
+
+from patternbench.analyze.rounds import label
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, parse_claim
+from patternbench.analyze.statements.claims.pairs import (
+    applying,
+    differing,
+    levels_named,
+    pairs_of,
+    same_level,
+    sides_of,
+)
+from patternbench.plan.expand import Plan
+from patternbench.plan.factors import Factors
+from patternbench.study.claims import DeclaredClaim
+from patternbench.study.models import Study
+from patternbench.terms.data_problems import DataError
+from patternbench.terms.problems import Problem, did_you_mean
+
+MOST_NAMED = 20
+"""How many allowed names a message lists."""
+
+
+def problems(study: Study, plan: Plan, responses: Collection[str]) -> Iterator[Problem]:
+    """Everything that keeps a claim from being decided, at its place in the study."""
+    for index, declared in enumerate(study.claims):
+        path = f"claims[{index}]"
+        wrong = [*_unknown_response(declared, path, responses), *_undecidable(declared, path, plan)]
+        yield from wrong
+
+
+def _unknown_response(declared: DeclaredClaim, path: str, responses: Collection[str]) -> Iterator[Problem]:
+    if declared.response not in responses:
+        hint = did_you_mean(declared.response, responses)
+        allowed = ", ".join(responses)
+        yield Problem(f"`{declared.response}` isn't a response", f"{path}.response", allowed=allowed, hint=hint)
+
+
+def _undecidable(declared: DeclaredClaim, path: str, plan: Plan) -> Iterator[Problem]:
+    text: ClaimText = cast(ClaimText, declared.model_dump())
+    try:
+        claim = parse_claim(text, path)
+    except DataError as error:
+        yield from (Problem(one.what.rstrip("."), one.where, hint=one.remedy.rstrip(".")) for one in error.problems)
+        claim = parse_claim({**text, "change": "higher", "margin": None}, path)  # its levels may be wrong, too
+    wrong = [problem for named in levels_named(claim) for problem in _unknown_level(path, named, plan.factors)]
+    wrong += _named_twice(claim, path)
+    yield from wrong or _without_pairs(claim, path, [scenario.levels for scenario in plan.scenarios])
+
+
+def _unknown_level(path: str, named: tuple[str, str, Level], factors: Factors) -> Iterator[Problem]:
+    where, name, level = named
+    if name not in factors:
+        allowed, hint = _listed(factors), did_you_mean(name, factors)
+        yield Problem(f"`{name}` isn't a factor of this study", f"{path}.{where}", allowed=allowed, hint=hint)
+    elif level is not None and not any(same_level(level, one) for one in factors[name].levels):
+        allowed = _listed(map(str, factors[name].levels))
+        yield Problem(f"{name} has no such level", f"{path}.{where}", value=level, allowed=allowed)
+
+
+def _named_twice(claim: Claim, path: str) -> list[Problem]:
+    allowed = "factors that neither `from` nor `to` names"
+    both = [name for name in claim.where if name in claim.factors]
+    return [Problem(f"{name} is in `from` or `to` already", f"{path}.where.{name}", allowed=allowed) for name in both]
+
+
+def _without_pairs(claim: Claim, path: str, levels: list[Levels]) -> Iterator[Problem]:
+    pairs = pairs_of(claim, levels)
+    if not pairs:
+        yield _no_pair(claim, path, [applying(one) for one in levels])
+        return
+    for where, name, level in levels_named(claim):
+        covered = any(same_level(levels[a].get(name), level) for a, _ in pairs)
+        if where.startswith("where.") and not covered:
+            message = "no two scenarios with this level differ in just what the claim names"
+            yield Problem(message, f"{path}.{where}", value=level, hint="leave it out of the claim")
+
+
+def _no_pair(claim: Claim, path: str, levels: list[Levels]) -> Problem:
+    starts, ends = sides_of(claim, levels)
+    for side, found, wanted in (("from", starts, claim.start), ("to", ends, claim.end)):
+        if not found:
+            rest = f" where {_where(claim)}" if claim.where else ""
+            return Problem(f"no scenario has {label(wanted)}{rest}", f"{path}.{side}", hint="see `patternbench plan`")
+    if starts == ends:
+        return Problem("`from` and `to` are the same scenarios", path, allowed="levels that differ")
+    beside = min((differing(claim, levels[a], levels[b]) for a in starts for b in ends if a != b), key=len, default=[])
+    message = "no two scenarios differ in just what `from` and `to` name"
+    names = " and ".join(beside)
+    hint = f"name {names} in both" if beside else ""
+    return Problem(f"{message}: they differ in {names}, too" if beside else message, path, hint=hint)
+
+
+def _where(claim: Claim) -> str:
+    return ", ".join(f"{name}={' or '.join(map(str, levels))}" for name, levels in claim.where.items())
+
+
+def _listed(names: Collection[str] | Iterator[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
+    return ", ".join(every[:MOST_NAMED]) + more

@@ -1,0 +1,112 @@
+"""Whether a study's rule, formulas, objectives and claims make sense for its factors: asked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
+
+from patternbench.analyze import derived
+from patternbench.analyze.metrics import RESPONSES
+from patternbench.analyze.models.formula_text import parse_formula
+from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
+from patternbench.analyze.stopping.rule import StoppingRule, parse_rule
+from patternbench.observe.registry import responses_of
+from patternbench.plan.expand import Plan
+from patternbench.run.before import claimed
+from patternbench.study.evidence import Rounds
+from patternbench.study.models import Study
+from patternbench.terms import data_problems as analysis
+from patternbench.terms.problems import InputError, Problem, did_you_mean
+
+KNOWN = "response or factor of this study"
+BESIDES = ("block", "round")
+"""Columns that a formula may name in addition to factors and responses: the order of rounds may explain something."""
+
+
+def rule_of(study: Study) -> StoppingRule | None:
+    """The rule by which rounds stop, or None where the study names their number."""
+    rounds = study.rounds
+    return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max) if isinstance(rounds, Rounds) else None
+
+
+def check(study: Study, plan: Plan) -> None:
+    """Raise InputError listing all that is wrong with the study's rule, models, wish and claims."""
+    factors = list(plan.factors)
+    problems = [
+        *_rule_problems(study),
+        *_derived_problems(study, factors),
+        *_model_problems(study, factors),
+        *_wish_problems(study),
+        *claimed.problems(study, plan, _responses(study)),
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _rule_problems(study: Study) -> Iterator[Problem]:
+    if isinstance(study.rounds, Rounds):
+        yield from _said("", lambda: rule_of(study))
+        yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
+
+
+def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
+    for name, text in study.derived.items():
+        path = f"derived.{name}"
+        wrong = list(_said(path, partial(derived.parse, text)))
+        yield from wrong or _unknown(derived.names(derived.parse(text)), [*_measured(study), *factors], path, KNOWN)
+
+
+def _measured(study: Study) -> list[str]:
+    """The responses of every round: of its attempts, and of its observers."""
+    return [*RESPONSES, *(response.name for response in responses_of(study.watch))]
+
+
+def _covariates(study: Study) -> list[str]:
+    """Explanations of a response other than factors: responses of observers, such as counted calls, or derived ones."""
+    observed = [response.name for response in responses_of(study.watch)]
+    return [*observed, *(derived.PREFIX + name for name in study.derived)]
+
+
+def _responses(study: Study) -> list[str]:
+    return [*_measured(study), *(derived.PREFIX + name for name in study.derived)]
+
+
+def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
+    for index, text in enumerate(study.models):
+        path = f"models[{index}]"
+        wrong = list(_said(path, partial(parse_formula, text)))
+        yield from wrong
+        if not wrong:
+            parsed = parse_formula(text)
+            yield from _unknown(parsed.left, _responses(study), path, "response")
+            allowed = [*factors, *BESIDES, *_covariates(study)]
+            yield from _unknown(parsed.right, allowed, path, "factor or covariate of this study")
+
+
+def _wish_problems(study: Study) -> Iterator[Problem]:
+    if study.recommend is None:
+        return
+    for key, texts, parse in (
+        ("objectives", study.recommend.objectives, parse_objective),
+        ("subject_to", study.recommend.subject_to, parse_limit),
+    ):
+        for index, text in enumerate(texts):
+            path = f"recommend.{key}[{index}]"
+            wrong = list(_said(path, partial(parse, text)))
+            yield from wrong or _unknown([parse(text).response], _responses(study), path, "response")
+
+
+def _said(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
+    """The problems that an analysis has with a text of the study, at the text's place in the study."""
+    try:
+        attempt()
+    except analysis.DataError as error:
+        for problem in error.problems:
+            yield Problem(problem.what.rstrip("."), path=path or problem.where, hint=problem.remedy)
+
+
+def _unknown(names: Iterable[str], allowed: Collection[str], path: str, kind: str) -> Iterator[Problem]:
+    for name in names:
+        if name not in allowed:
+            hint = did_you_mean(name, allowed)
+            yield Problem(f"`{name}` isn't a {kind}", path=path, allowed=", ".join(allowed), hint=hint)

@@ -1,0 +1,447 @@
+"""Everything that can be known to be wrong before anything is measured."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import httpx
+
+from patternbench import asking
+from patternbench.asking import Bounds
+from patternbench.drivers import choice, engine, environment, limits, registry, rounds
+from patternbench.drivers.client import ClientError, ClientProblem
+from patternbench.drivers.driver import Task
+from patternbench.drivers.limits import STRATEGY
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab import startable, systems, tracing
+from patternbench.lab.faults import ways
+from patternbench.lab.host.accounts import scratch
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.software import engine as native
+from patternbench.lab.systems import SystemFile
+from patternbench.plan.expand import Plan, expand
+from patternbench.plan.factors import with_levels
+from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.records.inputs import Inputs
+from patternbench.run.before import evidence, inspection, watch_problems
+from patternbench.run.round.stage import Stage
+from patternbench.study.model.levels import only
+from patternbench.study.model.system import Endpoint, NamedSystem, System, Trust, is_socket
+from patternbench.study.models import Study
+from patternbench.study.text import places
+from patternbench.study.workload import depends
+from patternbench.terms.problems import InputError, Problem, distinct, gathered
+from patternbench.terms.units import Duration
+
+SERVER_ERROR = 500
+ASKED = Bounds(5.0)
+"""The bounds of the answer that tells whether a running system is ready."""
+MOST_ASKED = 50
+"""How many kinds of rounds `plan` asks the engine about, a process each; `run` asks about all."""
+NOWHERE = Endpoint("http://127.0.0.1:1")
+"""The target of rounds that are only asked about."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The available clients, and why the others aren't available."""
+
+    clients: dict[str, ClientSpec]
+    left_out: dict[str, str]
+
+
+def asked_problems(study: Study, plan: Plan) -> list[Problem]:
+    """Problems of a study's rounds, and of clients that can't drive its load."""
+    problems: list[Problem] = []
+    with gathered(problems):
+        evidence.check(study, plan)
+    with gathered(problems):
+        choice.check(plan.scenarios)
+    return problems
+
+
+def declared_problems(study: Study, plan: Plan) -> list[Problem]:
+    """Problems that the study and the files of its parts show. Nothing is started."""
+    settings = _setting_places(study)
+    problems = list(places.expectation_problems(study.workload, settings))
+    for client in dict.fromkeys(scenario.client for scenario in plan.scenarios):
+        if client not in choice.engine_clients(study):
+            problems += places.request_problems(study.workload, client, settings)
+    problems += _dependence_problems(study, plan)
+    clients = {name: registry.find(name, study.clients) for name in {s.client for s in plan.scenarios}}
+    client_limits = {name: registry.limits_of(name, study.clients) for name in clients}
+    for scenario in plan.scenarios:
+        refused = limits.problems(scenario.client, client_limits[scenario.client], scenario.strategy)
+        absent = registry.strategy_problems(clients[scenario.client], scenario.strategy)
+        wrong = limits.contradictions(scenario.strategy)
+        problems += [_in_study(problem, scenario) for problem in (*refused, *absent, *wrong)]
+    return distinct(problems)
+
+
+def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
+    """Problems of the system that a study names, and of its needs on this machine."""
+    declared = study.system
+    if not isinstance(declared, NamedSystem):
+        return _authority_problems(declared.trust, inputs)
+    system = systems.load(declared.name, inputs.beside)
+    limits_problems = startable.limits_problems(system, declared.settings)
+    return _endpoint_problems(system, declared, study) + limits_problems + lacking(study, inputs)
+
+
+def lacking(study: Study, inputs: Inputs) -> list[Problem]:
+    """The needs of a study's system that this machine lacks. They refuse a run, but not a plan."""
+    declared = study.system
+    if not isinstance(declared, NamedSystem):
+        return []
+    system = systems.load(declared.name, inputs.beside)
+    needed = startable.needs_problems(system, declared.settings)
+    return needed + tracing.problems(system.kinds(declared.settings), study.traces)
+
+
+def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Problems of a study's files and settings, independent of this machine. Nothing is started."""
+    problems = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
+    problems += _template_problems(study, plan, inputs)
+    if isinstance(study.system, NamedSystem):
+        problems += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
+    return problems + _fault_problems(study, plan, inputs) + watch_problems.described(study, plan, inputs)
+
+
+def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Faults that would act nowhere, or at no time, in some scenario."""
+    file = systems.file_of(study.system, inputs.beside) if study.faults else None
+    wanted = _faults_by_system(study, plan)
+    problems = [problem for system, numbers in wanted for problem in _misplaced_faults(study, system, numbers, file)]
+    problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
+    return distinct(problems)
+
+
+def _faults_by_system(study: Study, plan: Plan) -> list[tuple[System, set[int]]]:
+    """Each different system of a plan with the numbers of the faults that need their place in it.
+
+    A fault needs its place where it acts in some scenario; one that acts in none needs it everywhere.
+    """
+    every, acting = set(range(len(study.faults))), dict[str, set[int]]()
+    different = {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}
+    for scenario in plan.scenarios:
+        numbers = {number for number, fault in enumerate(scenario.faults) if fault.acts}
+        acting.setdefault(content_id(scenario.system.configuration), set()).update(numbers)
+    idle = every - set().union(*acting.values())
+    return [(system, acting[key] | idle) for key, system in different.items()]
+
+
+def _misplaced_faults(study: Study, system: System, numbers: set[int], file: SystemFile | None) -> list[Problem]:
+    """Problems of the places of a study's faults in a system."""
+    with suppress(InputError):  # settings that no component takes are reported separately
+        topology = ways.topology_of(system, file)
+        return list(ways.problems(study.faults, topology, numbers)) if topology else []
+    return []
+
+
+def _belated_faults(scenario: Scenario) -> Iterator[Problem]:
+    """A window that begins when the round is over would never be: its level would be none that acted."""
+    lasting = only(scenario.workload.lasting)
+    for number, fault in enumerate(scenario.faults):
+        last = max((window.begins_us for window in fault.windows), default=0)
+        if lasting and last >= lasting.us:
+            message = f"begins at {Duration(last)}, when the round of {lasting} is over"
+            yield Problem(message, f"faults[{number}].when", hint="let it begin earlier, or make rounds longer")
+
+
+def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Places that name nothing in what the load engine sends."""
+    if choice.engine_clients(study).isdisjoint(scenario.client for scenario in plan.scenarios):
+        return []
+    columns = inspection.feeder_columns(study.workload, inputs)
+    headers, settings = study.system.sent_headers, _setting_places(study)
+    return distinct(places.template_problems(study.workload, headers, columns, settings))
+
+
+def _setting_places(study: Study) -> list[str]:
+    """The names of placeholders for the settings that a study gives levels."""
+    settings = study.system.settings if isinstance(study.system, NamedSystem) else {}
+    return [depends.SETTING + name for name in settings]
+
+
+def _dependence_problems(study: Study, plan: Plan) -> list[Problem]:
+    """Parts that depend on a level that scenarios lack."""
+    different = {_kind(scenario): (scenario.system, scenario.workload) for scenario in plan.scenarios}
+    problems = [problem for system, workload in different.values() for problem in depends.problems(system, workload)]
+    return problems + list(depends.never(list(different.values()), study.workload))
+
+
+def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
+    problems = [
+        problem
+        for name, levels in declared.settings.items()
+        for level in levels
+        for problem in system.problems({name: level})
+    ]
+    return problems or _refused_settings(system, plan)
+
+
+def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
+    """Whether the certificates that are to be trusted can be read."""
+    try:
+        _trust(trust, inputs)
+    except ssl.SSLError:
+        return [Problem("holds no certificate", path="system.ca", value=trust.ca, allowed="a PEM file")]
+    except OSError as error:
+        return [Problem(f"cannot be read: {error.strerror}", path="system.ca", value=trust.ca)]
+    return []
+
+
+def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
+    """The problems of components with the settings of any scenario, single or combined."""
+    every = (scenario.system.setting_levels for scenario in plan.scenarios)
+    different = {content_id(settings): settings for settings in every}
+    problems = [problem for settings in different.values() for problem in startable.settings_problems(system, settings)]
+    return distinct(problems)
+
+
+def _endpoint_problems(system: SystemFile, declared: NamedSystem, study: Study) -> list[Problem]:
+    """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
+    clients = {name for strategy in study.strategies for name in strategy.client}
+    most = _most_endpoints(system, declared)
+    if most == 1 or clients <= choice.engine_clients(study):
+        return []
+    message = f"system `{system.name}` takes load at {most} endpoints in turn"
+    allowed = f"client {choice.NATIVE} alone, or open, groups, or closed with a journey"
+    return [Problem(message, path="workload", allowed=allowed)]
+
+
+def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
+    """The most endpoints that a system has at some level of its settings: entries may have replicas."""
+    most = 1
+    for settings in ({}, *({name: level} for name, levels in declared.settings.items() for level in levels)):
+        with suppress(InputError):  # settings that no component takes are reported separately
+            most = max(most, len(system.endpoints(settings)))
+    return most
+
+
+def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
+    """The clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
+    clients: dict[str, ClientSpec] = {}
+    problems: dict[str, list[Problem]] = {}
+    for name in dict.fromkeys(scenario.client for scenario in plan.scenarios):
+        spec = registry.find(name, study.clients)
+        lacking = [spec] if isinstance(spec, Problem) else registry.missing(spec)
+        if isinstance(spec, ClientSpec) and not lacking:
+            clients[name] = spec
+        else:
+            problems[name] = lacking
+    if problems and not (skip_unavailable and clients):
+        raise InputError([problem for group in problems.values() for problem in group])
+    return Cast(clients, {name: "; ".join(p.message for p in group) for name, group in problems.items()})
+
+
+def lacking_clients(study: Study, plan: Plan) -> list[Problem]:
+    """What the clients of a plan lack on this machine. That refuses a run, but not a plan."""
+    problems: list[Problem] = []
+    with gathered(problems):
+        cast_of(study, plan, skip_unavailable=False)
+    return problems
+
+
+def without(plan: Plan, left_out: Iterable[str]) -> Plan:
+    """The plan without the scenarios of clients that are left out."""
+    gone = set(left_out)
+    kept = tuple(scenario for scenario in plan.scenarios if scenario.client not in gone)
+    left = {name: [s.levels[name] for s in kept if name in s.levels] for name in plan.factors}
+    return replace(plan, scenarios=kept, factors=with_levels(plan.factors, left))
+
+
+def expanded(study: Study, inputs: Inputs) -> Plan:
+    """The plan of a study, with what the system that it names says of its settings."""
+    if not isinstance(study.system, NamedSystem):
+        return expand(study)
+    return expand(study, systems.load(study.system.name, inputs.beside))
+
+
+def check_system(study: Study, inputs: Inputs) -> None:
+    """Raise InputError listing what is wrong with the system, as far as that is known before it is brought up."""
+    problems = system_problems(study, inputs)
+    if problems:
+        raise InputError(problems)
+    check_urls(study, inputs)
+
+
+def check_reach(study: Study, inputs: Inputs, out: Path) -> None:
+    """Raise InputError naming each component whose user cannot reach the folder of the run."""
+    if isinstance(study.system, NamedSystem):
+        system = systems.load(study.system.name, inputs.beside)
+        problems = startable.reach_problems(system, study.system.settings, out)
+        if problems:
+            raise InputError(problems)
+
+
+def check_urls(study: Study, inputs: Inputs) -> None:
+    """Raise InputError naming every URL of a system that should already run, and does not answer."""
+    problems = unready(study.system, inputs, study.system.addresses)
+    if problems:
+        raise InputError(problems)
+
+
+def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Problem]:
+    """Problems of the URLs of a running system that don't answer."""
+    headers = {name: environment.resolved(text) for name, text in system.sent_headers.items()}
+    return [
+        problem
+        for path, url in zip(system.paths(), system.addresses, strict=True)
+        if url in urls
+        for problem in _answer_problems(url, path, headers, system, inputs)
+    ]
+
+
+def _answer_problems(url: str, path: str, headers: dict[str, str], system: System, inputs: Inputs) -> list[Problem]:
+    try:
+        status = _asked(url, headers, system, inputs)
+    except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
+        hint = f"start it first, or correct `{path.removeprefix('system.')}`"
+        return [Problem(f"does not answer: {error}", path=path, value=url, hint=hint)]
+    allowed = "a status below 500"
+    return [Problem(f"answers {status}", "system.ready", value=url, allowed=allowed)] if status >= SERVER_ERROR else []
+
+
+def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
+    """The status with which a URL answers the path that tells whether a system is ready."""
+    socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
+    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready_path
+    name = {"sni_hostname": system.trust.server_name} if system.trust.server_name else {}
+    # Only the head is waited for: a body may be huge, inflate or never end.
+    with (
+        asking.client(ASKED, verify=_trust(system.trust, inputs), uds=socket or None) as http,
+        http.stream("GET", asked, headers=headers, extensions=name) as answer,
+    ):
+        return answer.status_code
+
+
+def _trust(trust: Trust, inputs: Inputs) -> ssl.SSLContext | bool:
+    if trust.verify is False:
+        return False
+    return ssl.create_default_context(cafile=inputs.path(trust.ca)) if trust.ca else True
+
+
+@contextmanager
+def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
+    """A stage whose logs go nowhere, for asking clients before the run has a folder."""
+    with scratch("patternbench-") as folder, Stage(folder, inputs) as stage:
+        yield stage
+
+
+def inexpressible(
+    study: Study,
+    scenarios: Iterable[Scenario],
+    inputs: Inputs,
+    told: Collection[Problem],
+    by_engine: Collection[str],
+) -> list[Problem]:
+    """The drivers' problems with scenarios, without those already reported at the same place or within it.
+
+    ``by_engine`` are the clients whose rounds the load engine drives.
+    """
+    problems: list[Problem] = []
+    drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
+    try:
+        with gathered(problems), scratch_stage(inputs) as stage:
+            check_expressible(stage, drivable, study, by_engine)
+    except (StartError, ClientError) as error:
+        if not told:  # else a problem reported before may be the reason why a driver doesn't come up
+            problems.append(Problem(str(error), "clients", hint="see that its URL is that of a client, and its log"))
+    told_at = [_shortened(problem.path) for problem in told]
+    return [problem for problem in problems if not any(_is_within(path, _shortened(problem.path)) for path in told_at)]
+
+
+def _is_within(path: str, around: str) -> bool:
+    """Whether a path is another, or that of a part of it."""
+    return path == around or (bool(around) and path.startswith((f"{around}.", f"{around}[")))
+
+
+def _shortened(path: str) -> str:
+    """A path as it is compared: the steps of a study's only journey may be named or not."""
+    return path.replace(".steps[", "[")
+
+
+def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection[Problem]) -> list[Problem]:
+    """The load engine's problems with the first round of each kind that it would drive; nothing if it isn't built."""
+    by_engine = choice.engine_clients(study)
+    driven = (scenario for scenario in plan.scenarios if scenario.client in by_engine)
+    kinds = {_kind(scenario): scenario for scenario in driven}
+    asked = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
+    return inexpressible(study, asked, inputs, told, by_engine) if asked else []
+
+
+def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study, by_engine: Collection[str]) -> None:
+    """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
+    problems: dict[tuple[str, str], Problem] = {}
+    for task, scenario in _kinds_of_rounds(stage, scenarios, study):
+        asked = _job_problems if scenario.client in by_engine else _round_problems
+        for problem in asked(stage, task, scenario, study):
+            problems.setdefault((problem.path, str(problem.value)), problem)
+    if problems:
+        raise InputError(list(problems.values()))
+
+
+def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> Iterator[tuple[Task, Scenario]]:
+    """One scenario per load that the engine drives, with any faults; each scenario of a library's client."""
+    seen = set()
+    for scenario in scenarios:
+        kind = _kind(scenario)
+        if kind not in seen:
+            seen.add(kind)
+            targets = scenario.system.endpoints() or (NOWHERE,)
+            task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, stage.inputs)
+            yield replace(task, warm_up_on_top=choice.adds_warm_up(study)), scenario
+
+
+def _kind(scenario: Scenario) -> str:
+    """A key shared by scenarios that differ only in their faults and in settings that don't concern their load."""
+    system = scenario.system if depends.on_settings(scenario.workload) else scenario.system.without_settings
+    return replace(scenario, faults=(), system=system).id
+
+
+def _job_problems(stage: Stage, task: Task, scenario: Scenario, _study: Study) -> list[Problem]:
+    """The load engine's problems with a round."""
+    problems = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
+    return [*_too_long(task, Duration(0) if task.warm_up_on_top else task.warm_up), *problems]
+
+
+def _round_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
+    """A client's problems with a round."""
+    client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
+    body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
+    problems = [_in_study(_inexpressible(scenario, problem), scenario) for problem in client.check(body)]
+    return [*_too_long(task, Duration(0)), *problems]
+
+
+def _in_study(problem: Problem, scenario: Scenario) -> Problem:
+    """A problem with a scenario's strategy at the place of that strategy in the study."""
+    if not problem.path.startswith(STRATEGY):
+        return problem
+    return replace(problem, path=f"strategies[{scenario.declared}]{problem.path.removeprefix(STRATEGY)}")
+
+
+def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
+    """A round that lasts longer than its time limit, its warm-up included, would always fail."""
+    workload = task.treatment.workload
+    path = "workload.duration" if workload.groups else f"workload.{workload.kind}.duration"
+    lasting = only(workload.lasting)
+    if warm_up.us >= task.time_limit.us:
+        allowed = f"less than time_limit ({task.time_limit})"
+        return [Problem("takes the whole round", path="warm_up", value=str(warm_up), allowed=allowed)]
+    if lasting is None or lasting.us + warm_up.us <= task.time_limit.us:
+        return []
+    message = f"with its warm-up of {warm_up} the round is longer than time_limit ({task.time_limit})"
+    return [Problem(message, path=path, value=str(lasting), hint="shorten it, or raise `time_limit`")]
+
+
+def _inexpressible(scenario: Scenario, problem: ClientProblem) -> Problem:
+    """A client's problems with a round, at their places in the study."""
+    path = rounds.round_origins(scenario).origin(problem.path)
+    message = f"client {scenario.client}: {problem.message}"
+    return Problem(message, path, value=problem.value, allowed=problem.allowed or "")

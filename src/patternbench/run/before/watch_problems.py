@@ -1,0 +1,58 @@
+"""Problems of a study's requests to observers, as far as they are known before its system is up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from patternbench.lab import systems, tracing
+from patternbench.lab.faults import ways
+from patternbench.lab.host.launch import Launch
+from patternbench.plan.expand import Plan
+from patternbench.plan.scenarios import content_id
+from patternbench.records.inputs import Inputs
+from patternbench.study.models import Study
+from patternbench.study.watching import PrometheusAt
+from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct
+
+HOW = "add a component `prometheus` to the system file, or name a running Prometheus: `prometheus: URL`"
+
+
+def described(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Requests that some scenario's system cannot fulfil; nothing is started."""
+    return _unanswered(study, plan, inputs) + _unspoken(study, plan, inputs)
+
+
+def _unspoken(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Components that would send their spans by a protocol that the receiver doesn't speak."""
+    if study.traces is None:
+        return []
+    systems_of_plan = _launches(study, plan, inputs)
+    return distinct([problem for launches in systems_of_plan for problem in tracing.protocol_problems(launches)])
+
+
+def _unanswered(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
+    """Series for which some scenario's system has nobody to answer."""
+    prometheus = study.watch.prometheus
+    if not study.series or isinstance(prometheus, PrometheusAt):
+        return []
+    return distinct(list(_without(prometheus, study, plan, inputs)))
+
+
+def _without(prometheus: str, study: Study, plan: Plan, inputs: Inputs) -> Iterator[Problem]:
+    path = "prometheus" if study.prometheus else "series"
+    for launches in _launches(study, plan, inputs):
+        names = [launch.name for launch in launches]
+        if prometheus not in names:
+            message = f"the system has no component `{prometheus}` to query for the series"
+            hint = did_you_mean(prometheus, names) or HOW
+            yield Problem(message, path, allowed=", ".join(names), hint=hint)
+
+
+def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Launch]]:
+    """The components of each different system."""
+    file = systems.file_of(study.system, inputs.beside)
+    for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
+        with suppress(InputError):  # settings that no component takes are reported separately
+            topology = ways.topology_of(system, file)
+            yield topology.launches if topology else []

@@ -1,0 +1,191 @@
+"""Deals the blocks of a run to lanes: each lane runs whole blocks, and a block that loses its lane is run anew.
+
+What a lane is made of (an actor of a cluster, a thread of a test) is the affair of ``Lanes``. Nothing that a lane says
+is believed unless it was asked for: a result counts once, from the lane that has the order, for the try that is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Protocol
+
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import voids
+from patternbench.run.lanes.receiving import UnusableError, received
+from patternbench.run.lanes.voiding import owners
+from patternbench.run.lanes.worker import LaneDelivery
+from patternbench.run.round.orders import RoundOrder, RoundResult
+from patternbench.terms.problems import InputError, Problem
+
+GLANCE_S = 1.0
+"""How often lanes are looked at that say nothing."""
+PATIENCE_S = 120.0
+"""How long a run without a lane waits for one to come."""
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A lane hands over what came of an order."""
+
+    lane: str
+    delivery: LaneDelivery
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A lane is gone, or can no longer be relied on."""
+
+    lane: str
+    why: str
+
+
+class Lanes(Protocol):
+    """The lanes of a place."""
+
+    def up(self) -> list[str]:
+        """The names of the lanes that can be given work, in their order; one that comes late is among them."""
+
+    def begin(self, lane: str, order: RoundOrder) -> None:
+        """Have a lane begin an order."""
+
+    def event(self, within_s: float) -> Delivered | Lost | None:
+        """What happened first; None where nothing did in that time."""
+
+
+@dataclass
+class _Dealt:
+    """A block on its lane: the orders still to come, and the one that is being carried out."""
+
+    whole: list[RoundOrder]
+    left: deque[RoundOrder]
+    current: RoundOrder | None = None
+
+
+@dataclass
+class DealingExecutor:
+    """Has lanes carry out orders, block by block.
+
+    A block that was begun in an earlier session continues on its lane. If that is lost, its earlier rounds have to be
+    run again as well, of which there are no orders here: the block is ``divided``, and left to the caller. ``refused``
+    counts the results that nobody waited for.
+    """
+
+    lanes: Lanes
+    folder: RunFolder
+    clock: Callable[[], float] = time.monotonic
+    refused: int = 0
+    divided: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._owners: dict[int, str] = {}
+        self._begun: set[str] = set()
+        self._dealt: dict[str, _Dealt] = {}
+        self._waiting: deque[list[RoundOrder]] = deque()
+        self._idle_since: float | None = None
+        self._all_given = False
+
+    def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
+        """The result of each order, and a word on each block that lost its lane, in the order in which they come."""
+        self._owners = dict(owners(self.folder))
+        for batch in batches:
+            blocks = (list(block) for _, block in groupby(batch, key=attrgetter("block")))
+            yield from self._batch(blocks)
+
+    def _batch(self, blocks: Iterator[list[RoundOrder]]) -> Iterator[RoundResult]:
+        self._all_given = False
+        while True:
+            self._deal(blocks)
+            if self._all_given and not self._dealt and not self._waiting:
+                return
+            self._check_patience()
+            event = self.lanes.event(GLANCE_S)
+            if isinstance(event, Lost):
+                yield from self._voided(event)
+            elif event is not None:
+                yield from self._taken(event)
+
+    def _deal(self, blocks: Iterator[list[RoundOrder]]) -> None:
+        """Give each idle lane a block: one that waits for it or for anybody, else the next."""
+        for lane in self.lanes.up():
+            if lane in self._dealt:
+                continue
+            block = self._waiting_for(lane) or self._next_for(lane, blocks)
+            if block:
+                orders = deque(self._fresh(order).on(lane) for order in block)
+                self._begun |= {order.id for order in orders}
+                self._dealt[lane] = _Dealt(block, orders)
+                self._begin_next(lane)
+
+    def _fresh(self, order: RoundOrder) -> RoundOrder:
+        """The order of a try that no lane was ever given, so that a late result of an earlier one is not its own."""
+        while order.id in self._begun:
+            order = order.again()
+        return order
+
+    def _waiting_for(self, lane: str) -> list[RoundOrder] | None:
+        for block in self._waiting:
+            if self._owners.get(block[0].block, lane) == lane:
+                self._waiting.remove(block)
+                return block
+        return None
+
+    def _next_for(self, lane: str, blocks: Iterator[list[RoundOrder]]) -> list[RoundOrder] | None:
+        """The next block that this lane may run; those that were begun on another one wait for it."""
+        for block in blocks:
+            if self._owners.get(block[0].block, lane) == lane:
+                return block
+            self._waiting.append(block)
+        self._all_given = True
+        return None
+
+    def _begin_next(self, lane: str) -> None:
+        dealt = self._dealt[lane]
+        dealt.current = dealt.left.popleft() if dealt.left else None
+        if dealt.current is None:
+            del self._dealt[lane]
+        else:
+            self.lanes.begin(lane, dealt.current)
+
+    def _check_patience(self) -> None:
+        """Raise InputError where no lane has been up for long."""
+        if self.lanes.up():
+            self._idle_since = None
+            return
+        now = self.clock()
+        self._idle_since = now if self._idle_since is None else self._idle_since
+        if now - self._idle_since > PATIENCE_S:
+            hint = f"bring lanes up, then type `patternbench resume {self.folder.path}`"
+            raise InputError(Problem("no lane is left", file=str(self.folder.path), hint=hint))
+
+    def _taken(self, event: Delivered) -> Iterator[RoundResult]:
+        """The result of the order that the lane has; any other one is refused, and so is one that came damaged."""
+        dealt = self._dealt.get(event.lane)
+        expected = dealt.current if dealt else None
+        try:
+            result = received(event.delivery, expected, self.folder)
+        except UnusableError as error:
+            self.refused += 1
+            if error.of_open_order:
+                yield from self._voided(Lost(event.lane, str(error)))
+            return
+        yield replace(result, entry=replace(result.entry, lane=event.lane))
+        self._begin_next(event.lane)
+
+    def _voided(self, event: Lost) -> Iterator[RoundResult]:
+        """Void the block that a lost lane has, and those that waited for it; they are run anew."""
+        dealt = self._dealt.pop(event.lane, None)
+        waiting = [block for block in self._waiting if self._owners.get(block[0].block) == event.lane]
+        for block in [*([dealt.whole] if dealt else []), *waiting]:
+            number = block[0].block
+            if block in self._waiting:
+                self._waiting.remove(block)
+            if self._owners.pop(number, None) is None:
+                self._waiting.append(block)
+            else:
+                self.divided.add(number)
+            yield RoundResult(voids(number, event.lane, event.why))

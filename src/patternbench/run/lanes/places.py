@@ -1,0 +1,62 @@
+"""Places that a run can be carried out at: this machine, or the lanes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from patternbench.records.folder import RunFolder
+from patternbench.records.load_summaries import LoadProgress
+from patternbench.run.round.executor import Executor, LocalExecutor
+
+LOCAL = ""
+"""The lane of a run that has none: this machine."""
+Note = Callable[[str, dict[str, object]], None]
+"""Adds facts to a part of the manifest."""
+
+
+@dataclass(frozen=True)
+class LaneTask:
+    """What a place needs to know of a run: its folder, who drives its rounds, and who hears of it.
+
+    ``told`` hears how a round goes, where it runs here. ``note`` keeps facts in the manifest. ``heard`` hears
+    what is odd about the place.
+    """
+
+    folder: RunFolder
+    engine_only: bool
+    told: Callable[[LoadProgress], None] = lambda _: None
+    note: Note = lambda _part, _facts: None
+    heard: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class ReadyLanes:
+    """Lanes that are up, and the executor that gives them work."""
+
+    executor: Executor
+    names: Sequence[str] = (LOCAL,)
+    divided: set[int] = field(default_factory=set)
+    """Blocks whose lane was lost before their rounds of an earlier session: they are voided, and to be run anew."""
+
+
+class Place(Protocol):
+    """A place to carry a run out at."""
+
+    def ready(self, task: LaneTask) -> AbstractContextManager[ReadyLanes]:
+        """Its lanes, up within the context and down after it. Raises InputError where they can't be had."""
+
+
+class Here:
+    """The machine that we are on, which runs one round after another."""
+
+    @contextmanager
+    def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
+        """The only lane, which has no name."""
+        with LocalExecutor(task.folder, task.engine_only, task.told) as executor:
+            yield ReadyLanes(executor)
+
+
+HERE = Here()

@@ -1,0 +1,203 @@
+"""Measurement warnings: conditions of a round under which its numbers may mislead, stored with it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from patternbench.analyze.warmth import Drift
+from patternbench.drivers.driver import DrivenRound
+from patternbench.lab.machine import Use
+from patternbench.observe.doubt import Doubt
+from patternbench.records.journal import Acted, Entry
+from patternbench.study.faults import Fault
+from patternbench.study.model.system import System
+from patternbench.terms.units import Duration
+
+BUSY_GENERATOR = 0.8
+BUSY_MACHINE = 0.97
+STOLEN = 0.02
+NEIGHBOURS = 0.1
+"""Share of the machine from which on others than this run are named as what made it busy."""
+FEW_CALLS = 100
+"""With fewer calls than this the 99th percentile is the slowest of them."""
+TARGET_GONE = "target_gone"
+NOT_STARTED = "not_started"
+NOTHING_SUCCEEDED = "nothing_succeeded"
+NO_CALL = "no_call"
+LATE_FAULT_US = 50_000
+"""How much later than a study says a fault may begin before that is worth a word."""
+INEXACT_SHARE, INEXACT_US = 0.1, 100
+"""How much longer than its level a delay may be on average: a tenth, or a delay of the scheduler."""
+
+
+def of_load(measured: DrivenRound, use: Use, seconds: float) -> list[Doubt]:
+    """The doubts about the load and the machine. A driver may judge its load itself; else it is judged here."""
+    if measured.doubts is not None:
+        own = [*measured.doubts] if measured.calls else [*measured.doubts, no_call()]
+    else:
+        own = of_generator(measured.cpu_seconds / max(seconds, 1e-9), os.cpu_count() or 1)
+        own += of_calls(measured.calls, measured.successes)
+    return own + of_machine(use)
+
+
+def of_generator(cpu: float, cores: int) -> list[Doubt]:
+    """The doubts about a generator that does not judge itself, from its CPU use in cores."""
+    if cpu <= BUSY_GENERATOR * cores:
+        return []
+    text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
+    return [Doubt("generator_saturated", text, "use fewer users, or run the system on another machine")]
+
+
+def of_calls(calls: int, successes: int) -> list[Doubt]:
+    """The doubts about a round of a driver that does not judge itself, from its calls."""
+    doubts = []
+    if not calls:
+        doubts.append(no_call())
+    if 0 < calls < FEW_CALLS:
+        text = f"the round had only {calls} calls, so its 99th percentile is the slowest of them"
+        doubts.append(Doubt("few_calls", text, "make rounds longer, or look at the median"))
+    if calls and not successes:
+        remedy = "look at the statuses, and check path, headers, expectations and the system"
+        doubts.append(Doubt(NOTHING_SUCCEEDED, f"not one of {calls:,} calls succeeded", remedy))
+    return doubts
+
+
+def no_call() -> Doubt:
+    """The warning about a round in which nothing was asked of the service: nothing is known of it."""
+    remedy = "look at the workload's times and its warm-up; a client must report each of its attempts"
+    return Doubt(NO_CALL, "no call was made", remedy, invalidates=True)
+
+
+def of_proxy(own: int, rows: int) -> list[Doubt]:
+    """The warning about answers of the fault proxy itself, which didn't reach the service or lost its connection."""
+    if not own:
+        return []
+    why = "because it didn't reach the service or lost the connection to it"
+    text = f"{own:,} of {rows:,} attempts were answered by the fault proxy, {why}"
+    return [
+        Doubt("answered_by_proxy", text, "check that the service was up, and that it doesn't close connections early")
+    ]
+
+
+def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from_us: int) -> list[Doubt]:
+    """The doubts about faults that did not act as the scenario says; ``measured_from_us`` is the end of the warm-up."""
+    doubts = []
+    for name, fault in faults.items():
+        mine = [act for act in acted if act.name == name]
+        doubts += [
+            *_missing(name, fault, mine),
+            *_late(name, fault, mine, measured_from_us),
+            *_inexact(name, fault, mine),
+        ]
+    return doubts
+
+
+def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+    """A window beyond the round's end: then the printed level isn't the one that acted."""
+    if fault.acts and len(acted) < len(fault.windows):
+        text = f"fault {name} began {len(acted)} times before the round ended, not {len(fault.windows)} times"
+        yield Doubt("fault_never_began", text, "make rounds longer, or let it begin earlier", invalidates=True)
+
+
+def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int) -> Iterator[Doubt]:
+    pairs = zip(acted, sorted(fault.windows, key=lambda window: window.begins_us), strict=False)
+    late_us = max((act.began_us - measured_from_us - window.begins_us for act, window in pairs), default=0)
+    if late_us > LATE_FAULT_US:
+        text = f"fault {name} began {late_us / 1000:.0f} ms late"
+        yield Doubt("fault_late", text, "end other programs, or let it begin later in the round")
+
+
+def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+    """A delay of another length than its level, because the fault proxy was woken late."""
+    late_us = max((act.deeds.get("late_mean_us", 0.0) for act in acted), default=0.0)
+    if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
+        text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, on average"
+        yield Doubt("fault_inexact", text, "end other programs, or use longer delays")
+
+
+def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = None) -> list[Doubt]:
+    """The warning about a round whose first part was slower, with the warm-up that would have been long enough."""
+    if drift is None:
+        return []
+    text = f"attempts in the round's first quarter took {drift.ratio:.2f} times as long as in its second half"
+    longer = math.ceil(warm_up.seconds + drift.seconds)
+    wanted = f"{{requests: {requests + drift.attempts}}}" if requests else f"{longer}s"
+    return [Doubt("warm_up_drift", text, f"the service was not warm yet: set `warm_up: {wanted}`")]
+
+
+def of_failed_start() -> list[Doubt]:
+    """The doubt about a round whose system or client did not come up, which so has no result."""
+    remedy = "read the cause, and try `patternbench try STUDY` after a change"
+    return [Doubt(NOT_STARTED, "the system or its client did not come up", remedy)]
+
+
+def is_failed_start(entry: Entry) -> bool:
+    """Whether a round failed because its system or client did not come up."""
+    return any(doubt.kind == NOT_STARTED for doubt in entry.doubts)
+
+
+def of_absence(why: str | None) -> list[Doubt]:
+    """The doubt about a round after which the system did not answer any more."""
+    if why is None:
+        return []
+    remedy = "start it again, then type `patternbench resume DIR --retry-invalid --retry-failed`"
+    return [Doubt(TARGET_GONE, f"the system was gone after the round: {why}", remedy, invalidates=True)]
+
+
+def of_trust(system: System) -> list[Doubt]:
+    """The doubt about who answered, where a study asks that certificates are not verified."""
+    if system.verified:
+        return []
+    text = "certificates were not verified, so anybody may have answered"
+    return [Doubt("certificates_not_verified", text, "name the authority with `ca` instead of `verify: false`")]
+
+
+def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
+    """The doubts about components that ran without the limits that their system file gives them."""
+    remedy = "measure on a machine with writable control groups (version 2), or leave the limit out"
+    return [
+        Doubt("limit_not_enforced", f"the limits of {name} did not act: {why}", remedy) for name, why in refused.items()
+    ]
+
+
+def of_cut_logs(names: Sequence[str]) -> list[Doubt]:
+    """The doubts about components that have written more than a log keeps."""
+    text = "{} has written so much that the middle of logs/{}.log is left out, and writing costs time"
+    remedy = "have it log less (its log level, its access log), or to a file of its own"
+    return [Doubt("log_cut", text.format(name, name), remedy) for name in names]
+
+
+def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
+    """The doubts about stores that began a round with what the one before left, with the resets that each offers."""
+    text = "{} began the round with data of earlier rounds"
+    remedy = "write `reset: {}` in its entry of the system file, or `reset: none` if that doesn't matter"
+    return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
+
+
+def of_machine(use: Use) -> list[Doubt]:
+    """The doubts about the machine, from how its CPU time was used in the round."""
+    doubts = []
+    if use.busy > BUSY_MACHINE:
+        doubts.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))
+    if use.stolen > STOLEN:
+        text = f"{use.stolen:.0%} of the CPU time went to other machines on this host"
+        doubts.append(Doubt("cpu_stolen", text, "use a dedicated machine, or more rounds"))
+    return doubts
+
+
+def _held_up(use: Use) -> Doubt:
+    text = (
+        f"the machine was {use.busy:.0%} busy, {use.own:.0%} with this run's own processes, "
+        "so generator and system may have slowed each other down"
+    )
+    return Doubt("machine_saturated", text, "use fewer users, or run the system on another machine")
+
+
+def _neighbours(use: Use) -> Doubt:
+    text = (
+        f"the machine was {use.busy:.0%} busy, {use.others:.0%} with processes that this run did not start, "
+        f"{use.own:.0%} with its own, so others may have slowed down generator and system"
+    )
+    return Doubt("machine_shared", text, "end other programs (`top` names them), then measure again")

@@ -1,0 +1,266 @@
+"""Carries rounds out: orders in, results out. The local executor does so on this machine, one after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from patternbench.analyze.warmth import COLUMNS, FEWEST, drift_of
+from patternbench.drivers import registry
+from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
+from patternbench.drivers.engine import EngineDriver
+from patternbench.drivers.library import LibraryDriver
+from patternbench.lab import machine
+from patternbench.lab.bench import Bench
+from patternbench.lab.faults.schedule import Done, FaultSchedule
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.machine import Meter
+from patternbench.observe.doubt import Doubt
+from patternbench.observe.seam import ObservationError
+from patternbench.plan.scenarios import content_id
+from patternbench.records import attempts
+from patternbench.records import inputs as copies
+from patternbench.records.folder import RunFolder, digest
+from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry, Started, Warmed
+from patternbench.records.load_summaries import LoadProgress
+from patternbench.run.round import doubts, observing
+from patternbench.run.round.orders import RoundOrder, RoundResult
+from patternbench.run.round.presence import Presence
+from patternbench.run.round.stage import Stage
+from patternbench.run.round.warmth import WarmUpTime, warm_up_of
+from patternbench.study.faults import by_name
+from patternbench.study.model.system import Endpoint
+from patternbench.terms.problems import InputError
+from patternbench.terms.units import NS_PER_US
+
+
+class Executor(Protocol):
+    """Carries rounds out, on this machine or elsewhere."""
+
+    def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
+        """The result of each order. A batch is asked for when all before it are over, an order when it can be begun."""
+
+
+class LocalExecutor:
+    """Carries rounds out here, one after another, and keeps up what the next one can use. Use as a context.
+
+    Records go into a run's folder, and the files that orders name are copies in it. Where the load engine drives
+    every round (``engine_only``), one core is kept free for it, if there are enough. ``told`` hears how a round goes.
+    """
+
+    def __init__(
+        self, folder: RunFolder, engine_only: bool = False, told: Callable[[LoadProgress], None] = lambda _: None
+    ) -> None:
+        self._folder = folder
+        self._engine_only = engine_only
+        self._told = told
+        self._core: int | None = None
+        self._stage: Stage | None = None
+        self._files: tuple[dict[str, str], str] = ({}, "")
+        """The files that the stage has, as an order names them."""
+        self._open = ExitStack()
+
+    def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
+        """The result of each order, which is begun when the result before has been taken."""
+        return (self.carry_out(order) for order in chain.from_iterable(batches))
+
+    def carry_out(self, order: RoundOrder) -> RoundResult:
+        """Run a round. A failure is recorded in its entry."""
+        return replace(self._result(order), order=order.id, lane=order.lane)
+
+    def _result(self, order: RoundOrder) -> RoundResult:
+        known = (order.index, order.block, order.treatment.id, FAILED, order.file)
+        blank = Entry(*known, time.time(), 0.0, lane=order.lane)
+        try:
+            stage = self._stage_of(order)
+        except InputError as error:
+            return RoundResult(replace(blank, cause=str(error)))
+        round_ = _OneRound(order, stage, self._folder, self._core, self._told)
+        entry = round_.run(blank)
+        return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(stage))
+
+    def _stage_of(self, order: RoundOrder) -> Stage:
+        """The stage with the files of an order: that of the round before where they are the same."""
+        files = (dict(order.inputs), order.beside)
+        if self._stage is None or self._files != files:
+            self._open.close()
+            self._stage = None
+            inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
+            self._core = self._open.enter_context(machine.kept_free(self._engine_only))
+            self._stage, self._files = self._open.enter_context(Stage(self._folder.logs, inputs)), files
+        return self._stage
+
+    def _facts(self, stage: Stage) -> dict[str, dict[str, object]]:
+        """The machine and the programs of the rounds, for the manifest."""
+        return {
+            "machines": {content_id(self._machine): self._machine},
+            "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
+            "clients": dict(stage.descriptions()),
+            "accounts": dict(stage.accounts),
+            "limits": dict(stage.limits),
+        }
+
+    @cached_property
+    def _machine(self) -> dict[str, object]:
+        """The facts of this machine that don't change while rounds run."""
+        return {name: fact for name, fact in machine.facts().items() if name != "load_at_start"}
+
+    def __enter__(self) -> LocalExecutor:
+        """Use as a context: everything is down on leaving."""
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self._open.close()
+
+
+class _OneRound:
+    """One round on a stage: brought up, driven, judged."""
+
+    def __init__(
+        self, order: RoundOrder, stage: Stage, folder: RunFolder, core: int | None, told: Callable[[LoadProgress], None]
+    ) -> None:
+        self._order, self._stage, self._folder = order, stage, folder
+        self._core, self._told = core, told
+        self._scenario = order.treatment
+        self.warm_ups: list[Entry] = []
+        """The warm-up before the round, where it had one, for the journal."""
+
+    def run(self, blank: Entry) -> Entry:
+        """Run it. A failure becomes the entry's cause."""
+        entry = self._measured_or_failed(blank)
+        started = [Started(start.component, start.why, start.seconds) for start in self._stage.started]
+        entry = replace(entry, starts=started, reset_seconds=self._stage.reset_seconds)
+        return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
+
+    def _measured_or_failed(self, blank: Entry) -> Entry:
+        try:
+            return self._measured(blank)
+        except DriverError as error:
+            self._stage.drop_client(self._scenario.client)
+            return _failed(blank, str(error), error.rows)
+        except StartError as error:
+            self._stage.drop_client(self._scenario.client)
+            failed = _failed(blank, " ".join([str(error), *self._stage.dead()]))
+            return replace(failed, doubts=doubts.of_failed_start())
+        except ObservationError as error:
+            return _failed(blank, f"the records of an observer can't be used: {error}")
+        except OSError as error:
+            return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
+
+    def _measured(self, blank: Entry) -> Entry:
+        scenario, order = self._scenario, self._order
+        bench = self._stage.bench(scenario.system, order.system_file, order.ways, order.tracing)
+        schedule = FaultSchedule(self._scenario.faults, bench)
+        task = replace(self._task(bench.targets), begun=schedule.start)
+        driver = self._driver(task)
+        warmed = self._warmed(driver, task)
+        return self._driven(driver, task, bench, schedule, replace(blank, started=time.time(), warmed=warmed))
+
+    def _task(self, urls: list[str]) -> Task:
+        order, stage = self._order, self._stage
+        limits = (order.time_limit, order.warm_up, order.seed, order.block)
+        targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
+        task = Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
+        task = replace(task, warm_up_requests=order.warm_up_requests, settles=order.settles)
+        return replace(task, warm_up_on_top=order.warm_up_on_top)
+
+    def _driver(self, task: Task) -> Driver:
+        if self._order.by_engine:
+            return EngineDriver(self._folder.load, self._folder.logs)
+        spec = registry.required(self._scenario.client, self._order.client_at)
+        return LibraryDriver(self._stage.client(spec))
+
+    def _driven(self, driver: Driver, task: Task, bench: Bench, schedule: FaultSchedule, blank: Entry) -> Entry:
+        watch, endpoints = self._order.watch, bench.endpoints()
+        with observing.watched(self._folder, blank.file, endpoints, watch) as observation:
+            own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
+            with schedule:
+                measured = driver.drive(task, self._folder.attempts_of(blank.file))
+                seconds, use = time.perf_counter() - begun, Meter.read().since(before)
+                observation.load_over(measured.began_ns, measured.measured_from_ns)
+        blank = replace(blank, warmed=self._warmed_within(blank.warmed, measured))
+        acted = [_acted(done, measured.began_ns) for done in schedule.acted]
+        entry = replace(blank, seconds=seconds, rows=measured.rows, cpu_seconds=measured.cpu_seconds, faults=acted)
+        entry = replace(entry, system_cpu_seconds=max(use.started_s - measured.cpu_seconds, 0.0))
+        cause = self._cause(measured)
+        if cause:
+            return replace(entry, cause=cause)
+        entry = replace(entry, stored_bytes=bench.stored_bytes())
+        round_doubts = doubts.of_load(measured, use, seconds) + doubts.of_trust(self._scenario.system)
+        round_doubts += doubts.of_limits(bench.refused_limits()) + doubts.of_carried_over(bench.carried_over())
+        round_doubts += doubts.of_cut_logs(bench.cut_logs())
+        round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
+        round_doubts += self._warmth_doubts(blank.file, measured.rows)
+        round_doubts += observation.keep(self._stage.finished_logs())
+        sha256 = digest(self._folder.attempts_of(blank.file))
+        return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
+
+    def _cause(self, measured: DrivenRound) -> str | None:
+        """Why a round cannot count: the system died in it, or not all was done within its time."""
+        dead = self._stage.dead()
+        return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
+
+    def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
+        """The warnings about faults, and about answers of a fault proxy that no fault explains."""
+        measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
+        fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
+        behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
+        return fault_doubts if behind else fault_doubts + doubts.of_proxy(own, measured.rows)
+
+    def _warmth_doubts(self, file: str, count: int) -> list[Doubt]:
+        """Whether the service was still warming up, where load and faults were the same all the time."""
+        warm_up = self._order.warm_up
+        if count < FEWEST or not self._scenario.is_steady_after(warm_up):
+            return []
+        rows = attempts.read(self._folder.attempts_of(file), COLUMNS)
+        by_answers = self._order.settles or self._order.warm_up_requests
+        return doubts.of_warmth(drift_of(rows), warm_up, int(rows["warm_up"].sum()) if by_answers else None)
+
+    def _warmed(self, driver: Driver, task: Task) -> Warmed:
+        """How warm the round is about to be; what is cold is warmed first, where the round does not do so itself."""
+        cold = sorted(self._stage.cold)
+        where = warm_up_of(cold, self._order.by_engine, task.warm_up)
+        if where is not WarmUpTime.BEFORE or not isinstance(driver, LibraryDriver):
+            return Warmed(where.value, cold)
+        entry = self._warm_up(driver, task)
+        self._stage.warmed()
+        return Warmed(where.value, cold, entry.rows, entry.seconds, entry.file)
+
+    def _warmed_within(self, warmed: Warmed | None, measured: DrivenRound) -> Warmed | None:
+        """How warm a round was that is over: one that began with its warm-up has carried it out only now."""
+        if warmed is None or warmed.where != WarmUpTime.WITHIN.value:
+            return warmed
+        self._stage.warmed()
+        seconds = (measured.measured_from_ns - measured.began_ns) / 1e9
+        return replace(warmed, attempts=measured.warm_up_rows, seconds=seconds)
+
+    def _warm_up(self, driver: LibraryDriver, task: Task) -> Entry:
+        """Let the round's calls run until what was started is warm: no faults, recorded, marked, in no summary."""
+        name, begun = self._order.warm_up_file, time.time()
+        task = replace(task, seed=self._order.warm_up_seed)
+        measured = driver.warm_up(task, self._folder.attempts_of(name))
+        taken = time.time() - begun
+        known = (-1, -1, self._scenario.id, WARM_UP, name)
+        self.warm_ups.append(Entry(*known, begun, taken, measured.rows, lane=self._order.lane))
+        return self.warm_ups[-1]
+
+    def _absent(self) -> str | None:
+        """Why the system does not answer any more, where it runs by itself."""
+        return Presence(self._stage.inputs)(self._scenario.system)
+
+
+def _acted(done: Done, began_ns: int) -> Acted:
+    """A fault as the journal holds it: its times from the round's start."""
+    began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
+    return Acted(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
+
+
+def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:
+    return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)

@@ -1,0 +1,152 @@
+"""The parts that stay up between rounds: the system, changed into that of the next scenario, and the clients."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from patternbench.drivers.client import Client
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab import machine
+from patternbench.lab.bench import Bench
+from patternbench.lab.host.changes import Start
+from patternbench.lab.systems import SystemFile
+from patternbench.lab.topology import Topology, Way
+from patternbench.lab.tracing import Tracing
+from patternbench.records.inputs import Inputs
+from patternbench.run.before.changeovers import topology_of
+from patternbench.study.model.system import System
+
+
+def client_named(name: str) -> str:
+    """A client's name among those of components."""
+    return f"client {name}"
+
+
+class Stage:
+    """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
+
+    def __init__(self, folder: Path, inputs: Inputs) -> None:
+        self.folder = folder
+        self.inputs = inputs
+        self._bench: Bench | None = None
+        self._clients: dict[str, Client] = {}
+        self.accounts: dict[str, str] = {}
+        """The user of each component that has one of its own."""
+        self.limits: dict[str, str] = {}
+        """The limits of each component and client that has any, and why they do not act where they do not."""
+        self.reset_seconds = 0.0
+        """How long the resets before the round took that are calls or commands."""
+        self._described: tuple[System, SystemFile | None, Topology] | None = None
+        self.cold: set[str] = set()
+        """The components and clients that were started since the last warm-up, a round's restarts included."""
+
+    def bench(
+        self,
+        system: System,
+        file: SystemFile | None = None,
+        ways: tuple[Way, ...] = (),
+        tracing: Tracing | None = None,
+    ) -> Bench:
+        """The system up with these settings, and reset: what was up before and fits stays up.
+
+        ``file`` describes a system by name; without it, the system is looked up next to the study and among the shipped
+        ones. Each of the ``ways`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
+        """
+        self.reset_seconds = 0.0
+        bench = self._usable()
+        self.cold.update(bench.restarted)
+        try:
+            bench.change(self._topology(system, file), ways, tracing)
+        finally:
+            self.cold.update(start.component for start in bench.started)
+        self.accounts |= bench.accounts()
+        self.limits |= bench.limits()
+        began = time.perf_counter()
+        if bench.reset():
+            self.reset_seconds = time.perf_counter() - began
+        return bench
+
+    def _topology(self, system: System, file: SystemFile | None) -> Topology:
+        """The topology to launch for a system; that of the round before, if it had the same system."""
+        if self._described is None or self._described[:2] != (system, file):
+            self._described = (system, file, topology_of(system, self.inputs, file))
+        return self._described[2]
+
+    def _usable(self) -> Bench:
+        """The bench of the round before, if another round may use it, else a new one."""
+        if self._bench is None or self._bench.spoilt:
+            self._close_bench()
+            self._bench = Bench(self.folder)
+        return self._bench
+
+    def client(self, spec: ClientSpec) -> Client:
+        """The client up: the one from before if it lives, else a new one.
+
+        It runs on the CPUs that no component is bound to, so that it takes no time from those that are.
+        """
+        cpus = self._spare_cpus()
+        client = self._clients.get(spec.name)
+        if client is not None and client.alive and client.cpus == cpus:
+            return client
+        self.drop_client(spec.name)
+        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.beside, cpus)
+        self.limits |= fresh.limits()
+        self.cold.add(client_named(spec.name))
+        return fresh
+
+    def warmed(self) -> None:
+        """Take note that a warm-up has just been, or a round that begins with one."""
+        self.cold.clear()
+
+    def _spare_cpus(self) -> tuple[int, ...]:
+        running = self._bench.running.values() if self._bench else ()
+        bound = {cpu for one in running for cpu in one.launch.limits.cpus}
+        return machine.spare_cores(os.sched_getaffinity(0), bound)
+
+    def drop_client(self, name: str) -> None:
+        """End a client that has failed, so that the next round gets a new one."""
+        client = self._clients.pop(name, None)
+        if client:
+            client.close()
+
+    def finished_logs(self) -> dict[str, list[Path]]:
+        """The files of each component that keeps a log, whole; the round is over for such a system."""
+        return self._bench.finished_logs() if self._bench else {}
+
+    @property
+    def started(self) -> Sequence[Start]:
+        """The components that were started for the round."""
+        return self._bench.started if self._bench else []
+
+    def dead(self) -> list[str]:
+        """The last words of components that have died."""
+        return self._bench.dead() if self._bench else []
+
+    def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """The description of each running client."""
+        for name, client in self._clients.items():
+            yield name, client.description
+
+    def _close_bench(self) -> None:
+        if self._bench:
+            self._bench.close()
+            self._bench = None
+
+    def close(self) -> None:
+        """Take everything down, in any state."""
+        for name in list(self._clients):
+            with suppress(Exception):
+                self.drop_client(name)
+        self._close_bench()
+
+    def __enter__(self) -> Stage:
+        """Use as a context: closed on leaving."""
+        return self
+
+    def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self.close()

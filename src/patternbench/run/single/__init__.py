@@ -1,0 +1,1 @@
+"""What runs without a plan: one try of each journey, the search for a rate, the check of a subject."""

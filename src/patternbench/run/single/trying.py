@@ -1,0 +1,81 @@
+"""Tries a study: one user goes through each of its journeys once, and every request is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from patternbench.drivers import engine, jobs
+from patternbench.drivers.driver import Task
+from patternbench.lab.host.accounts import scratch
+from patternbench.plan.scenarios import Scenario
+from patternbench.records.inputs import Inputs
+from patternbench.records.load_summaries import TracedAttempt
+from patternbench.run.before import preflight
+from patternbench.run.round.stage import Stage
+from patternbench.study.load import StudyFile
+from patternbench.study.model.system import Endpoint
+from patternbench.study.models import Study
+from patternbench.terms.problems import InputError, Problem
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One journey taken once: its group, its number from 1, and its attempts (contracts/load, ``trace.json``)."""
+
+    group: str
+    journey: int
+    attempts: list[TracedAttempt]
+
+    @property
+    def good(self) -> bool:
+        """Whether every request was answered as expected."""
+        return bool(self.attempts) and all(attempt.success for attempt in self.attempts)
+
+    def as_json(self) -> dict[str, object]:
+        """The trial as plain data."""
+        attempts = [attempt.model_dump(exclude_unset=True) for attempt in self.attempts]
+        return {"group": self.group, "journey": self.journey, "attempts": attempts, "good": self.good}
+
+
+def trials(file: StudyFile) -> Iterator[Trial]:
+    """Each journey of a study's first scenario, without faults or policies; the system is down at the end.
+
+    Raises InputError for what is wrong with the study, StartError or DriverError when it cannot be driven.
+    """
+    study, inputs = file.study(), Inputs(file.beside)
+    with _ready(study, inputs, file) as (bare, folder):
+        set_up = jobs.set_up(bare)
+        if set_up:
+            yield Trial(jobs.SET_UP, 1, engine.told(set_up.job, bare, folder))
+        task = engine.set_up(bare, folder)
+        numbers: dict[str, int] = {}
+        for group, job in jobs.once(task):
+            numbers[group] = numbers.get(group, 0) + 1
+            yield Trial(group, numbers[group], engine.told(job, task, folder))
+
+
+@contextmanager
+def _ready(study: Study, inputs: Inputs, file: StudyFile) -> Iterator[tuple[Task, Path]]:
+    """The round to drive, with the system of the first scenario up, and a folder for what comes of it."""
+    with scratch("patternbench-try-") as folder, Stage(folder, inputs) as stage:
+        with file.placed():
+            plan = preflight.expanded(study, inputs)
+            _refuse(preflight.described_problems(study, plan, inputs))
+            task = _task(study, plan.scenarios[0], (preflight.NOWHERE,), stage)
+            _refuse(engine.check(task, folder))
+            preflight.check_system(study, inputs)
+        bench = stage.bench(plan.scenarios[0].system)
+        targets = plan.scenarios[0].system.endpoints() or tuple(map(Endpoint, bench.targets))
+        yield _task(study, plan.scenarios[0], targets, stage), folder
+
+
+def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], stage: Stage) -> Task:
+    return Task(scenario, targets, study.time_limit, study.longest_warm_up, study.seed, 0, stage.inputs, stage.dead)
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise InputError(problems)

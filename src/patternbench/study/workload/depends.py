@@ -1,0 +1,122 @@
+"""The parts of a workload that depend on levels: of the system's settings, and of the workload's own parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from patternbench.study.model.parts import Setting
+from patternbench.study.model.system import System
+from patternbench.study.text.places import parts_of
+from patternbench.study.workload.journeys import Conditional, Journey, Reference, When
+from patternbench.study.workload.workloads import Workload
+from patternbench.terms.problems import Problem, did_you_mean
+
+SETTING = "setting."
+"""The prefix of placeholders for a setting of the system: ``${setting.bundle}``."""
+PARAMETER = "parameters."
+"""The prefix of conditions on a parameter."""
+
+
+def texts(system: System, workload: Workload) -> dict[str, str]:
+    """The values of placeholders in a scenario: its parameters, and its settings as ``setting.NAME``."""
+    parameters = {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
+    return parameters | {SETTING + name: as_text(level) for name, level in system.setting_levels.items()}
+
+
+def as_text(value: object) -> str:
+    """A level as it is written into a request."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def on_settings(workload: Workload) -> bool:
+    """Whether anything in a workload depends on a setting of the system."""
+    conditions = (name for _, part in parts_of(workload, "", Conditional) for name in part.when or ())
+    about_settings = any(not name.startswith(PARAMETER) for name in conditions)
+    return about_settings or any(f"${{{SETTING}" in text for _, text in parts_of(workload, "", str))
+
+
+def whole(value: object, values: Mapping[str, str]) -> object:
+    """The number that a value is or refers to. Any other value is returned unchanged, for its own checks."""
+    text = values.get(value.name, value) if isinstance(value, Reference) else value
+    return int(text) if isinstance(text, str) and text.isdecimal() else text
+
+
+def applies(when: When | None, values: Mapping[str, str]) -> bool:
+    """Whether a step or a journey is part of a scenario with these ``values`` of placeholders.
+
+    A condition on an unknown name leaves nothing out; it is reported as a problem of its own.
+    """
+    told = ((values.get(_place(name)), wanted) for name, wanted in (when or {}).items())
+    return all(value is None or value in _levels(wanted) for value, wanted in told)
+
+
+def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterator[tuple[int, Journey]]:
+    """The journeys that are part of a scenario, with their places among all: those with a step that is one."""
+    for number, journey in enumerate(journeys):
+        if applies(journey.when, values) and any(applies(step.when, values) for step in journey.steps):
+            yield number, journey
+
+
+def problems(system: System, workload: Workload) -> Iterator[Problem]:
+    """Parts that depend on a level that a scenario lacks, or on a level that isn't a number where one is needed."""
+    values = texts(system, workload)
+    for path, reference in parts_of(workload, "workload", Reference):
+        if not isinstance(whole(reference, values), int):
+            yield _not_whole(path, str(reference), values)
+    for path, part in parts_of(workload, "workload", Conditional):
+        unknown = (name for name in part.when or () if _place(name) not in values)
+        yield from (_unknown(f"{path}.when.{name}", name, values) for name in unknown)
+    yield from _nothing_left(workload, values)
+
+
+def _nothing_left(workload: Workload, values: Mapping[str, str]) -> Iterator[Problem]:
+    """Populations that have no journey in a scenario."""
+    levels = " where " + ", ".join(f"{name}={value}" for name, value in values.items()) if values else ""
+    for number, sends in enumerate([workload, *(workload.groups or [])]):
+        listed = sends.journeys or ([sends.journey] if sends.journey else [])
+        left = [journey for _, journey in remaining(listed, values) if max(journey.weight) > 0]
+        if listed and not left:
+            path = f"workload.groups[{number - 1}]" if number else "workload"
+            allowed = "a journey with at least one step for every combination of levels"
+            yield Problem(f"no step is left{levels}", f"{path}.{_named(sends.journey)}", allowed=allowed)
+
+
+def never(workloads: Sequence[tuple[System, Workload]], declared: Workload) -> Iterator[Problem]:
+    """Conditions that aren't true in any scenario, so that their step or journey never runs."""
+    every = [texts(system, workload) for system, workload in workloads]
+    for path, part in parts_of(declared, "workload", Conditional):
+        understood = all(_place(name) in every[0] for name in part.when or ())
+        if understood and not any(applies(part.when, values) for values in every):
+            levels = {name: sorted({values[_place(name)] for values in every}) for name in part.when or ()}
+            allowed = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in levels.items())
+            yield Problem("isn't true in any scenario", f"{path}.when", allowed=allowed)
+
+
+def _not_whole(path: str, reference: str, values: Mapping[str, str]) -> Problem:
+    numbers = [name for name, text in values.items() if text.isdecimal()]
+    allowed = f"a whole number, or the place of one ({', '.join(numbers) or 'there are none'})"
+    hint = did_you_mean(reference[2:-1], numbers)
+    return Problem(
+        f"`{reference}` is not a whole number in every scenario", path, value=reference, allowed=allowed, hint=hint
+    )
+
+
+def _unknown(path: str, name: str, values: Mapping[str, str]) -> Problem:
+    names = [text.removeprefix(SETTING) if text.startswith(SETTING) else PARAMETER + text for text in values]
+    message = f"`{name}` is neither a setting nor a parameter of the study"
+    listed = ", ".join(names) or "there are none"
+    allowed = f"a setting that `system.settings` gives levels, or parameters.NAME ({listed})"
+    return Problem(message, path, allowed=allowed, hint=did_you_mean(name, names))
+
+
+def _place(name: str) -> str:
+    """The placeholder of a condition's name."""
+    return name.removeprefix(PARAMETER) if name.startswith(PARAMETER) else SETTING + name
+
+
+def _levels(wanted: Setting | list[Setting]) -> list[str]:
+    return [as_text(level) for level in (wanted if isinstance(wanted, list) else [wanted])]
+
+
+def _named(journey: Journey | None) -> str:
+    return "journey.steps" if journey else "journeys"

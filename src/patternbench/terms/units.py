@@ -1,0 +1,94 @@
+"""Durations and percentages as a study writes them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from patternbench.terms.roles import Unit
+
+NS_PER_US = 1_000
+"""Nanoseconds in a microsecond: clocks give the former, records hold the latter."""
+_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
+_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(us|ms|s|m|h)")
+LONGEST_US = 24 * _UNITS["h"]
+
+
+@dataclass(frozen=True, order=True)
+class Duration:
+    """A length of time in whole microseconds, written with its unit: ``20ms``, ``3s``."""
+
+    us: int
+
+    @classmethod
+    def parse(cls, text: str) -> Duration:
+        """The duration that ``text`` writes; raises ValueError when it writes none."""
+        match = _PATTERN.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is not a duration; write for example 20ms or 3s")
+        amount = Decimal(match[1]) * _UNITS[match[2]]
+        if amount != int(amount):
+            raise ValueError(f"{text!r} is finer than a microsecond")
+        return cls(int(amount))
+
+    @property
+    def seconds(self) -> float:
+        """The same length in seconds."""
+        return self.us / 1_000_000
+
+    def __str__(self) -> str:
+        """The shortest whole-numbered writing, which is also the canonical one."""
+        if self.us == 0:
+            return "0ms"
+        unit = max((u for u in _UNITS if self.us % _UNITS[u] == 0), key=lambda u: _UNITS[u])
+        return f"{self.us // _UNITS[unit]}{unit}"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validate_duration, serialization=core_schema.to_string_ser_schema()
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: object, _handler: GetJsonSchemaHandler) -> dict[str, object]:
+        return {"type": "string", "pattern": r"^\d+(\.\d+)? ?(us|ms|s|m|h)$", "examples": ["20ms", "3s"]}
+
+
+def _validate_duration(value: object) -> Duration:
+    if isinstance(value, Duration):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        raise PydanticCustomError(
+            "duration_unit", "a duration needs a unit", {"allowed": f"`{value}ms`, `{value}s`, ... (us, ms, s, m, h)"}
+        )
+    try:
+        duration = Duration.parse(value if isinstance(value, str) else "")
+    except ValueError:
+        raise PydanticCustomError(
+            "duration", "is not a duration", {"allowed": "a number and a unit: `20ms`, `3s` (us, ms, s, m, h)"}
+        ) from None
+    if duration.us > LONGEST_US:
+        raise PydanticCustomError("duration_long", "is longer than a day", {"allowed": "at most 24h"})
+    return duration
+
+
+def _positive(duration: Duration) -> Duration:
+    if duration.us == 0:
+        raise PydanticCustomError("duration_zero", "must be longer than 0", {"allowed": "1us to 24h"})
+    return duration
+
+
+def _whole_when_it_is(number: float) -> float:
+    return int(number) if float(number).is_integer() else float(number)
+
+
+PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+Number = Annotated[float, AfterValidator(_whole_when_it_is)]
+"""A number that keeps no trace of how it was typed: 20 and 20.0 are one level."""
+Percentage = Annotated[float, Field(ge=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
+PositivePercentage = Annotated[float, Field(gt=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]

@@ -1,0 +1,57 @@
+"""URLs, and paths of requests, as users name them: one rule for every place."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlsplit
+
+from patternbench.terms.visible import not_utf8
+
+_UNSENDABLE = re.compile(r"[^!-~]")
+"""What a path can't hold as it is: all but the visible signs of ASCII."""
+_KEPT = "!#$%&'()*+,/:;=?@[]~{|}\\^`\"<>"
+"""Signs of a path that stay as they are written, in addition to letters, digits and ``_.-``."""
+_PLACES = re.compile(r"\$\{[^}]*\}")
+"""What is filled in later, so that it isn't part of what is judged."""
+HOSTS = "a host name or an address, and a port from 1 to 65535"
+NO_SUCH = "has no such host or port"
+PATHS = "visible signs of ASCII, all others as %XX"
+
+
+def url_mistake(url: str) -> str:
+    """Why nobody could ask a URL of HTTP, in words; nothing where it can be asked.
+
+    Places in it (``${gateway.url}``) are filled in later, and aren't judged.
+    """
+    text = _PLACES.sub("1", url)
+    if not text.isprintable() or " " in text:
+        return "holds a blank or a sign that acts, which a URL can't hold"
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return NO_SUCH
+    if not host and not text.startswith("1"):
+        return "names no host"
+    return NO_SUCH if port == 0 or not _is_host(host or "") else ""
+
+
+def _is_host(host: str) -> bool:
+    """Whether each part of a name has a length that names may have, and can be written in ASCII."""
+    if ":" in host or not host:
+        return True  # an address, which urlsplit has judged
+    try:
+        host.encode("idna").decode("idna")
+    except UnicodeError:
+        return False
+    return re.search(r"[\s%/\\<>^`{|}\"]", host) is None
+
+
+def sendable(path: str) -> bool:
+    """Whether a path with its query can be sent as it is written."""
+    return _UNSENDABLE.search(_PLACES.sub("", path)) is None
+
+
+def encoded(path: str) -> str:
+    """A path as it is sent: every sign that it can't hold as ``%XX`` in UTF-8. Half a character stays as it is."""
+    return path if not_utf8(path) else quote(path, safe=_KEPT)

@@ -1,0 +1,245 @@
+"""A study's claims: which scenarios decide them, what is concluded, how often that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.noises import NOISES
+
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, parse_claim
+from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim, JudgedClaims, judge_claims
+from patternbench.analyze.statements.claims.pairs import pairs_of, same_level, told_apart
+from patternbench.analyze.statements.claims.rounds_needed import (
+    RoundsAim,
+    assumed,
+    rounds_needed,
+    rounds_to_decide,
+    scatters_of,
+)
+from patternbench.analyze.statements.sentences import changed
+from patternbench.analyze.statements.verdict import HIGHER, LOWER, Conclusion, Expected, conclude, in_percent
+from patternbench.terms.data_problems import DataError
+
+FAULT, DELAY = "abort.percentage", "retry.backoff.exponential.initial"
+PLANNED: dict[str, dict[str, Level]] = {
+    f"{fault}-{delay}": {FAULT: fault, "strategy": "retry" if delay else "baseline", DELAY: delay}
+    for fault, delay in product((0, 40, 60), (None, "20ms", "60ms"))
+}
+RUNS = 150
+NO_REMEDY = 10_000
+
+
+def claim(**changes: object) -> Claim:
+    text: ClaimText = {
+        "says": "longer back-offs wait longer",
+        "response": "p95",
+        "change": "higher",
+        "margin": None,
+        "from_": {DELAY: "20ms"},
+        "to": {DELAY: "60ms"},
+        "where": {},
+        "over": None,
+        "published": None,
+    }
+    return parse_claim(cast(ClaimText, {**text, **changes}), "claims[0]")
+
+
+def places(one: Claim) -> list[tuple[str, str]]:
+    ids = list(PLANNED)
+    return [(ids[a], ids[b]) for a, b in pairs_of(one, list(PLANNED.values()))]
+
+
+def rounds(logs: Mapping[str, np.ndarray], response: str = "p95") -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"scenario": name, "block": block, response: float(np.exp(value))}
+            for name, values in logs.items()
+            for block, value in enumerate(values)
+        ]
+    )
+
+
+def held(table: pd.DataFrame, *claims: Claim) -> JudgedClaims:
+    return judge_claims(claims, PLANNED, table, {})
+
+
+def noisy(spread: float, **shift: float) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    delays = {"20ms": 0.0, "60ms": shift.get("up", 0.0)}
+    return rounds({name: rng.normal(delays.get(name.split("-")[1], 0.0), spread, 10) for name in PLANNED})
+
+
+def test_scenarios_that_differ_in_just_what_a_claim_names_are_compared_under_each_condition() -> None:
+    assert places(claim()) == [(f"{fault}-20ms", f"{fault}-60ms") for fault in (0, 40, 60)]
+    assert places(claim(where={FAULT: [40, 60]})) == [("40-20ms", "40-60ms"), ("60-20ms", "60-60ms")]
+
+
+def test_levels_that_come_with_a_pattern_do_not_keep_it_from_its_baseline() -> None:
+    one = claim(from_={"strategy": "baseline"}, to={"strategy": "retry"}, where={FAULT: 40})
+    assert places(one) == [("40-None", "40-20ms"), ("40-None", "40-60ms")]
+    assert told_apart(one, [(PLANNED[a], PLANNED[b]) for a, b in places(one)]) == [{DELAY: "20ms"}, {DELAY: "60ms"}]
+
+
+def test_a_factor_that_a_claim_names_on_one_side_alone_does_not_differ() -> None:
+    assert places(claim(from_={DELAY: "20ms", FAULT: 40})) == [("40-20ms", "40-60ms")]
+    assert places(claim(from_={"strategy": "baseline"}, to={DELAY: "60ms"})) == []
+
+
+def test_a_claim_over_the_mean_has_one_interval_and_every_other_one_for_each_pair() -> None:
+    assert held(noisy(0.05), claim(over="mean"), claim()).intervals == 1 + 3
+    assert len(held(noisy(0.05), claim(over="mean")).claims[0].changes) == 1
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_levels_are_the_same_however_they_are_written(number: int, as_float: bool) -> None:
+    assert same_level(number, float(number) if as_float else number)
+    assert same_level(f"{number}ms", f"{number / 1000:.3f}s")
+    assert not same_level(number, f"{number}ms")
+
+
+@pytest.mark.parametrize(("a", "b"), [("none", None), (1, True), ("1.10", "1.1"), ("40", 40)])
+def test_levels_that_look_alike_are_not_the_same(a: Level, b: Level) -> None:
+    assert not same_level(a, b)
+
+
+def test_a_difference_is_confirmed_contradicted_and_inconclusive() -> None:
+    clear, none = noisy(0.02, up=0.3), noisy(0.3)
+    words = [one.conclusion for one in held(clear, claim(), claim(change="lower"), claim(change="> +10 %")).claims]
+    assert words == [Conclusion.CONFIRMED, Conclusion.CONTRADICTED, Conclusion.CONFIRMED]
+    assert held(none, claim()).claims[0].conclusion is Conclusion.INCONCLUSIVE
+    assert held(noisy(0.01), claim(change="same", margin="10 %")).claims[0].conclusion is Conclusion.AGREES
+
+
+def test_what_was_not_measured_is_inconclusive() -> None:
+    table = noisy(0.02, up=0.3)
+    lacking = table[table["scenario"] != "60-60ms"]
+    each, mean = held(lacking, claim(), claim(over="mean")).claims
+    assert (each.conclusion, mean.conclusion) == (Conclusion.CONFIRMED_IN_PART, Conclusion.INCONCLUSIVE)
+    assert held(table, claim(response="goodput")).claims[0].conclusion is Conclusion.INCONCLUSIVE
+    assert held(table.iloc[:0], claim()).claims[0].conclusion is Conclusion.INCONCLUSIVE
+
+
+def test_a_change_in_percent_of_values_of_zero_decides_nothing() -> None:
+    table = noisy(0.02, up=0.3)
+    table.loc[table["scenario"] == "0-20ms", "p95"] = 0.0
+    assert np.isnan(held(table, claim(change="> +10 %")).claims[0].changes[0].value)
+
+
+@given(st.floats(-50, 50), st.floats(0, 50), st.sampled_from([HIGHER, LOWER, in_percent(20), Expected("> 5", low=5.0)]))
+def test_no_interval_is_both_for_and_against_a_claim(middle: float, half: float, expected: Expected) -> None:
+    change = ClaimedChange({}, None, middle, middle - half, middle + half, 3)
+    assert not (expected.holds(change) and expected.fails(change))
+    assert conclude(expected, [change, change]) in (
+        *(Conclusion.CONFIRMED, Conclusion.AGREES, Conclusion.CONTRADICTED, Conclusion.INCONCLUSIVE),
+    )
+
+
+@given(st.floats(-50, 50), st.floats(0, 50), st.floats(0, 50))
+def test_a_wider_interval_never_decides_more(middle: float, half: float, more: float) -> None:
+    narrow = ClaimedChange({}, None, middle, middle - half, middle + half, 3)
+    wide = ClaimedChange({}, None, middle, narrow.low - more, narrow.high + more, 3)
+    for expected in (HIGHER, LOWER, in_percent(10)):
+        assert conclude(expected, [wide]) in (Conclusion.INCONCLUSIVE, conclude(expected, [narrow]))
+
+
+def test_no_interval_decides_no_claim() -> None:
+    unknown = ClaimedChange({}, None, 3.0, np.nan, np.nan, 1)
+    assert conclude(HIGHER, [unknown]) is conclude(in_percent(10), [unknown]) is Conclusion.INCONCLUSIVE
+    assert conclude(HIGHER, []) is Conclusion.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"change": "bigger"}, "isn't a change"),
+        ({"change": "> 10 %"}, "lacks the sign"),
+        ({"change": "> +10"}, "is a time"),
+        ({"change": "same"}, "needs a margin"),
+        ({"change": "same", "margin": "0 %"}, "above 0"),
+        ({"change": "same", "margin": "1 points"}, "isn't a share"),
+        ({"margin": "1 %"}, "goes with `change: same`"),
+        ({"response": "failure_rate", "change": "> +1 %"}, "percentage points"),
+        ({"response": "goodput", "change": "> +1 ms"}, "isn't a time"),
+    ],
+)
+def test_a_change_without_meaning_is_refused_with_what_to_write(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        claim(**changes)
+
+
+def test_a_change_is_written_with_its_interval_in_one_unit() -> None:
+    assert changed("p95", -41.2, (-44.0, -38.1), relative=True) == "−41.2\u00a0% (−44 to −38.1\u00a0%)"
+    assert changed("p95", 0.02, (0.01, 0.03), relative=False) == "+20\u00a0ms (+10 to +30\u00a0ms)"
+    assert changed("failure_rate", 1.5, (0.5, 2.5), relative=False) == "+1.5 points (+0.5 to +2.5 points)"
+    assert changed("p95", 1.0, (np.nan, np.nan), relative=True) == "+1\u00a0% (no interval)"
+    assert changed("p95", np.nan, (np.nan, np.nan), relative=True) == "not measured"
+
+
+def test_the_rounds_that_a_claim_takes_follow_from_its_size_and_the_scatter() -> None:
+    levels = list(PLANNED.values())
+    claims = [claim(published="+31 %"), claim(change="same", margin="10 %"), claim(), claim(over="mean")]
+    quiet, loud = (rounds_needed(claims, levels, RoundsAim(10, assumed(claims, p), 10.0)) for p in (5.0, 20.0))
+    counts = [one.rounds or NO_REMEDY for one in quiet]
+    assert counts[0] < counts[3] < counts[2] < counts[1]
+    assert all((a.rounds or NO_REMEDY) < (b.rounds or NO_REMEDY) for a, b in zip(quiet, loud, strict=True))
+
+
+@pytest.mark.slow
+def test_as_many_rounds_as_are_said_confirm_a_change_of_that_size_four_times_in_five() -> None:
+    one = claim(where={FAULT: 40})
+    (needed,) = rounds_needed([one], list(PLANNED.values()), RoundsAim(10, assumed([one], 10.0), 10.0))
+    rng, confirmed = np.random.default_rng(8), 0
+    for _ in range(RUNS):
+        logs = {"40-20ms": rng.normal(0, np.log1p(0.1), needed.rounds), "40-60ms": np.log(1.1)}
+        logs["40-60ms"] = logs["40-60ms"] + rng.normal(0, np.log1p(0.1), needed.rounds)
+        confirmed += held(rounds(logs), one).is_shown
+    assert 0.70 <= confirmed / RUNS <= 0.90
+
+
+def test_the_scatter_of_a_run_is_what_blocks_and_scenarios_leave() -> None:
+    rng = np.random.default_rng(4)
+    blocks = rng.normal(0, 1.0, 200)
+    table = rounds({name: blocks + rng.normal(place, 0.1, 200) for place, name in enumerate(PLANNED)})
+    assert scatters_of([claim()], table)["p95"].spread == pytest.approx(0.1, rel=0.1)
+
+
+def test_an_open_claim_says_how_many_rounds_would_decide_it_and_a_decided_one_does_not() -> None:
+    open_, decided = (held(table, claim()).claims[0] for table in (noisy(0.3, up=0.2), noisy(0.02, up=0.3)))
+    assert (rounds_to_decide(open_) or 0) > 10
+    assert rounds_to_decide(decided) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["log-normal", "unequal spreads", "two speeds", "drifting in time"])
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_a_study_whose_scenarios_are_all_equal_confirms_or_contradicts_a_claim_in_5_percent_at_most(
+    noise: str, blocks: int
+) -> None:
+    shape = (RUNS, blocks, len(PLANNED))
+    logs = NOISES[noise](np.random.default_rng(11), shape)
+    claims = [claim(), claim(over="mean"), claim(from_={"strategy": "baseline"}, to={"strategy": "retry"})]
+    words = [held(rounds(dict(zip(PLANNED, run.T, strict=True))), *claims) for run in logs]
+    bound = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
+    assert np.mean([any(map(_is_confirmed, study.claims)) for study in words]) <= bound
+    assert np.mean([study.is_contradicted for study in words]) <= bound
+
+
+@pytest.mark.slow
+def test_scenarios_that_differ_by_the_margin_agree_in_5_percent_of_studies_at_most() -> None:
+    rng, agreed = np.random.default_rng(12), 0
+    one = claim(change="same", margin="10 %", where={FAULT: 40})
+    for _ in range(RUNS):
+        ends = {"40-20ms": rng.normal(0, 0.05, 10), "40-60ms": rng.normal(np.log(1.1), 0.05, 10)}
+        agreed += held(rounds(ends), one).is_shown
+    assert agreed / RUNS <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
+
+
+def _is_confirmed(one: JudgedClaim) -> bool:
+    return not one.conclusion.is_contradicted and one.conclusion is not Conclusion.INCONCLUSIVE

@@ -1,0 +1,56 @@
+"""A model with a covariate that was measured says what it did to each change, and whether scenarios move it."""
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.analyze.models.words import doubts, effects
+from patternbench.report.pages.models import models_html
+
+
+def rounds_of(moved: float, blocks: int = 12) -> pd.DataFrame:
+    """Two strategies on a machine that is slow at times; `moved` is how far the second moves the probe."""
+    rng = np.random.default_rng(3)
+    cells = pd.MultiIndex.from_product([range(blocks), ("baseline", "retry")], names=["block", "strategy"])
+    table = cells.to_frame(index=False)
+    slow, retry = rng.normal(0, 0.12, len(table)), table["strategy"] == "retry"
+    return table.assign(
+        scenario=table["strategy"],
+        probe_time=40 * np.exp(slow + np.log1p(moved) * retry),
+        y=100 * np.exp(slow + np.log(1.2) * retry + rng.normal(0, 0.02, len(table))),
+    )
+
+
+def said(moved: float, formula: str = "log(y) ~ C(strategy) + log(probe_time)") -> str:
+    return "\n".join(doubts(fit_formulas(rounds_of(moved), [formula]).models[0]))
+
+
+def test_a_change_is_printed_with_and_without_its_covariate() -> None:
+    model = fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy) + log(probe_time)"]).models[0]
+    raw = fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy)"]).models[0]
+    (plain,) = effects(raw)
+    told = effects(model)[0]
+    assert model.adjusted is not None
+    assert f"Without probe_time: {plain.sentence} With it the change is shifted by" in doubts(model)[0]
+    assert f"{abs(told.change - plain.change):.3g}"[:3] in doubts(model)[0].split("shifted by")[1]
+    assert "Without probe_time" in models_html(fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy) + log(probe_time)"]))
+
+
+def test_a_covariate_that_a_scenario_moves_makes_the_adjusted_change_doubtful() -> None:
+    assert "believe the changes without it" in said(0.5)
+    assert "believe the changes without it" not in said(0.0)
+    assert "probe_time by scenario, within blocks: p" in said(0.0)
+
+
+def test_the_bound_says_what_2_percent_of_the_covariate_do() -> None:
+    text = said(0.0)
+    # The response follows the probe one to one: 2 % of it are about 2 points.
+    points = float(text.split("its change would be off by ")[1].split(" ")[0])
+    assert 1.5 < points < 2.5
+    assert "If a configuration moved probe_time by 2 %" in said(0.0, "y ~ C(strategy) + probe_time")
+
+
+def test_a_number_that_is_a_factor_is_no_covariate() -> None:
+    table = rounds_of(0.0).assign(users=lambda t: np.where(t["strategy"] == "retry", 10, 20))
+    assert fit_formulas(table, ["y ~ users"]).models[0].adjusted is None
+    assert fit_formulas(table.drop(columns="scenario"), ["y ~ C(strategy) + probe_time"]).models[0].adjusted is None

@@ -1,0 +1,56 @@
+"""What a table says of how many calls its shares are of limits how sure a difference may be."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from patternbench.analyze.compare.comparison import How, compare_runs, compare_with_baseline
+
+#: Two and five failures of 1,200 calls each, in three rounds that look alike.
+ALIKE = {"baseline": 100 * 2 / 400, "retry": 100 * 5 / 400}
+
+
+def shares(**rates: float) -> pd.DataFrame:
+    """Three blocks of one round per strategy, of 400 calls each, with the same share of failures in each round."""
+    rows = [
+        {"block": block, "strategy": name, "failure_rate": rate, "TotalCalls": 400}
+        for block in range(3)
+        for name, rate in rates.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_shares_that_are_equal_in_every_round_are_no_surer_than_their_calls() -> None:
+    how = How(responses=("failure_rate",), by=("strategy",))
+    (few,) = compare_with_baseline(shares(baseline=0.25, retry=0.5), ["strategy=baseline"], how).differences
+    assert few.p is not None
+    assert few.p > 0.2, "3 against 6 of 1,200 calls"
+    assert few.verdict == "inconclusive"
+    (many,) = compare_with_baseline(shares(baseline=0.25, retry=20.0), ["strategy=baseline"], how).differences
+    assert many.verdict == "higher", "3 against 240 of 1,200 calls"
+
+
+@pytest.mark.parametrize("known", ["both", "first", "second", "neither"])
+def test_calls_that_only_one_side_counts_bound_nothing(known: str) -> None:
+    """Fisher's test needs both sides, so a table without calls beside one with them is compared by its rounds alone."""
+    a, b = (shares(x=rate).assign(failure_rate=[rate, rate * 1.1, rate * 0.9]) for rate in (0.25, 0.5))
+    if known in ("second", "neither"):
+        a = a.drop(columns="TotalCalls")
+    if known in ("first", "neither"):
+        b = b.drop(columns="TotalCalls")
+    (found,) = compare_runs(a, b, How(responses=("failure_rate",), by=("strategy",))).differences
+    assert found.p is not None
+    assert (found.p > 0.2) == (known == "both")
+
+
+def test_columns_that_group_or_keep_books_are_no_responses() -> None:
+    """Of a table with columns of its own only what was measured is compared, not the load or the number of a block."""
+    rows = [
+        {"block": block, "round": block * 2 + place, "users": users, "strategy": name, "wait": 1.0 + place + block / 10}
+        for block in range(3)
+        for users in (10, 20)
+        for place, name in enumerate(("baseline", "retry"))
+    ]
+    found = compare_with_baseline(pd.DataFrame(rows), ["strategy=baseline"], How(by=("strategy", "users")))
+    assert {each.response for each in found.differences} == {"wait"}

@@ -1,0 +1,126 @@
+"""Numbers and URLs of the command line that would hang, be taken wrongly or show a login are refused in a sentence."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from patternbench.cli.main import main
+from patternbench.lab.host import accounts
+from patternbench.plan.expand import expand
+from patternbench.records.inputs import Inputs
+from patternbench.run.before import preflight
+from patternbench.run.single import subjects
+from patternbench.run.single.rate_rounds import of_url
+from patternbench.study import starters
+from patternbench.study.load import loads
+from patternbench.study.model.cpus import Cpus
+from patternbench.study.starters import GOALS, Budget, RunningService
+from patternbench.terms.problems import InputError
+
+URL = "http://127.0.0.1:1/"
+HALF_URLS = (
+    "http://[",
+    "http://a:abc/",
+    f"http://a:{'9' * 30}/",
+    "http://a\tb/",
+    "http://a\x1bb/",
+    "http://",
+    "ftp://a/",
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("capacity", URL, "--objective", "p95<=1s", "--most", "1e308"),
+        ("capacity", URL, "--objective", "p95<=1s", "--start", "0"),
+        ("capacity", URL, "--objective", "p95<=1s", "--start", "-1"),
+        ("capacity", URL, "--objective", "p95<=1s", "--duration", "0s"),
+        ("capacity", URL, "--objective", "p95<=1s", "--duration", "25h"),
+        ("load", URL, "--warm-up", "25h"),
+        ("load", URL, "--duration", "25h"),
+        ("init", "--command", "sh", "--minutes", "nan", "--json"),
+        ("fit", "x.csv", "--formula", "p95 ~ users", "--seed", "-1"),
+        ("recommend", "x.csv", "--objective", "minimise p95", "--seed", "-1"),
+    ],
+    ids=" ".join,
+)
+def test_a_number_without_sense_is_refused_by_the_name_of_its_option(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    option = next(word for word in reversed(words) if word.startswith("--") and word != "--json")
+    assert ended.value.code == 2
+    assert option in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("url", HALF_URLS)
+def test_half_a_url_is_refused_by_init_and_capacity(url: str) -> None:
+    for ask in (subjects.running, of_url):
+        with pytest.raises(InputError, match="isn't a URL"):
+            ask(url)
+
+
+def test_a_login_in_a_url_is_neither_kept_nor_shown() -> None:
+    for ask in (subjects.running, of_url):
+        with pytest.raises(InputError, match="holds a login") as refused:
+            ask("http://me:secret@127.0.0.1:1/")
+        assert "secret" not in str(refused.value)
+
+
+def test_capacity_shows_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["capacity", "http://me:secret@127.0.0.1:1/", "--objective", "p95<=1s", "--json"])
+    printed = capsys.readouterr()
+    assert "secret" not in printed.out + printed.err
+
+
+def test_a_path_that_holds_a_mark_of_our_own_is_written_as_it_is() -> None:
+    for goal in GOALS.values():
+        text = starters.study(RunningService("http://127.0.0.1:1", "/{name}/{users}"), goal, Budget(3, 2))
+        assert 'path: "/{name}/{users}"' in text
+
+
+@pytest.mark.parametrize("text", ["0-99999999999", "99999999999", f"0-{'9' * 5000}"])
+def test_a_span_of_cpus_without_end_is_refused_before_it_is_counted_out(text: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Cpus).validate_python(text)
+
+
+def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unknown() -> str:
+        raise KeyError("getpwuid(): uid not found: 54321")
+
+    monkeypatch.setattr("getpass.getuser", unknown)
+    monkeypatch.setattr("os.geteuid", lambda: 54321)
+    assert accounts.owner_of_new(tmp_path / "svc", "").user == "54321"
+
+
+def test_init_names_the_file_that_it_cannot_write_and_leaves_no_half_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, text: str, **_: str) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(SystemExit):
+        main(["init", "--command", "sh", "--yes", "--out", str(tmp_path)])
+    assert "retry.yaml: cannot be written: No space left on device" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*retry*"))
+
+
+def test_a_url_that_is_no_client_is_a_problem_of_the_study(tmp_path: Path) -> None:
+    study = loads(
+        "patternbench: 1\nname: x\nsystem: {url: 'http://127.0.0.1:1'}\nclients: {mine: {url: 'http://127.0.0.1:1'}}\n"
+        "workload: {closed: {users: 1, successes: 1}, request: {path: /}}\nstrategies: [{client: mine, baseline: {}}]",
+        "s.yaml",
+    )
+    found = preflight.inexpressible(study, expand(study).scenarios, Inputs(tmp_path), (), ())
+    assert [problem.path for problem in found] == ["clients"]
+    assert "client mine at http://127.0.0.1:1 does not answer GET /client" in found[0].message

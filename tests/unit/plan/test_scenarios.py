@@ -1,0 +1,31 @@
+"""What a scenario says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.studies import completed
+
+from patternbench.plan.expand import expand
+from patternbench.study.load import loads
+from patternbench.terms.units import Duration
+
+RAMP = "workload: {open: {schedule: {ramp: {from: 1, to: 9, over: 5s}}, duration: 5s}}\n"
+USERS = "workload: {closed: {users: 2, duration: 5s, start_over: 3s}}\n"
+FAULT = "faults: [{delay: {percentage: 50, duration: 9ms}%s}]\n"
+
+
+@pytest.mark.parametrize(
+    ("part", "steady"),
+    [
+        (USERS, True),
+        (USERS.replace("3s}", "2001ms}"), True),
+        (USERS.replace("3s}", "3001ms}"), False),
+        (RAMP, False),
+        (USERS + FAULT % "", True),
+        (USERS + FAULT % ", when: {from: 1s, for: 1s}", False),
+    ],
+)
+def test_whether_a_slow_first_part_says_that_the_service_was_cold(part: str, steady: bool) -> None:
+    """Load that still rises, and a fault that comes and goes, slow down a part of a round by themselves."""
+    (scenario,) = expand(loads(completed(part), "study.yaml")).scenarios
+    assert scenario.is_steady_after(Duration.parse("3s")) == steady

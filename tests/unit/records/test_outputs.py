@@ -1,0 +1,81 @@
+"""What a command may write: nothing of the user's without --force, no input, no file of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from patternbench.cli.fit import fit
+from patternbench.cli.recommend import recommend
+from patternbench.records.outputs import check_outputs
+from patternbench.terms.problems import InputError
+
+TABLE = "users,p95\n" + "".join(f"{users},{users / 100}\n" for users in range(1, 9))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("plan.json", "study.yaml", "journal.jsonl"):
+        (folder / name).write_text("a record")
+    return folder
+
+
+def refused(*asked: Path, read: tuple[Path, ...] = (), force: bool = False) -> str:
+    with pytest.raises(InputError) as raised:
+        check_outputs(asked, read, force)
+    return str(raised.value)
+
+
+def test_an_existing_file_is_written_over_only_with_force(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("the user's own")
+    assert "already there; type --force" in refused(tmp_path / "a.json")
+    check_outputs([tmp_path / "a.json"], force=True)
+
+
+def test_an_input_is_never_written_over_by_whatever_name(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(TABLE)
+    (tmp_path / "link.csv").hardlink_to(tmp_path / "data.csv")
+    assert "is read by this command" in refused(tmp_path / "link.csv", read=(tmp_path / "data.csv",), force=True)
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "attempts/00000.parquet", "rounds.parquet", ".lock", "tables/a.csv"])
+def test_no_file_of_a_run_is_written_even_with_force(run: Path, name: str) -> None:
+    assert "is a file of a run" in refused(run / name, force=True)
+
+
+def test_a_link_to_a_record_is_no_way_around(run: Path) -> None:
+    (run.parent / "out.json").symlink_to(run / "journal.jsonl")
+    assert "is a file of a run" in refused(run.parent / "out.json", force=True)
+
+
+def test_a_device_and_an_export_of_a_run_may_be_written(run: Path) -> None:
+    check_outputs([Path("/dev/null"), run / "export" / "rounds.csv", run / "models.json"])
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path: Path) -> None:
+    assert "several outputs" in refused(tmp_path / "a", tmp_path / "b" / ".." / "a")
+
+
+def test_a_model_is_never_saved_over_the_table_that_it_was_fitted_to(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(TABLE)
+    result = CliRunner().invoke(fit, [str(data), "--formula", "p95 ~ users", "--save", str(data), "--force"])
+    assert isinstance(result.exception, InputError)
+    assert data.read_text() == TABLE
+
+
+def test_a_recommendation_is_never_saved_over_a_runs_journal(run: Path) -> None:
+    result = CliRunner().invoke(recommend, [str(run), "--save", str(run / "journal.jsonl"), "--force"])
+    assert isinstance(result.exception, InputError)
+    assert (run / "journal.jsonl").read_text() == "a record"
+
+
+def test_a_full_disk_is_said_of_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(TABLE)
+    result = CliRunner().invoke(fit, [str(tmp_path / "data.csv"), "--formula", "p95 ~ users", "--save", "/dev/full"])
+    assert "/dev/full" in str(result.exception)
+    assert "No space left" in str(result.exception)

@@ -1,0 +1,133 @@
+"""The cards of the first screen agree with each other, and say nothing that the configuration sets by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from tests.support.factors import factors
+from tests.unit.report.test_findings import of, plain, run_with, said
+
+from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.observe.section import Section, Stand
+from patternbench.records.stored import PlannedScenario
+from patternbench.report.html import by_condition
+from patternbench.report.layout import layout
+from patternbench.report.model import RunReport
+from patternbench.report.sections.construction import REFUSED, as_constructed, by_construction, set_by_limits
+from patternbench.report.sections.findings import Headline, findings, headlines
+from patternbench.terms.roles import Role
+
+P95 = "call_success_p95"
+ALL = frozenset({"baseline", "retry"})
+
+
+def beside(report: RunReport, stand: Stand) -> list[Headline]:
+    """The cards beside a choice that says this."""
+    arrangement = layout(report)
+    section = Section("recommendation", "What to choose", choice=["It is chosen."], stands=[stand])
+    return headlines(findings(report, arrangement), arrangement, [section])
+
+
+def titles(told: list[Headline]) -> list[str]:
+    return [one.title for one in told]
+
+
+def test_no_card_denies_the_gain_of_what_is_clearly_the_choice() -> None:
+    alike = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, noise=0.2)
+    assert "p95 of successful calls" not in titles(beside(alike, Stand(P95, ALL, best=frozenset({"retry"}))))
+    assert "p95 of successful calls" in titles(beside(alike, Stand("p99", ALL, best=frozenset({"retry"}))))
+
+
+def test_a_card_that_agrees_with_the_choice_is_told() -> None:
+    gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
+    assert "p95 of successful calls" in titles(beside(gains, Stand(P95, ALL, best=frozenset({"retry"}))))
+
+
+def test_no_card_names_a_gain_over_a_baseline_that_is_the_choice() -> None:
+    gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
+    for stand in (Stand(P95, ALL, no_gain=True), Stand(P95, ALL, best=frozenset({"baseline"}))):
+        assert "p95 of successful calls" not in titles(beside(gains, stand))
+
+
+def test_what_breaks_a_limit_of_the_choice_gains_nothing_in_any_card() -> None:
+    gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
+    told = beside(gains, Stand("goodput", ALL, best=frozenset({"baseline"}), broken=frozenset({"retry"})))
+    assert "gains" not in plain(of(told, "p95 of successful calls"))
+
+
+def test_what_fails_least_is_not_told_beside_what_came_closest() -> None:
+    failing = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.0, "retry": 41.0})
+    assert "fails least" in plain(of(said(failing)[1], "Successful calls (share)"))
+    told = beside(failing, Stand(P95, ALL, broken=ALL, closest=True))
+    assert "fails least" not in " ".join(map(plain, told))
+
+
+def of_faults(retry_under_abort: float, retry_else: float) -> RunReport:
+    """A run under two faults, of which one acts at a time: the p95 of a retry against a baseline of 1 s."""
+    times = {("none", "baseline"): 1.0, ("none", "retry"): retry_else}
+    times |= {("abort", "baseline"): 1.0, ("abort", "retry"): retry_under_abort}
+    plainly = run_with({f"{fault} {name}": (p95, 1.0) for (fault, name), p95 in times.items()})
+    levels = [{"fault kind": fault, "strategy": name} for fault, name in times]
+    found = factors({"fault kind": ["none", "abort"], "strategy": ["baseline", "retry"]})
+    found["fault kind"] = replace(found["fault kind"], role=Role.WORLD)
+    scenarios = [PlannedScenario(id=f"{one['fault kind']} {one['strategy']}", levels=one) for one in levels]
+    return replace(plainly, factors=found, scenarios=scenarios)
+
+
+def test_an_answer_that_turns_with_the_fault_is_told_for_each_and_not_as_a_mean() -> None:
+    card = of(said(of_faults(0.4, 1.5))[1], "p95 of successful calls")
+    assert "gains" not in card.lead
+    assert "retry is better at fault kind abort, and worse at fault kind none." in plain(card)
+    assert said(of_faults(0.4, 1.5))[1][0].lead.startswith("No free gain")
+
+
+def test_a_gain_that_is_a_mean_over_conditions_says_so_and_where_it_is_clear() -> None:
+    card = plain(of(said(of_faults(0.4, 1.0))[1], "p95 of successful calls"))
+    assert "Retry gains over baseline on average over 2 conditions." in card
+    assert "By itself clearly better at fault kind abort." in card
+
+
+def test_the_table_of_configurations_has_a_row_for_each_of_a_few_conditions() -> None:
+    found, _ = said(of_faults(0.4, 1.5))
+    rows = [name for name, _ in by_condition(found, found.by_item)]
+    assert rows == ["retry, fault kind none", "retry, fault kind abort"]
+
+
+def limited(refused: float) -> RunReport:
+    failed = {"baseline": 0.0, "retry": 40.0}
+    report = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.6)}, failed=failed)
+    return replace(report, rounds=report.rounds.assign(limited_rate=refused * report.rounds["failure_rate"]))
+
+
+def test_what_a_limit_lets_through_is_said_to_be_set_and_is_no_finding() -> None:
+    told = said(limited(1.0))[1]
+    assert [plain(one) for one in told if one.title == "What the limit lets through"] == [REFUSED]
+    assert not {"Goodput", "Successful calls (share)", "Time to a success"} & set(titles(told))
+    assert "kept failed calls" not in plain(of(told, "p95 of successful calls"))
+
+
+def test_failures_that_a_limit_did_not_cause_are_found() -> None:
+    assert not set_by_limits(limited(0.5).done)
+    assert "Successful calls (share)" in titles(said(limited(0.5))[1])
+    assert not set_by_limits(pd.DataFrame({"failure_rate": [0.0], "limited_rate": [0.0]}))
+
+
+def test_a_choice_by_what_its_yardstick_decides_says_that_it_is_so_by_construction() -> None:
+    rounds = pd.DataFrame({"failure_rate": [40.0], "limited_rate": [40.0]})
+    (yardstick,) = by_construction(rounds, ["AverageSuccessTime", "throttling_deviation_beyond_20ms"])
+    assert yardstick.startswith("Throttling deviation counts the requests that an exact sliding log")
+    assert by_construction(rounds, ["failure_rate"]) == [REFUSED]
+    assert by_construction(rounds, ["p95"]) == []
+    assert np.all([not by_construction(rounds.assign(limited_rate=0.0), ["failure_rate"])])
+
+
+def test_what_alone_keeps_the_limits_by_construction_is_not_called_clearly_the_choice() -> None:
+    rounds = pd.DataFrame({
+        "algorithm": ["log", "bucket"] * 6, "p95": [1.0, 0.5] * 6, "deviation": [0.0, 15.0] * 6, "block": range(12),
+    })  # fmt: skip
+    wish = Wish(("minimise p95",), ("deviation <= 1%",), by=("algorithm",), conditions=())
+    assert as_constructed("Clearly log.", recommend(rounds, wish)) == "By construction log."
+    both = recommend(rounds, replace(wish, limits=("deviation <= 20%",)))
+    assert as_constructed("Clearly bucket.", both) == "Clearly bucket."

@@ -1,0 +1,67 @@
+"""The warm-up is in no summary of traces either."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.support.spans import BEGUN_NS, NS_PER_MS, keep, span, table
+
+from patternbench.observe.seam import Kept
+from patternbench.records import attempts
+from patternbench.records.attempts import Batch
+from patternbench.traces.columns import SCHEMA
+from patternbench.traces.records.collected import COUNTS, read
+from patternbench.traces.report.bars import figures
+from patternbench.traces.responses import of_round
+
+WARM_MS, COLD_MS = 10, 400
+END_OF_WARM_UP_MS = 1000
+
+
+def spans(cold: int, warm: int) -> list[dict[str, object]]:
+    """Requests of the warm-up, which take long, and measured ones, which do not."""
+    slow = [span(f"c{n}", "server", "shop", (n, n + COLD_MS), trace_id=f"c{n}", route="/x") for n in range(cold)]
+    begin = END_OF_WARM_UP_MS + 1
+    return [
+        *slow,
+        *(span(f"w{n}", "server", "shop", (begin, begin + WARM_MS), trace_id=f"w{n}", route="/x") for n in range(warm)),
+    ]
+
+
+def round_of(folder: Path, cold: int, warm: int) -> Kept:
+    """A round whose warm-up attempts are slow."""
+    keep(folder / "traces", table(*spans(cold, warm)))
+    counts = json.loads((folder / "traces" / COUNTS).read_text())
+    counts["measured_from_ns"] = BEGUN_NS + END_OF_WARM_UP_MS * NS_PER_MS
+    (folder / "traces" / COUNTS).write_text(json.dumps(counts))
+    parts = [rows(cold, COLD_MS, warm_up=True), rows(warm, WARM_MS + 2, warm_up=False)]
+    attempts.write(folder / "a.parquet", pa.concat_tables(parts))
+    return Kept({}, folder / "traces", folder / "a.parquet")
+
+
+def rows(number: int, took_ms: int, warm_up: bool) -> pa.Table:
+    zero = np.zeros(number, dtype=np.int64)
+    status, calls = np.full(number, 200, dtype=np.int16), np.arange(number, dtype=np.int64)
+    end = np.full(number, took_ms * 1000, dtype=np.int64)
+    batch = Batch(zero, calls, zero + 1, zero, end, np.zeros(number, dtype=np.int8), status)
+    return attempts.from_batches([batch], warm_up=warm_up)
+
+
+def test_requests_and_attempts_of_the_warm_up_are_in_no_response_of_traces(tmp_path: Path) -> None:
+    seen = read(round_of(tmp_path, cold=20, warm=30))
+    assert seen is not None
+    told = of_round(seen)
+    assert told["traced_requests"] == seen.succeeded == 30
+    assert told["backend_time"] == pytest.approx(WARM_MS / 1000)
+    assert seen.answered_s == pytest.approx((WARM_MS + 2) / 1000)
+    assert told["network_time"] == pytest.approx(0.002)
+
+
+def test_a_run_in_which_no_span_came_has_a_report_without_bars() -> None:
+    nothing = SCHEMA.empty_table().to_pandas()
+    assert nothing.empty
+    assert figures({}) == figures({"a": []}) == []
