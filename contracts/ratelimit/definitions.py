@@ -145,7 +145,8 @@ DEVIATIONS = {
     "sliding_window_log": "the pseudocode still counts an entry that is exactly one window old",
     "sliding_window_counter": "the pseudocode asks estimate < limit and so exceeds it by up to one unit",
     "token_bucket": "none",
-    "leaky_bucket": "the pseudocode gives simultaneous requests no delay, so that they leave together",
+    "leaky_bucket": "the pseudocode gives simultaneous requests no delay, so that they leave together, and admits "
+    "capacity + 1 of others, as the one that leaves at once takes no place in its queue",
     "gcra": "the pseudocode admits burst + 1 at once",
 }
 
@@ -251,10 +252,12 @@ def sequences(rng: random.Random) -> dict[str, list[tuple[int, int]]]:
     """Return arrivals worth deciding: a burst, a steady stream, window edges, and random ones with costs."""
     base = 1_700_000_000 * SECOND
     burst = [(base + 3 * SECOND, 1)] * 12
+    spread = [(base + 3 * SECOND + i, 1) for i in range(12)]
     steady = [(base + i * 437_511, 1) for i in range(60)]
     edges = [(base + k * 10 * SECOND + d, 1) for k in range(4) for d in (0, 0, 0, 0, 1, 9_999_998, 9_999_999)]
     return {
         "a burst at one instant": burst,
+        "a burst of a request each microsecond": spread,
         "a steady stream": steady,
         "the edges of windows": edges,
         "random arrivals": _random(rng, base, [1]),

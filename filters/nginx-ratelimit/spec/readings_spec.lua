@@ -28,6 +28,8 @@ describe("a path under a limit", function()
     ["/login\\"] = "/login\\",
     ["/x\\..\\login"] = "/x\\..\\login",
     ["//x/login"] = "/x/login",
+    ["/login\160"] = "/login\160",
+    ["/x/../login\133\160"] = "/login\133\160",
   }) do
     it("is counted as " .. target, function()
       assert.is_true(is_login(target, routed))
@@ -45,10 +47,11 @@ describe("a path under a limit", function()
     assert.is_true(is_login("/login/../x", "/x", paths.differences({ "go" })))
     assert.is_false(is_login("/login/../x", "/x", paths.differences({ "tomcat" })))
     assert.is_false(is_login("/LOGIN", "/LOGIN", everywhere, false))
+    assert.is_false(is_login("/login\160", "/login\160", paths.differences({ "go" })))
   end)
 
   it("has no other reading when it is its own path, and costs nothing more", function()
-    for _, target in ipairs({ "/a/b", "/a/b?x=..;/", "/" }) do
+    for _, target in ipairs({ "/a/b", "/a/b?x=..;/", "/a/b?x=\160", "/" }) do
       assert.is_nil(paths.others(target:match("^[^?]*"), target, everywhere))
     end
   end)
@@ -61,6 +64,32 @@ describe("a header's value", function()
     end
     assert.equal("", fields.trimmed(" \t "))
     assert.equal("\160x\160", fields.trimmed("\160x\160"))
+  end)
+end)
+
+describe("a host", function()
+  it("has no case, port or dot at its end that means something", function()
+    for _, text in ipairs({ "shop.example", "SHOP.Example", "shop.example:80", "shop.example.", "shop.example.:80:80" }) do
+      assert.equal("shop.example", fields.host(text))
+    end
+    assert.equal("[2001:db8::1]", fields.host("[2001:DB8::1]:443"))
+  end)
+end)
+
+describe("a header", function()
+  it("is found at its place and not before, however many there are", function()
+    local search = fields.searching(function(key, name)
+      return key == name
+    end)
+    local list = {}
+    for i = 0, 99 do
+      list[i] = { key = i % 10 == 7 and "wanted" or "other" }
+    end
+    for from = 0, 99 do
+      local expected = from <= 97 and from + (7 - from) % 10 or -1
+      assert.equal(expected, search(list, 100, "wanted", from))
+    end
+    assert.equal(-1, search(list, 7, "wanted", 0))
   end)
 end)
 
@@ -79,6 +108,11 @@ describe("the key of an address", function()
     end
   end)
 
+  it("is that of IPv4 in all the networks that are made of it", function()
+    assert.equal("192.0.2.9", addresses.key("2002:c000:209::1", 64))
+    assert.equal("192.0.2.9", addresses.key("2002:c000:209:ffff::2", 64))
+  end)
+
   it("is what nginx says when it isn't an address", function()
     for _, text in ipairs({ "unix:", "1:2:3", "::g", "1:2:3:4:5:6:7:8:9" }) do
       assert.equal(text, addresses.key(text, 64))
@@ -92,6 +126,15 @@ describe("the key of an address", function()
     for _, text in ipairs({ "192.0.2.0/24", "2001:db8::/48", "acme", "192.0.2.256", "" }) do
       assert.is_nil(addresses.listed(text, 64), text)
     end
+  end)
+end)
+
+describe("a key at the end of a query", function()
+  it("isn't clear when some servers leave out blanks behind it", function()
+    for _, text in ipairs({ "token=real\160", "a&token=real\133", "token\160" }) do
+      assert.is_true(select(2, arguments.pick(arguments.query(text, "token"), "reject")), text)
+    end
+    assert.equal("real", (arguments.pick(arguments.query("token=real&a=\195\160", "token"), "reject")))
   end)
 end)
 

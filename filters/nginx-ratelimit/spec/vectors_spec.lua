@@ -52,19 +52,56 @@ describe("the published pseudocode", function()
     return count
   end
 
-  local function burst_of(algorithm)
-    local case = read(algorithm).cases[1]
+  local function ours_of(case)
     local ours = {}
     for i, answer in ipairs(case.answers) do
       ours[i] = answer[1]
     end
-    return admitted(ours), admitted(case.paper), case.plan
+    return ours
+  end
+
+  local function burst_of(algorithm)
+    local case = read(algorithm).cases[1]
+    return admitted(ours_of(case)), admitted(case.paper), case.plan
   end
 
   it("admits burst + 1 with GCRA, where this core admits burst", function()
     local ours, paper, rule = burst_of("gcra")
     assert.equal(rule.burst, ours)
     assert.equal(rule.burst + 1, paper)
+  end)
+
+  it("admits capacity + 1 with the leaky bucket, unless all come at one instant", function()
+    local together, spread = read("leaky_bucket").cases[1], read("leaky_bucket").cases[2]
+    assert.equal("a burst at one instant", together.name)
+    assert.equal("a burst of a request each microsecond", spread.name)
+    assert.equal(together.plan.burst, admitted(together.paper))
+    assert.equal(spread.plan.burst + 1, admitted(spread.paper))
+    for _, case in ipairs({ together, spread }) do
+      assert.equal(case.plan.burst, admitted(ours_of(case)))
+    end
+  end)
+
+  -- The first request that a case decides otherwise, and whether something was admitted exactly one window before it.
+  local function first_difference(case)
+    local admitted_at = {}
+    for i, expected in ipairs(case.paper or {}) do
+      local at, allowed = case.requests[i][1], case.answers[i][1]
+      if expected ~= allowed then
+        return i, admitted_at[at - case.plan.window]
+      end
+      admitted_at[at] = allowed
+    end
+  end
+
+  it("still counts what is exactly one window old in the sliding log, and first differs there", function()
+    local different = 0
+    for _, case in ipairs(read("sliding_window_log").cases) do
+      local first, is_edge = first_difference(case)
+      assert.equal(first ~= nil, is_edge == true, case.name)
+      different = different + (first and 1 or 0)
+    end
+    assert.is_true(different > 0)
   end)
 
   for _, algorithm in ipairs({ "fixed_window", "token_bucket" }) do
@@ -84,10 +121,7 @@ describe("the published pseudocode", function()
     local all_ours, all_papers = 0, 0
     for _, case in ipairs(read("sliding_window_counter").cases) do
       if case.paper then
-        local ours = {}
-        for i, answer in ipairs(case.answers) do
-          ours[i] = answer[1]
-        end
+        local ours = ours_of(case)
         assert.is_true(admitted(case.paper) >= admitted(ours))
         all_ours, all_papers = all_ours + admitted(ours), all_papers + admitted(case.paper)
       end

@@ -12,6 +12,9 @@ local paths = require("ratelimit.paths")
 local tokens = require("ratelimit.tokens")
 
 local everywhere = paths.differences(paths.names)
+local search = fields.searching(function(key, name)
+  return key == name
+end)
 local verified = { claim = "sub", verified = true }
 
 local function query(text)
@@ -35,6 +38,17 @@ local function address(text)
   return addresses.key(text, 64)
 end
 
+-- All headers of a name, as the filter finds them: one after another.
+local function headers(text)
+  local list, count, at = {}, 0, -1
+  for name in text:gmatch("[^:]+") do
+    list[count], count = { key = name }, count + 1
+  end
+  repeat
+    at = search(list, count, "a", at + 1)
+  until at < 0
+end
+
 local function filled(unit, before, after)
   return function(size)
     return (before or "") .. unit:rep(math.ceil(size / #unit)) .. (after or "")
@@ -45,7 +59,11 @@ local cases = {
   { "header: blanks", fields.trimmed, filled(" ") },
   { "header: blanks within", fields.trimmed, filled(" ", "x", "y") },
   { "header: tabs behind", fields.trimmed, filled("\t", "x") },
+  { "headers: of one name", headers, filled("a:") },
+  { "host: dots", fields.host, filled(".") },
+  { "host: brackets", fields.host, filled("[") },
   { "query: &", query, filled("&") },
+  { "query: blanks at the end", query, filled("\160", "token=x") },
   { "query: &;", query, filled("&;") },
   { "query: names", query, filled("token&") },
   { "query: escapes", query, filled("%74oken=%72&") },
@@ -64,6 +82,8 @@ local cases = {
   { "path: backslashes", path, filled("\\", "/") },
   { "path: escapes", path, filled("%2e", "/") },
   { "path: parameters", path, filled(";", "/") },
+  { "path: blanks at the end", path, filled("\160", "/") },
+  { "path: blanks within", path, filled("\160", "/", "x") },
   { "token: blanks", token, filled(" ", "Bearer", "a") },
   { "token: words", token, filled("a.b.c ") },
   { "token: dots", token, filled(".") },

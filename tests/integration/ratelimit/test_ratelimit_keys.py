@@ -228,15 +228,18 @@ def test_a_name_that_php_mends_into_the_keys_is_ambiguous(nginx: Nginx) -> None:
 
 
 def test_a_limit_on_get_counts_head_and_what_a_post_says_it_is(nginx: Nginx) -> None:
-    def counted(method: str, *fields: str) -> bool:
-        lines = [f"{method} /by-get/ HTTP/1.1", "Host: x", "Connection: close", "X-Api-Key: k", *fields, "", ""]
+    def counted(method: str, *fields: str, query: str = "") -> bool:
+        lines = [f"{method} /by-get/{query} HTTP/1.1", "Host: x", "Connection: close", "X-Api-Key: k", *fields, "", ""]
         with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
             connection.sendall("\r\n".join(lines).encode())
             return b"RateLimit:" in connection.recv(4096)
 
     assert counted("HEAD")
     assert counted("POST", "Content-Length: 0", "X-HTTP-Method-Override: delete")
+    assert counted("POST", "Content-Length: 0", "X-HTTP-Method-Override: DELETE, PUT")
+    assert counted("POST", "Content-Length: 0", query="?a=1&_method=delete")
     assert not counted("POST", "Content-Length: 0")
+    assert not counted("POST", "Content-Length: 0", query="?method=DELETE")
     assert not counted("PUT", "Content-Length: 0", "X-HTTP-Method-Override: DELETE")
 
 
@@ -248,6 +251,16 @@ def test_a_host_is_one_client_in_any_case_and_with_any_port(nginx: Nginx) -> Non
             connection.sendall("\r\n".join(lines).encode())
             told.append(connection.recv(4096).decode().split(";r=")[1].split(";")[0])
     assert told == ["99", "98", "97", "96"]
+
+
+def test_a_target_that_names_another_host_than_the_header_is_refused_where_the_host_is_the_key(nginx: Nginx) -> None:
+    def status(target: str) -> int:
+        with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: two.example\r\nConnection: close\r\n\r\n".encode())
+            return int(connection.recv(4096).split()[1])
+
+    assert status("http://TWO.example:80/host/") == 200
+    assert [status(f"http://{name}/host/") for name in ("other.example", "a1.example")] == [400, 400]
 
 
 def test_a_request_that_is_rejected_is_never_told_to_send_its_body(nginx: Nginx) -> None:

@@ -77,6 +77,10 @@ PATHS = [
     "/login#x",
     "/login?x=/..",
     "/x?/../login",
+    "/login\xa0",
+    "/x/../login\x85",
+    "http://x/login",
+    "http://other/x/..;/login",
 ]
 NOT_LOGIN = ["/loginx", "/login.html", "/x/login", "/loginx;v=1", "/x/..;/loginx", "/log/..;/in", "/x/%6cogin"]
 QUERIES = [
@@ -88,6 +92,7 @@ QUERIES = [
     "%74oken=real",
     "a&token=real#",
     "token=a&token=real",
+    "token=real\xa0",
 ]
 VALUES = ["{}", "{}\t", "\t{}", " {} ", "\t \t{}\t \t", "{}  ", " \t{}"]
 
@@ -181,7 +186,7 @@ def ask(nginx: Nginx, server: str, target: str, *fields: str) -> Read:
     """Send a target and header fields as they are."""
     lines = [f"GET {target} HTTP/1.1", "Host: x", "Connection: close", f"X-Server: {server}", *fields, "", ""]
     with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
-        connection.sendall("\r\n".join(lines).encode())
+        connection.sendall("\r\n".join(lines).encode("latin-1"))
         answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
     head = answer.split("\r\n\r\n")[0].split("\r\n")
     told = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}

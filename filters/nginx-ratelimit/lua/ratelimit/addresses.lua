@@ -54,15 +54,21 @@ local function of_ipv6(text)
   return groups
 end
 
--- IPv4 within IPv6: mapped (RFC 4291, ::ffff:0:0/96), and translated in front of servers that have IPv6 alone (RFC 6052).
 local function begins(groups, first, second, sixth)
   return groups[1] == first and groups[2] == second and groups[3] + groups[4] + groups[5] == 0 and groups[6] == sixth
 end
 
+local function in_four(high, low)
+  return ("%d.%d.%d.%d"):format(bit.rshift(high, 8), bit.band(high, 255), bit.rshift(low, 8), bit.band(low, 255))
+end
+
+-- IPv4 within IPv6: mapped (RFC 4291, ::ffff:0:0/96), translated in front of servers that have IPv6 alone (RFC 6052), and the
+-- 65,536 networks that whoever has an IPv4 address makes of it (6to4, RFC 3056, 2002::/16).
 local function ipv4_within(groups)
   if begins(groups, 0, 0, 0xffff) or begins(groups, 0x64, 0xff9b, 0) then
-    local high, low = groups[7], groups[8]
-    return ("%d.%d.%d.%d"):format(bit.rshift(high, 8), bit.band(high, 255), bit.rshift(low, 8), bit.band(low, 255))
+    return in_four(groups[7], groups[8])
+  elseif groups[1] == 0x2002 then
+    return in_four(groups[2], groups[3])
   end
 end
 

@@ -1,8 +1,9 @@
 --- What a query string or a Cookie header gives to a name, exactly; and whether a server behind could read something else.
 --
 -- Names and values are percent-decoded. Servers differ: PHP takes `a.b`, ` a_b` and `a[b` for `a_b`, and `a[]` for a list; some
--- end a query's part at `;` too, or a cookie at `,`; some take the first of several values, some the last. Whoever can make
--- two of them read two keys has none of their limits, so what can be read in two ways is said to be `odd`.
+-- end a query's part at `;` too, or a cookie at `,`; some leave out blanks at the end of a target; some take the first of several
+-- values, some the last. Whoever can make two of them read two keys has none of their limits, so what can be read in two ways is
+-- said to be `odd`.
 -- Linear in the text, and cheap for the parts that can't be the one that is looked for: they are never cut out.
 -- Pure: no clock, no I/O.
 
@@ -136,7 +137,11 @@ local cookie = { separator = byte(";"), also = ",", unescape = unescape_cookie, 
 
 --- The values of `name` in a query string, in their order; field `odd`: a server could read others.
 function M.query(text, name, ignore_case)
-  return read(text, name, query, ignore_case)
+  local found, shorter = read(text, name, query, ignore_case), paths.without_blanks(text)
+  if #shorter < #text then
+    found.odd = found.odd or not are_alike(found, read(shorter, name, query, ignore_case))
+  end
+  return found
 end
 
 --- The same for Cookie headers: a list of their values.

@@ -1,7 +1,6 @@
 --- All values of a request's header. nginx's own variable tells one of them, and servers differ in which they take.
 --
--- Calls what lua-resty-core calls, with the declarations that it has made: no table is made of all headers. The search among
--- the first headers is written out line by line, as a loop would break the decision that LuaJIT compiles as a whole.
+-- Calls what lua-resty-core calls, with the declarations that it has made: no table is made of all headers.
 
 local ffi = require("ffi")
 local base = require("resty.core.base")
@@ -46,21 +45,7 @@ local function is_named(key, name)
   return C.memchr(key.data, underscore, length) ~= nil and is_spelled_otherwise(key, name)
 end
 
-local written_out = 24
-
-local function searching()
-  local lines = { "local is_named = ...\nreturn function(list, count, name, from)" }
-  for i = 0, written_out - 1 do
-    lines[#lines + 1] = ("if count <= %d then return -1 end"):format(i)
-    lines[#lines + 1] = ("if from <= %d and is_named(list[%d].key, name) then return %d end"):format(i, i, i)
-  end
-  lines[#lines + 1] = ("for i = %d, count - 1 do"):format(written_out)
-  lines[#lines + 1] = "if from <= i and is_named(list[i].key, name) then return i end end return -1 end"
-  return assert(loadstring(table.concat(lines, "\n"), "=headers"))(is_named)
-end
-
--- The place of the first header of this name among `count` of a list, not before `from`; -1 when there is none.
-local search = searching()
+local search = fields.searching(is_named)
 
 local function all()
   local request = base.get_request()

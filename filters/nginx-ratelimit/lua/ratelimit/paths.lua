@@ -15,9 +15,10 @@ local M = {}
 --   parameters   `;...` in a segment is cut before dots are resolved (so `..;` leads up)
 --   backslashes  `\` is a slash
 --   authority    what follows two slashes at the beginning is a host
+--   blanks       bytes at the target's end that are blanks in Latin-1 aren't part of it (Python's server splits the line there)
 M.servers = {
   aspnet = { backslashes = true },
-  flask = { written = true },
+  flask = { written = true, blanks = true },
   go = { written = true },
   node = { written = true, backslashes = true, authority = true },
   php = { written = true },
@@ -107,22 +108,29 @@ local function path_of(target, routed)
   return byte(path) == 47 and path or routed
 end
 
+local function is_blank(char)
+  return char == 0x85 or char == 0xa0
+end
+
+--- A target without the bytes at its end that are blanks in Latin-1.
+function M.without_blanks(target)
+  local last = #target
+  while last > 0 and is_blank(byte(target, last)) do
+    last = last - 1
+  end
+  return sub(target, 1, last)
+end
+
 local function is_plain(routed, target)
   if find(routed, ";", 1, true) or find(routed, "\\", 1, true) then
     return false
   end
   local next = byte(target, #routed + 1)
-  return (next == nil or next == 63) and sub(target, 1, #routed) == routed
+  return (next == 63 or next == nil and not is_blank(byte(target, -1))) and sub(target, 1, #routed) == routed
 end
 
---- The paths that servers with these differences could read next to `routed`; nil when there are none.
--- @param routed the path that nginx routes: decoded, slashes merged, dots resolved
--- @param target the request's target as the client wrote it, with its query
-function M.others(routed, target, differences)
-  if is_plain(routed, target) then
-    return nil
-  end
-  local list, written = {}, path_of(target, routed)
+-- Adds the paths that servers could read in what a client wrote.
+local function add_readings(list, written, routed, differences)
   local decoded = M.decoded(written)
   if differences.written then
     add(list, decoded, differences, false)
@@ -136,6 +144,20 @@ function M.others(routed, target, differences)
   end
   if differences.authority and find(written, "^[/\\][/\\]") then
     add(list, M.decoded(without_authority(written)), differences, true)
+  end
+end
+
+--- The paths that servers with these differences could read next to `routed`; nil when there are none.
+-- @param routed the path that nginx routes: decoded, slashes merged, dots resolved
+-- @param target the request's target as the client wrote it, with its query
+function M.others(routed, target, differences)
+  if is_plain(routed, target) then
+    return nil
+  end
+  local list = {}
+  add_readings(list, path_of(target, routed), routed, differences)
+  if differences.blanks and is_blank(byte(target, -1)) then
+    add_readings(list, path_of(M.without_blanks(target), routed), routed, differences)
   end
   return list
 end

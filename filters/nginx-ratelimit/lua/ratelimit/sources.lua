@@ -5,6 +5,7 @@
 
 local addresses = require("ratelimit.addresses")
 local arguments = require("ratelimit.arguments")
+local fields = require("ratelimit.fields")
 local headers = require("ratelimit.headers")
 local tokens = require("ratelimit.tokens")
 
@@ -41,7 +42,17 @@ local readers = {
     return ngx.var[from.name]
   end,
   address = function(from)
-    return addresses.key(ngx.var.remote_addr, from.ipv6_prefix)
+    local text = ngx.var[from.variable or "remote_addr"]
+    return text and addresses.key(text, from.ipv6_prefix)
+  end,
+  -- A target may name a host of its own next to the header's (RFC 9112, section 3.2.2), and servers take either.
+  host = function(_, rule)
+    local found = headers.values("host")
+    for i, value in ipairs(found) do
+      found[i] = fields.host(value)
+    end
+    found[#found + 1] = ngx.var.host
+    return arguments.pick(found, rule)
   end,
   everyone = function()
     return "everyone"
@@ -56,12 +67,18 @@ local readers = {
 }
 
 local prefixes = { http_ = "header", arg_ = "query", cookie_ = "cookie" }
-local addressing = { remote_addr = true, binary_remote_addr = true }
+-- nginx's variables of addresses, and which of them has it in words.
+local addressing = {
+  remote_addr = "remote_addr",
+  binary_remote_addr = "remote_addr",
+  realip_remote_addr = "realip_remote_addr",
+  proxy_protocol_addr = "proxy_protocol_addr",
+}
 
 -- nginx's variables `http_*`, `arg_*`, `cookie_*` and for the address are read like the sources that they stand for.
 local function of_variable(from)
   if addressing[from.name] then
-    return { from = "address", ipv6_prefix = from.ipv6_prefix }
+    return { from = "address", variable = addressing[from.name], ipv6_prefix = from.ipv6_prefix }
   end
   for prefix, kind in pairs(prefixes) do
     local name = from.name:lower():match("^" .. prefix .. "(.+)$")
@@ -72,17 +89,17 @@ local function of_variable(from)
   return from
 end
 
--- A host has a case, a port and a dot at its end that mean nothing; nginx's variable is without them.
-local function of_header(from)
-  if from.from == "header" and headers.name(from.name) == "host" then
-    return { from = "variable", name = "host" }
+-- The header, and nginx's variable that is the target's host or the header's.
+local function of_host(from)
+  if from.from == "header" and headers.name(from.name) == "host" or from.from == "variable" and from.name == "host" then
+    return { from = "host" }
   end
   return from
 end
 
 -- Made once for each source of the rules.
 local function prepare(from)
-  local real = of_header(from.from == "variable" and of_variable(from) or from)
+  local real = of_host(from.from == "variable" and of_variable(from) or from)
   if real.from == "header" or real.from == "jwt" then
     real.header = headers.name(real.name or "Authorization")
   end

@@ -1,5 +1,6 @@
 --- Whom a request concerns: the client under each limit that matches, its storage key, and the cost.
 
+local arguments = require("ratelimit.arguments")
 local counting = require("ratelimit.counting")
 local headers = require("ratelimit.headers")
 local keys = require("ratelimit.keys")
@@ -8,25 +9,35 @@ local metrics = require("ratelimit.metrics")
 local paths = require("ratelimit.paths")
 local sources = require("ratelimit.sources")
 
-local find = string.find
+local find, gmatch = string.find, string.gmatch
 
 local M = {}
 
--- Headers by which a request says that it has another method than its own; frameworks hear them with POST alone.
-local overriding = { "x-http-method-override", "x-http-method", "x-method-override" }
+-- Headers, and the name in a query, by which a request says that it has another method than its own; frameworks hear them with
+-- POST alone. Some take one of several between commas.
+local overriding, overriding_in_query = { "x-http-method-override", "x-http-method", "x-method-override" }, "_method"
 
-local function has_method(methods, method)
-  if methods[method] then
-    return true
-  end
-  for i = 1, method == "POST" and #overriding or 0 do
-    for _, said in ipairs(headers.values(overriding[i])) do
-      if methods[said:upper()] then
+local function is_any_of(methods, said)
+  for _, text in ipairs(said) do
+    for word in gmatch(text, "[^,%s]+") do
+      if methods[word:upper()] then
         return true
       end
     end
   end
   return false
+end
+
+local function has_method(methods, method)
+  if methods[method] or method ~= "POST" then
+    return methods[method] or false
+  end
+  for _, name in ipairs(overriding) do
+    if is_any_of(methods, headers.values(name)) then
+      return true
+    end
+  end
+  return is_any_of(methods, arguments.query(ngx.var.args or "", overriding_in_query))
 end
 
 -- Whether a limit holds for the path and the method that the current request has to any server behind.

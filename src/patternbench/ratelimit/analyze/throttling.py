@@ -4,11 +4,12 @@ A table of decisions has one row a request, in the order in which they were deci
 client count in that order): `client` (anything hashable), `time_us` (whole microseconds), `allowed` (bool),
 and optionally `cost` (units, 1 when absent) and `limit` (units per window, when it differs between clients).
 
-The rule is Algorithm 7 of Kalyanasundaram et al. 2025: a request should have been allowed if the units
-allowed to its client in the window before it, plus its own, are within the limit. The window is (t - window,
-t): an admission exactly one window ago no longer counts. The history that counts is the actual one, mistakes
-included. Shares are percentages, 0 to 100. Times t of a client are sorted, then every window is found by
-binary search in all of them at once: O(n log n), a second for a million requests.
+The rule is Algorithm 7 of Kalyanasundaram et al. 2025 with another edge: a request should have been allowed if
+the units allowed to its client in the window before it, plus its own, are within the limit. The window is
+(t - window, t): an admission exactly one window ago no longer counts, as in the filter's sliding log. The published
+algorithm counts it, as does its log (Algorithm 2), so each agrees with its own log. The history that counts is the
+actual one, mistakes included. Shares are percentages, 0 to 100. Times t of a client are sorted, then every window is
+found by binary search in all of them at once: O(n log n), a second for a million requests.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 -- [2] a fraction in 1/limit microseconds, so that window/limit never rounds (exact while burst * window < 2^53).
 -- The formula: delay = max(0, empty - now); admit when delay + cost * window/limit <= burst * window/limit.
 -- Example: limit 60 per 60 s, burst 3: at 0 s three pass with delays of 0, 1 and 2 s, the fourth is rejected.
--- The published pseudocode lets simultaneous requests leave together (its delay is 0 when the clock did not move);
--- here two requests never leave closer than window/limit. The caller sleeps for the delay.
+-- The published pseudocode (Kalyanasundaram et al. 2025, Algorithm 5) lets simultaneous requests leave together (its delay is 0
+-- when the clock did not move), and admits capacity + 1 of others, as the one that leaves at once takes no place in its queue.
+-- Here two requests never leave closer than window/limit, and burst means burst. The caller sleeps for the delay.
 -- A time of emptiness that is ahead by more than two full buckets is of a clock that was set back by more than one: the state
 -- begins anew.
 

@@ -6,6 +6,8 @@
 -- twenty numbers are looked at, however long the log is.
 -- The formula: forget entries of age >= window; admit when sum + cost <= limit.
 -- Example: limit 2, window 10 s: requests at 1 s, 2 s pass, 3 s is rejected (retry after 8 s), 11 s passes.
+-- The published pseudocode (Kalyanasundaram et al. 2025, Algorithm 2) removes what is older than the window, so an entry of
+-- exactly that age still counts: at 11 s it rejects.
 -- Two requests in one microsecond are two entries' worth: they share an entry whose cost is 2.
 -- A clock that steps back by up to one window reads as the time of the newest entry.
 -- A ring that has become too small for a raised limit grows when it is full; one that has become too large stays as it is.

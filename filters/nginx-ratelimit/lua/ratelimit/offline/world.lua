@@ -176,7 +176,7 @@ end
 local function host_of(headers)
   for _, header in ipairs(headers) do
     if fields.name(header.name) == "host" then
-      return (fields.trimmed(header.value):lower():gsub(":%d+$", ""):gsub("%.$", ""))
+      return fields.host(fields.trimmed(header.value))
     end
   end
 end
