@@ -57,7 +57,7 @@ def told(value: float, digits: int) -> str:
 
 def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
     """The ratio other / base over paired rounds, as the mean of its log; one of `among` that are told together."""
-    change = difference(*(np.log(side).tolist() for side in (base, other)), among)
+    change = difference(np.log(base).tolist(), np.log(other).tolist(), among)
     return Change(*np.exp([change.value, change.low, change.high]).tolist())
 
 

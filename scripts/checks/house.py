@@ -149,7 +149,10 @@ def counted(package: Path = PACKAGE) -> dict[str, list[Site]]:
 
 LINES = "lines"
 """The word that asks for lines of code instead of counts."""
-ROOMS = ("src/patternbench", "engine/crates", "clients", "filters", "apps", "docs", "scripts", "benchmarks")
+ROOMS = (
+    *("src/patternbench", "engine/crates", "clients", "filters", "apps"),
+    *("docs", "reproductions", "scripts", "benchmarks"),
+)
 """Where code is; the rooms of the package are told apart."""
 CODE = {".py", ".rs", ".go", ".java", ".lua", ".cs", ".js", ".j2"}
 NO_CODE = {"tests", "test", "spec", "target", "node_modules", "bin", "obj", "dist", "data", "reference", "build"}

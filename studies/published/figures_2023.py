@@ -25,13 +25,6 @@ from patternbench.report.pages.model_figures import interaction_figure, models_f
 from patternbench.report.svg import draw
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reproductions" / "elmalki-zdun-2023"
-#: Interactions: the figure's number on the private cloud and on AWS, the response, the factor over which it is drawn.
-INTERACTIONS = (
-    ((6, 7), "total_time", "bundle_size"),
-    ((8, 8), "failure_rate", "bundle_size"),
-    ((9, 10), "failure_rate", "rate_limit"),
-    ((11, 12), "total_time", "rate_limit"),
-)
 Drawn = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -41,7 +34,7 @@ def figures(table: pd.DataFrame, cloud: int) -> Drawn:
     for number, response in ((2 + cloud, "total_time"), (4 + cloud, "failure_rate")):
         models = fit_formulas(table, [text.replace(study.RESPONSES, response) for text in study.FORMULAS]).models
         yield f"figure-{number}", models_figure(models, ("rate_limit", "request_bundle")) or {}
-    for numbers, response, factor in INTERACTIONS:
+    for numbers, response, factor in study.INTERACTIONS:
         model = fit_formulas(table, [f"{response} ~ {factor} * load_balancing"]).models[0]
         name = f"figure-{numbers[cloud]}" + (suffix if numbers[0] == numbers[1] else "")
         yield name, interaction_figure(model, (factor, "load_balancing")) or {}

@@ -88,6 +88,13 @@ FORMULAS = (
     f"{RESPONSES} ~ request_bundle + rate_limit + api_users + rpm",
     f"{RESPONSES} ~ rate_limit + api_users + rpm",
 )
+#: Interactions: the figure's number on the private cloud and on AWS, the response, the factor over which it is drawn.
+INTERACTIONS = (
+    ((6, 7), "total_time", "bundle_size"),
+    ((8, 8), "failure_rate", "bundle_size"),
+    ((9, 10), "failure_rate", "rate_limit"),
+    ((11, 12), "total_time", "rate_limit"),
+)
 
 
 def generate(rounds: int = ROUNDS, seed: int = SEED) -> pd.DataFrame:
@@ -127,7 +134,8 @@ def _factors(rounds: int, rng: np.random.Generator) -> pd.DataFrame:
 def _noise(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     shared, own = rng.gamma(2.0, 1.0, n), rng.gamma(2.0, 1.0, (n, 2))
     mixed = 0.3 * shared[:, None] + own
-    return (mixed - mixed.mean(axis=0)) / mixed.std(axis=0)
+    noise: npt.NDArray[np.float64] = (mixed - mixed.mean(axis=0)) / mixed.std(axis=0)
+    return noise
 
 
 def expected(table: pd.DataFrame, weights: dict[str, float]) -> npt.NDArray[np.float64]:

@@ -139,7 +139,8 @@ def mismatch(models: dict[int, ModelResult]) -> float:
 
 def _gaps(model: ModelResult, published: Published) -> npt.NDArray[np.float64]:
     wanted = np.array([published.coefficients[c.name] for c in model.fit.coefficients])
-    return (model.fit.beta - wanted) / np.abs(wanted)
+    gaps: npt.NDArray[np.float64] = (model.fit.beta - wanted) / np.abs(wanted)
+    return gaps
 
 
 def suspects(models: dict[int, ModelResult]) -> list[Suspect]:
@@ -193,7 +194,8 @@ def report(table: pd.DataFrame) -> Iterator[str]:
     printed = refit(table)
     found = suspects(printed)
     times = table["total_time"].astype(float)
-    times.iloc[[one.row - 1 for one in found]] = [round(one.solved) for one in found]
+    for one in found:
+        times.iloc[one.row - 1] = round(one.solved)
     corrected = refit(table.assign(total_time=times))
     yield "## The published models, refitted from the published table\n"
     yield INTRODUCTION

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from tests.support.scripts import page_script
+from reproductions.kalyanasundaram_2025 import shop, target_tables
+from reproductions.markdown import part
+from reproductions.pages import DOCS
 
 pytestmark = [
     pytest.mark.integration,
@@ -14,7 +16,6 @@ pytestmark = [
 
 
 def test_the_parts_of_the_page_on_the_target_are_made_from_the_rounds_next_to_it() -> None:
-    script, pages = page_script("kalyanasundaram-2025/tables.py"), page_script("pages.py")
-    page = script.PAGE.read_text(encoding="utf-8")
-    for name, text in script.printed(script.kept()).items():
-        assert pages.part(page, name) == text, name
+    text = (DOCS / shop.FILE).read_text(encoding="utf-8")
+    for name, made in target_tables.printed(shop.PAGE.kept()).items():
+        assert part(text, name) == made, name

@@ -3,14 +3,14 @@
 import re
 
 import pytest
-from tests.support.scripts import DOCS, page_script
+from tests.support import error_rates_of_rounds as script
+from tests.support.studies import ROOT
 
-PAGE = (DOCS / "analysis.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "analysis.md").read_text(encoding="utf-8")
 RATES = ("drift_said", "patterns_said", "stops", "knees_said")
 
 
 def test_the_page_has_every_row_of_the_tables_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = page_script("error_rates_of_rounds.py", DOCS / "analysis")
     for name in RATES:
         monkeypatch.setattr(script, name, lambda *_, **__: 0.0)
     monkeypatch.setattr(script, "capacities", lambda *_: {"told": 0.0, "held": 0.0, "held_or_doubted": 0.0})

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.drawings import same_drawing
+from reproductions.banerjee_2022 import catalogue, cinema, digest, figures, published
 
-PAGE = Path(__file__).parents[3] / "docs" / "reproductions" / "banerjee-2022.md"
-MODULES = ("measured", "catalogue", "digest", "figures", "published")
 USERS = range(10, 101, 10)
 BLOCKS, RUNS = 5, 400
-
-
-@pytest.fixture(scope="module")
-def measured() -> Iterator[ModuleType]:
-    """The script beside the page, whose neighbours it imports by their bare names."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(PAGE.with_suffix("")))
-        for name in MODULES:
-            patch.delitem(sys.modules, name, raising=False)
-        yield importlib.import_module("measured")
-        for name in MODULES:
-            patch.delitem(sys.modules, name)
-
-
-def part(name: str) -> str:
-    return PAGE.read_text().split(f"<!-- {name} -->\n")[1].split(f"\n<!-- end of {name} -->")[0]
 
 
 def load(ratio: float = 1.0, spread: float = 0.05, seed: int = 1) -> pd.DataFrame:
@@ -52,65 +28,46 @@ def load(ratio: float = 1.0, spread: float = 0.05, seed: int = 1) -> pd.DataFram
     return table.assign(asked_again=table["failed"] * 2)
 
 
-def test_the_page_holds_what_the_script_prints(measured: ModuleType) -> None:
-    assert part("published") == measured.published.section()
-    assert part("measured") == measured.section(measured.digest.kept())
+def test_the_numbers_behind_the_figures_give_the_printed_correlations() -> None:
+    for (case, test), printed in published.PRINTED_R.items():
+        rows = published.of(case, test)
+        assert published.line_of(rows["users"], rows["mean_ms"]).straight.r == pytest.approx(printed, abs=6e-4)
 
 
-@pytest.mark.slow
-def test_the_figures_of_the_page_are_those_that_the_script_draws(measured: ModuleType, tmp_path: Path) -> None:
-    drawn = measured.figures.draw(measured.digest.kept(), tmp_path)
-    for name in drawn:
-        folders = (tmp_path, PAGE.with_suffix(""))
-        assert same_drawing(*((folder / f"{name}.svg").read_text(encoding="utf-8") for folder in folders)), name
-    assert sorted(drawn) == sorted(path.stem for path in PAGE.with_suffix("").glob("*.svg"))
-
-
-def test_the_numbers_behind_the_figures_give_the_printed_correlations(measured: ModuleType) -> None:
-    for (case, test), printed in measured.published.PRINTED_R.items():
-        rows = measured.published.of(case, test)
-        assert measured.published.line_of(rows["users"], rows["mean_ms"]).straight.r == pytest.approx(printed, abs=6e-4)
-
-
-def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares(measured: ModuleType) -> None:
-    rows = measured.published.table()
+def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares() -> None:
+    rows = published.table()
     assert (abs(rows["failed_percent"] - rows["printed_failed_percent"]) <= 0.6).all()
 
 
 STUDIES = ("cinema-load-tests", "cinema-ways", "cinema-open", "cinema-burst", "cinema-faults", "cinema-traces")
 
 
-def test_the_catalogue_holds_what_the_script_prints_of_the_kept_tables(measured: ModuleType) -> None:
-    for page, text in measured.patterns(measured.digest.kept()).items():
-        assert f"<!-- measured -->\n{text}\n<!-- end of measured -->" in (measured.PATTERNS / page).read_text()
-
-
-def test_a_page_of_the_catalogue_shows_the_rows_of_its_pattern_alone(measured: ModuleType) -> None:
+def test_a_page_of_the_catalogue_shows_the_rows_of_its_pattern_alone() -> None:
     rows = [faulty(True, 1.0, 0), faulty(False, 2000.0, 0), {**faulty(True, 1.0, 0), "fault": "freeze db"}]
-    shown = measured.patterns({"faults": pd.DataFrame(rows)})
+    shown = cinema.patterns({"faults": pd.DataFrame(rows)})
     assert [line.split(" | ")[:2] for line in shown["circuit-breaker.md"].splitlines()[2:]] == [
         ["| freeze cinema-cineworld", "no"],
         ["| freeze cinema-cineworld", "yes"],
     ]
     assert shown["database-per-service.md"].splitlines()[2].startswith("| freeze db | gateway |")
-    assert shown["aggregator.md"] == measured.catalogue.NOT_MEASURED
+    assert shown["aggregator.md"] == catalogue.NOT_MEASURED
 
 
-def test_a_page_of_the_catalogue_shows_other_ways_once_they_are_measured(measured: ModuleType) -> None:
-    shown = measured.patterns({"ways": ways(direct=0.5)})
+def test_a_page_of_the_catalogue_shows_other_ways_once_they_are_measured() -> None:
+    shown = cinema.patterns({"ways": ways(direct=0.5)})
     assert shown["api-gateway.md"].splitlines()[2].endswith("| the other way |")
     assert len(shown["aggregator.md"].splitlines()) == 2 + 4
 
 
-def test_what_was_not_measured_says_how_to(measured: ModuleType) -> None:
-    text = measured.section({})
+def test_what_was_not_measured_says_how_to() -> None:
+    text = cinema.section({})
     for study in STUDIES:
         assert f"patternbench run studies/{study}.yaml" in text
 
 
-def test_each_load_test_has_its_figures_means_statuses_line_and_ratios(measured: ModuleType, tmp_path: Path) -> None:
+def test_each_load_test_has_its_figures_means_statuses_line_and_ratios() -> None:
     table = load(ratio=0.5)
-    text = measured.section({"load": table})
+    text = cinema.section({"load": table})
     for figure in ("4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "5.7", "5.8", "5.9", "5.10", "5.11", "5.12"):
         assert f"![Figure {figure}](banerjee-2022/figure-{figure.replace('.', '-')}.svg)" in text
     (slower,) = [line for line in text.splitlines() if "about 25 % slower" in line]
@@ -120,19 +77,19 @@ def test_each_load_test_has_its_figures_means_statuses_line_and_ratios(measured:
         {"architecture": "gateway", "test": "A", "users": 10, "kind": ["raw", "smoothed"], "request": 0.0, "ms": 1.0}
     )
     one = table[(table["architecture"] == "gateway") & (table["test"] == "A")]
-    assert measured.figures.draw({"load": one, "smoothed": points}, tmp_path) == [
-        "figure-4-5",
-        "figure-4-6",
-        "figure-4-7",
+    assert list(figures.drawn({"load": one, "smoothed": points})) == [
+        "figure-4-5.svg",
+        "figure-4-6.svg",
+        "figure-4-7.svg",
     ]
 
 
-def test_the_sooner_architecture_is_told_by_the_time_of_a_complete_operation(measured: ModuleType) -> None:
-    rows = measured.section({"load": load(ratio=0.5)}).splitlines()
+def test_the_sooner_architecture_is_told_by_the_time_of_a_complete_operation() -> None:
+    rows = cinema.section({"load": load(ratio=0.5)}).splitlines()
     sooner = [row.rsplit("|", 2)[1].strip() for row in rows if row.startswith(("| list the movies", "| make a res"))]
     assert sooner == ["the gateway"] * 4
-    assert "| messages |" in "\n".join(measured.sooner(load(ratio=2.0)))
-    assert "| messages |" not in "\n".join(measured.sooner(load(seed=2)))
+    assert "| messages |" in "\n".join(cinema.sooner(load(ratio=2.0)))
+    assert "| messages |" not in "\n".join(cinema.sooner(load(seed=2)))
 
 
 def ways(direct: float = 1.0) -> pd.DataFrame:
@@ -152,34 +109,34 @@ def ways(direct: float = 1.0) -> pd.DataFrame:
     return table.assign(operation_ms=ms, operation_p95_ms=ms, requests=1.0)
 
 
-def test_another_way_is_compared_with_rounds_that_differ_in_nothing_else(measured: ModuleType) -> None:
-    rows = {row.split(" | ")[0]: row for row in measured.ways(ways(direct=0.5)) if row.startswith("| ")}
+def test_another_way_is_compared_with_rounds_that_differ_in_nothing_else() -> None:
+    rows = {row.split(" | ")[0]: row for row in cinema.ways(ways(direct=0.5)) if row.startswith("| ")}
     assert rows["| it calls the cinemas directly"].endswith("| the other way |")
     assert rows["| the aggregator calls in parallel"].endswith("| cannot be told |")
     assert "| the broker holds a fetch (long poll)" not in rows
-    pairs = measured.alike(ways(), {"via": "gateway"}, {"via": "direct"})
+    pairs = cinema.alike(ways(), {"via": "gateway"}, {"via": "direct"})
     assert len(pairs) == 4 * BLOCKS
     assert set(pairs["architecture"]) == {"gateway"}
 
 
-def test_no_ratio_is_told_of_shares_that_are_zero(measured: ModuleType) -> None:
+def test_no_ratio_is_told_of_shares_that_are_zero() -> None:
     table = load().assign(failed=0.0, asked_again=0.0)
-    (failing,) = [line for line in measured.section({"load": table}).splitlines() if "error-prone" in line]
+    (failing,) = [line for line in cinema.section({"load": table}).splitlines() if "error-prone" in line]
     assert "| no failures | no failures | cannot be told / cannot be told |" in failing
 
 
-def test_a_ratio_of_one_is_decided_in_at_most_five_of_a_hundred_tables(measured: ModuleType) -> None:
+def test_a_ratio_of_one_is_decided_in_at_most_five_of_a_hundred_tables() -> None:
     decided = 0
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         sides = np.exp(rng.normal(0, 0.2, (6, 2, BLOCKS)))
-        verdicts = {measured.ratio(*pair, measured.together(6)).verdict for pair in sides}
+        verdicts = {cinema.ratio(*pair, cinema.together(6)).verdict for pair in sides}
         decided += verdicts != {"cannot be told"}
     assert decided / RUNS <= 0.08
 
 
-def test_a_single_block_tells_no_direction(measured: ModuleType) -> None:
-    alone = measured.ratio(np.array([2.0]), np.array([1.0]))
+def test_a_single_block_tells_no_direction() -> None:
+    alone = cinema.ratio(np.array([2.0]), np.array([1.0]))
     assert (alone.text, alone.verdict, alone.against(2.0)) == (
         "2.00 (one round: no interval)",
         "cannot be told",
@@ -187,8 +144,8 @@ def test_a_single_block_tells_no_direction(measured: ModuleType) -> None:
     )
 
 
-def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing(measured: ModuleType) -> None:
-    assert measured.ratio(np.array([1.0, 9.0]), np.array([1.0, 1.0])).text == "3.00 (below 0.01 to above 100,000)"
+def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing() -> None:
+    assert cinema.ratio(np.array([1.0, 9.0]), np.array([1.0, 1.0])).text == "3.00 (below 0.01 to above 100,000)"
 
 
 def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
@@ -197,18 +154,18 @@ def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
     return {**told, **counted, "affected": 40.0, "seen_after": 0.0, "recovered_after": None if breaker else 2.0}
 
 
-def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_without(measured: ModuleType) -> None:
+def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_without() -> None:
     rng = np.random.default_rng(3)
     rows = [
         faulty(on, (100 if on else 3000) * rng.uniform(0.9, 1.1), block) for on in (True, False) for block in range(3)
     ]
-    text = measured.section({"faults": pd.DataFrame(rows)})
+    text = cinema.section({"faults": pd.DataFrame(rows)})
     assert "with one: confirmed." in text
     assert "| 3 of 3 |" in text, "rounds in which operations were not as before at the end"
     assert "| 0 of 3 |" in text
 
 
-def test_fewer_failures_are_told_where_the_interval_excludes_none(measured: ModuleType) -> None:
+def test_fewer_failures_are_told_where_the_interval_excludes_none() -> None:
     rng = np.random.default_rng(4)
     rows = [
         {**faulty(True, 100.0, block), "architecture": name, "fault": fault, "failed": rng.normal(percent, 0.5)}
@@ -216,18 +173,18 @@ def test_fewer_failures_are_told_where_the_interval_excludes_none(measured: Modu
         for name, percent in (("gateway", 10 + by), ("messaging", 10.0))
         for block in range(4)
     ]
-    told = list(measured.fewer_failures(pd.DataFrame(rows)))
+    told = list(cinema.fewer_failures(pd.DataFrame(rows)))
     assert told[-2].startswith("| crash cinema-cineworld | -19.9 (")
     assert told[-2].endswith("| with messages |")
     assert told[-1].endswith("| cannot be told |")
 
 
-def test_a_single_block_of_faults_has_no_interval(measured: ModuleType) -> None:
+def test_a_single_block_of_faults_has_no_interval() -> None:
     rows = [{**faulty(True, 100.0, 0), "architecture": name} for name in ("gateway", "messaging")]
-    assert "| 0.0 (one round: no interval) | cannot be told |" in "\n".join(measured.fewer_failures(pd.DataFrame(rows)))
+    assert "| 0.0 (one round: no interval) | cannot be told |" in "\n".join(cinema.fewer_failures(pd.DataFrame(rows)))
 
 
-def test_open_arrivals_tell_times_losses_and_a_knee(measured: ModuleType) -> None:
+def test_open_arrivals_tell_times_losses_and_a_knee() -> None:
     rates = [10, 25, 50, 100, 150, 200]
     rows = [
         {"architecture": name, "rate": float(rate), "block": 0, "p50_ms": 5.0 + max(rate - 100, 0), "p95_ms": 9.0}
@@ -235,22 +192,21 @@ def test_open_arrivals_tell_times_losses_and_a_knee(measured: ModuleType) -> Non
         for name in ("gateway", "messaging")
         for rate in rates
     ]
-    text = measured.section({"open": pd.DataFrame(rows)})
+    text = cinema.section({"open": pd.DataFrame(rows)})
     assert "| 10 | gateway | 5 (5 to 5) |" in text
     assert "messaging: knee of the median time over the rates per second: " in text
 
 
-def test_a_burst_is_told_with_the_rounds_that_did_not_recover(measured: ModuleType) -> None:
+def test_a_burst_is_told_with_the_rounds_that_did_not_recover() -> None:
     row = {"architecture": "gateway", "peak": 500.0, "queued": 0.0, "affected": 90.0, "seen_after": 0.0}
     table = pd.DataFrame([{**row, "block": 0, "recovered_after": 4.0}, {**row, "block": 1, "recovered_after": None}])
-    assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in measured.section({"burst": table})
+    assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in cinema.section({"burst": table})
 
 
-def test_drawings_from_traces_are_shown_with_their_titles(measured: ModuleType, tmp_path: Path) -> None:
+def test_drawings_from_traces_are_shown_with_their_titles() -> None:
     table = pd.DataFrame({"title": ["Who calls whom: gateway", "Step by step: GET"], "svg": ["<svg/>", "<svg></svg>"]})
-    assert measured.figures.draw({"drawings": table}, tmp_path) == ["calls-1", "calls-2"]
-    assert (tmp_path / "calls-2.svg").read_text() == "<svg></svg>"
-    text = measured.section({"drawings": table})
+    assert figures.drawn({"drawings": table}) == {"calls-1.svg": "<svg/>", "calls-2.svg": "<svg></svg>"}
+    text = cinema.section({"drawings": table})
     assert "![Who calls whom: gateway](banerjee-2022/calls-1.svg)" in text
 
 
@@ -260,7 +216,7 @@ def requests(*sent: tuple[str, int, str]) -> pd.DataFrame:
     return frame.assign(load=10, block=3, response=2.0, time=range(len(sent)))
 
 
-def test_first_requests_are_told_apart_from_those_that_ask_again(measured: ModuleType) -> None:
+def test_first_requests_are_told_apart_from_those_that_ask_again() -> None:
     sent = requests(
         ("ask for list", 1, "200"),
         ("fetch list", 1, "not as expected (200)"),
@@ -270,18 +226,18 @@ def test_first_requests_are_told_apart_from_those_that_ask_again(measured: Modul
         ("fetch list", 2, "200"),
     )
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
-    (row,) = measured.digest._load_rows(("messaging", "A"), sent, journeys)
-    told = dict(zip(measured.digest.OF_LOAD, row, strict=True))
+    (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
+    told = dict(zip(digest.OF_LOAD, row, strict=True))
     assert (told["requests"], told["failed"], told["incomplete"]) == (4, 25.0, 25.0)
     assert (told["operations"], told["operation_ms"], told["operation_failed"]) == (2, 40.0, 0.0)
     assert told["asked_again"] == 100.0
 
 
-def test_no_more_operations_are_asked_again_than_there_are_when_some_began_in_the_warm_up(measured: ModuleType) -> None:
+def test_no_more_operations_are_asked_again_than_there_are_when_some_began_in_the_warm_up() -> None:
     sent = requests(("fetch list", 1, "500"), ("ask for list", 1, "200"), ("fetch list", 1, "200"))
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
-    (row,) = measured.digest._load_rows(("messaging", "A"), sent, journeys)
-    assert dict(zip(measured.digest.OF_LOAD, row, strict=True))["asked_again"] == 50.0
+    (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
+    assert dict(zip(digest.OF_LOAD, row, strict=True))["asked_again"] == 50.0
 
 
 def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
@@ -295,35 +251,35 @@ def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
     return frame.assign(user=0, call=number, journey=number, outcome=outcome, **same, **times)
 
 
-def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked_for(measured: ModuleType) -> None:
-    acted = measured.digest.Acted("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
+def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked_for() -> None:
+    acted = digest.Acted("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
     rows = reservations(
         ("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True)
     )
-    told = measured.digest._of_fault(rows, acted)
+    told = digest._of_fault(rows, acted)
     assert (told["failed"], told["failure_ms"]) == (50.0, 10.0)
-    assert measured.digest._kept(rows, samples((30, 1))) == {"lost": 1, "doubled": 0}
-    assert measured.digest._kept(rows, samples((30, 5))) == {"lost": 0, "doubled": 1}
-    assert measured.digest._kept(rows, samples((30, 2))) == {"lost": 0, "doubled": 0}
+    assert digest._kept(rows, samples((30, 1))) == {"lost": 1, "doubled": 0}
+    assert digest._kept(rows, samples((30, 5))) == {"lost": 0, "doubled": 1}
+    assert digest._kept(rows, samples((30, 2))) == {"lost": 0, "doubled": 0}
 
 
 def samples(*counted: tuple[int, int]) -> pd.DataFrame:
     return pd.DataFrame(counted, columns=["second", "value"])
 
 
-def test_a_reservation_that_the_last_sample_could_not_have_yet_is_not_lost(measured: ModuleType) -> None:
+def test_a_reservation_that_the_last_sample_could_not_have_yet_is_not_lost() -> None:
     rows = reservations(("make", 1, 201, True), ("make", 19, 201, True))
-    assert measured.digest._kept(rows, samples((5, 1), (20, 1))) == {"lost": 0, "doubled": 0}
-    assert measured.digest._kept(rows, samples((5, 1), (30, 1))) == {"lost": 1, "doubled": 0}
+    assert digest._kept(rows, samples((5, 1), (20, 1))) == {"lost": 0, "doubled": 0}
+    assert digest._kept(rows, samples((5, 1), (30, 1))) == {"lost": 1, "doubled": 0}
 
 
-def test_without_a_sample_of_what_is_stored_losses_are_unknown(measured: ModuleType) -> None:
-    kept = measured.digest._kept(reservations(("make", 1, 201, True)), samples())
-    text = measured.section({"faults": pd.DataFrame([{**faulty(True, 100.0, 0), **kept}])})
+def test_without_a_sample_of_what_is_stored_losses_are_unknown() -> None:
+    kept = digest._kept(reservations(("make", 1, 201, True)), samples())
+    text = cinema.section({"faults": pd.DataFrame([{**faulty(True, 100.0, 0), **kept}])})
     assert "| unknown | unknown |" in text
 
 
-def test_an_answer_that_lacks_parts_is_counted_as_incomplete_and_not_as_a_failure(measured: ModuleType) -> None:
+def test_an_answer_that_lacks_parts_is_counted_as_incomplete_and_not_as_a_failure() -> None:
     rows = reservations(("list", 1, 200, False), ("list", 2, 500, False))
     rows["outcome"] = "expectation_failed"
-    assert measured.digest._of_fault(rows, None)["incomplete"] == 1
+    assert digest._of_fault(rows, None)["incomplete"] == 1

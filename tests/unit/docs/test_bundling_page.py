@@ -8,18 +8,15 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.drawings import same_drawing
-from tests.support.scripts import page_script
+from reproductions.elmalki_zdun_2021 import bundle_findings as findings
+from reproductions.elmalki_zdun_2021 import bundle_models
+from reproductions.elmalki_zdun_2021.bundle_rounds import usable
+from reproductions.pages import STUDIES
 
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
 
-measured = page_script("elmalki-zdun-2021/measured.py")
-findings, figures = measured.bundle_findings, measured.bundle_figures
-pages = page_script("pages.py")
-ROOT = measured.ROOT
-PAGE, PATTERN = measured.PAGE.read_text(encoding="utf-8"), measured.PATTERN.read_text(encoding="utf-8")
 SIZES, BLOCKS = (10, 30), 5
 #: Of the made-up rounds: seconds of one request, and of an item in a bundle.
 REQUEST_S, ITEM_S = 0.01, 0.002
@@ -70,34 +67,14 @@ def rows_of(table: str) -> Iterator[list[str]]:
 
 def words(rounds: pd.DataFrame) -> dict[str, str]:
     """The verdict on each claim."""
-    return {row[0]: row[-1] for row in rows_of(findings.verdict_table(measured.usable(rounds)))}
-
-
-@pytest.mark.slow
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    for name, text in measured.parts().items():
-        assert pages.part(PAGE, name) == text, name
-
-
-def test_the_catalogue_says_of_bundles_what_the_script_prints() -> None:
-    for name, text in measured.pattern().items():
-        assert pages.part(PATTERN, name) == text
-
-
-@pytest.mark.slow
-def test_the_figures_of_the_page_are_those_that_the_script_draws() -> None:
-    drawn = figures.drawn(measured.rounds_of(measured.STORED))
-    assert list(drawn) == [f"figure-{number}" for number in range(1, 11)]
-    for name, svg in drawn.items():
-        assert same_drawing((measured.HERE / f"{name}.svg").read_text(encoding="utf-8"), svg), name
-        assert f"elmalki-zdun-2021/{name}.svg" in PAGE
+    return {row[0]: row[-1] for row in rows_of(findings.verdict_table(usable(rounds)))}
 
 
 def test_a_bundle_that_saves_most_of_the_time_is_confirmed_and_its_saving_told() -> None:
     rounds = made_up()
     told = [word for claim, word in words(rounds).items() if "A bundle cuts" in claim]
     assert told == ["confirmed"] * 4
-    saved = {(row[0], row[1]): row[3] for row in rows_of(findings.savings(measured.usable(rounds)))}
+    saved = {(row[0], row[1]): row[3] for row in rows_of(findings.savings(usable(rounds)))}
     assert saved["Get", "10"].startswith("80 (79 to 8")
 
 
@@ -107,7 +84,7 @@ def test_a_bundle_that_costs_time_is_contradicted() -> None:
 
 
 def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
-    connections, tracing = findings.costs(measured.usable(made_up(noise=0.0))).split("\n\n")
+    connections, tracing = findings.costs(usable(made_up(noise=0.0))).split("\n\n")
     assert "+3.00 [+3.00, +3.00]" in connections
     assert "+10 % [+10, +10]" in tracing
 
@@ -115,21 +92,21 @@ def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
 def test_a_study_of_one_kind_of_connection_says_that_it_tells_no_cost_of_it() -> None:
     rounds = made_up()
     only = rounds[(rounds["connection"] == "reuse") & (rounds["traces.sample"] == "100%")]
-    told = findings.costs(measured.usable(only.drop(columns=["connection", "traces.sample"])))
+    told = findings.costs(usable(only.drop(columns=["connection", "traces.sample"])))
     assert told.count("is not told") == 2
 
 
 def test_counts_that_differ_from_the_published_formulas_are_not_equal() -> None:
-    rounds = measured.usable(made_up())
+    rounds = usable(made_up())
     assert "in 12 of 12 scenarios" in findings.table_2(rounds)
     wrong = rounds.assign(database_calls=rounds["database_calls"] + (rounds["parameters.method"] == "Get"))
     assert "in 8 of 12 scenarios" in findings.table_2(wrong)
 
 
 def test_a_term_that_the_rounds_do_not_tell_is_left_out_of_our_models() -> None:
-    rounds = measured.usable(made_up())
-    assert "left out of our models" not in measured.bundle_models.printed(rounds)
-    unknown = measured.bundle_models.printed(rounds.assign(in_memory_calls=np.nan))
+    rounds = usable(made_up())
+    assert "left out of our models" not in bundle_models.printed(rounds)
+    unknown = bundle_models.printed(rounds.assign(in_memory_calls=np.nan))
     assert "| -0.081 / unknown |" in unknown
     assert "left out of our models" in unknown
 
@@ -154,20 +131,16 @@ def test_what_depth_adds_is_told_beside_its_calls() -> None:
     assert ["Create", "50", "batched", "once", "2", "1", "51.0", "50 (50 to 50)"] in rows
 
 
-def test_without_rounds_of_depth_the_page_says_how_to_measure_them() -> None:
-    assert findings.depth(None) == "Not measured yet: `patternbench run studies/insurance-bundle-depth.yaml`."
-
-
 @pytest.mark.parametrize("name", ["status", "valid"])
 def test_rounds_that_failed_or_are_not_valid_do_not_count(name: str) -> None:
     rounds = made_up()
     bad = rounds.assign(**{name: "failed" if name == "status" else False}, journey_p50=9.0)
     both = pd.concat([rounds, bad], ignore_index=True)
-    assert findings.savings(measured.usable(both)) == findings.savings(measured.usable(rounds))
+    assert findings.savings(usable(both)) == findings.savings(usable(rounds))
 
 
 def test_the_study_of_depth_varies_what_acts_and_nothing_else() -> None:
-    study = load(ROOT / "studies" / "insurance-bundle-depth.yaml")
+    study = load(STUDIES / "insurance-bundle-depth.yaml")
     scenarios = expand(study, file_of(study.system)).scenarios
     assert len(scenarios) == 16
     forwarded = {s.levels["parameters.method"] for s in scenarios if s.levels["bundle_forward"] == "once"}

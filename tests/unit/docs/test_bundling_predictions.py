@@ -7,10 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions.elmalki_zdun_2021 import predict
 
-predict = page_script("elmalki-zdun-2021/predict.py")
-pages = page_script("pages.py")
 WEIGHTS = {"requests": 3.0, "inmem_calls": 0.01, "db_calls": 0.8, "dist_calls": 2.0}
 BLOCKS = 5
 
@@ -96,11 +94,6 @@ def test_the_faster_of_two_is_told_where_the_prediction_orders_them_as_measured(
     table = batches(0.0)
     assert predict.decided_rightly(table.assign(predicted=table["total_time"])) == 100
     assert predict.decided_rightly(table.assign(predicted=-table["total_time"])) == 0
-
-
-def test_the_page_has_what_the_script_prints_of_the_rounds_beside_it() -> None:
-    page = predict.PAGE.read_text(encoding="utf-8")
-    assert pages.part(page, predict.PART) == predict.report(predict.read_table(predict.STORED))
 
 
 def test_one_block_decides_nothing() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions import contrasts as claims
+from reproductions import markdown as pages
 
-claims = page_script("claims.py")
-pages = page_script("pages.py")
 BLOCKS, RUNS = 10, 600
 
 

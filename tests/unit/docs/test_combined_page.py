@@ -7,17 +7,17 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions import contrasts
+from reproductions.elmalki_zdun_2023 import combined, combined_figures, combined_rounds
+from reproductions.elmalki_zdun_2023 import combined_findings as findings
+from reproductions.elmalki_zdun_2023 import combined_models as models
+from reproductions.elmalki_zdun_2023 import combined_published as published
+from reproductions.pages import STUDIES
 
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
 
-measured = page_script("elmalki-zdun-2023/measured.py")
-findings, models = measured.findings, measured.combined_models
-rounds_script = page_script("elmalki-zdun-2023/combined_rounds.py")
-published = page_script("elmalki-zdun-2023/combined_published.py")
-pages = page_script("pages.py")
 BLOCKS = 3
 LIMITS = ("none", *(str(limit) for limit in range(5, 65, 5)))
 METHODS = ("create", "get", "update", "delete")
@@ -60,7 +60,7 @@ def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[
 
 @pytest.fixture(scope="module")
 def study() -> object:
-    return measured.of_tables(*made_up())
+    return combined.of_tables(*made_up())
 
 
 @pytest.fixture(scope="module")
@@ -73,19 +73,6 @@ def verdicts(study: object) -> dict[str, list[str]]:
 
 def word(verdicts: dict[str, list[str]], claim: str) -> str:
     return next(row[-1] for text, row in verdicts.items() if claim in text)
-
-
-@pytest.mark.slow
-def test_the_page_and_the_catalogue_hold_what_the_script_prints_of_the_rounds_that_are_kept() -> None:
-    study = measured.stored()
-    assert pages.part(measured.PAGE.read_text(encoding="utf-8"), "measured") == measured.printed(study)
-    for page, parts in measured.patterns(study).items():
-        text = (measured.PATTERNS / page).read_text(encoding="utf-8")
-        assert {name: pages.part(text, name) for name in parts} == parts
-
-
-def test_without_rounds_the_page_says_so_in_a_line() -> None:
-    assert measured.printed(None) == measured.UNMEASURED
 
 
 @pytest.mark.slow
@@ -112,17 +99,16 @@ def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
 
 
 def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:
-    slower = measured.of_tables(*made_up(balancing_ms=20.0))
+    slower = combined.of_tables(*made_up(balancing_ms=20.0))
     (claim, *_) = findings._of_balancing(slower)
-    claims = page_script("claims.py")
-    assert claims.verdict(claim.says, claims.contrasts(claim)) == "confirmed"
+    assert contrasts.verdict(claim.says, contrasts.contrasts(claim)) == "confirmed"
 
 
 def test_a_single_configuration_that_lacks_a_block_is_compared_in_the_others() -> None:
-    rows = measured.of_tables(*made_up()).rows
+    rows = combined.of_tables(*made_up()).rows
     single = (rows["request_bundle"] == "N") & (rows["api_users"] == 5) & (rows["load_balancing"] == "Y")
     lacking = rows[~(single & (rows["block"] == rows["block"].max()))]
-    cells = measured.findings.Cells(lacking, "failure_rate", logs=False)
+    cells = findings.Cells(lacking, "failure_rate", logs=False)
     levels = {"request_bundle": "N", "api_users": 5, "rate_limit": 100}
     _, gaps = cells.change({**levels, "load_balancing": "N"}, {**levels, "load_balancing": "Y"})
     assert np.isfinite(gaps[:-1]).all()
@@ -130,7 +116,7 @@ def test_a_single_configuration_that_lacks_a_block_is_compared_in_the_others() -
 
 
 def test_limits_are_told_per_minute_by_the_greatest_of_them() -> None:
-    table = measured.of_tables(*made_up()).rows
+    table = combined.of_tables(*made_up()).rows
     assert sorted(table["rate_limit"].unique()) == [float(limit) for limit in range(100, 1400, 100)]
     assert set(table.loc[table["request_bundle"] == "N", "bundle_size"]) == {1}
 
@@ -140,7 +126,7 @@ def test_a_method_without_a_good_call_is_left_out_of_comparisons_of_times_alone(
     strictest = set(rounds.loc[rounds["limit"] == "5", "round"])
     lost = methods["round"].isin(strictest) & (methods["method"] == "delete")
     methods.loc[lost, ["good", "ms"]] = [0, np.nan]
-    study = measured.of_tables(rounds, methods)
+    study = combined.of_tables(rounds, methods)
     at = {"request_bundle": "N", "load_balancing": "N", "api_users": 5}
     _, gaps = study.time.change(*({**at, "rate_limit": limit} for limit in (100.0, 1200.0)))
     assert gaps == pytest.approx(np.zeros(BLOCKS), abs=0.05)
@@ -150,7 +136,7 @@ def test_a_method_without_a_good_call_is_left_out_of_comparisons_of_times_alone(
 def test_rounds_without_a_good_call_have_no_time_and_keep_their_failures() -> None:
     rounds, methods = made_up()
     rounds.loc[0, ["AverageSuccessTime", "failure_rate"]] = [np.nan, 100.0]
-    study = measured.of_tables(rounds, methods)
+    study = combined.of_tables(rounds, methods)
     assert "In 1 rounds no call succeeded" in findings.trust(study)
     two = study.models[2].models
     assert len(two["failure_rate"].fit.y) == len(two["total_time"].fit.y) + 1
@@ -171,7 +157,7 @@ def test_attempts_are_summed_up_by_method_without_the_warm_up() -> None:
             "warm_up": [False, False, True, False],
         }
     )
-    table = rounds_script.by_method(calls).set_index("method")
+    table = combined_rounds.by_method(calls).set_index("method")
     assert table.loc["get"].to_dict() == {"calls": 2, "good": 2, "ms": 2.0}
     assert (table.loc["create", "calls"], table.loc["create", "good"]) == (1, 0)
     assert np.isnan(table.loc["create", "ms"])
@@ -180,7 +166,7 @@ def test_attempts_are_summed_up_by_method_without_the_warm_up() -> None:
 def test_models_without_a_factor_that_was_not_varied_say_so() -> None:
     rounds, methods = made_up()
     few = rounds[rounds["users"] == 5]
-    table = measured.of_tables(few, methods[methods["round"].isin(few["round"])])
+    table = combined.of_tables(few, methods[methods["round"].isin(few["round"])])
     printed = models.printed(table.models)
     assert printed.count("36.78 / not varied") == 2
     assert "Pillai" in printed
@@ -194,14 +180,14 @@ def test_coefficients_of_the_rule_come_back(study: object) -> None:
 
 
 def test_a_million_items_cost_what_their_cpu_seconds_cost(study: object) -> None:
-    # 0.5 cores serve 100 items per second: 5,000 CPU seconds per million items, 1.389 core hours
-    line = next(line for line in findings.costs(study, price=0.1).splitlines() if "single requests | one" in line)
-    assert line == "| single requests | one instance | 5.00 | 0.139 |  |"
+    # 0.5 cores serve 100 items per second: 5,000 CPU seconds per million items, 1.389 core hours at 0.048 US$
+    line = next(line for line in findings.costs(study).splitlines() if "single requests | one" in line)
+    assert line == "| single requests | one instance | 5.00 | 0.067 |  |"
 
 
 def test_rounds_that_say_nothing_of_the_processors_tell_no_cost() -> None:
     rounds, methods = made_up()
-    study = measured.of_tables(rounds.drop(columns="system_cpu_s"), methods)
+    study = combined.of_tables(rounds.drop(columns="system_cpu_s"), methods)
     assert findings.costs(study).startswith("These rounds do not say")
     assert not study.tells_cpu
 
@@ -217,8 +203,8 @@ def test_failures_of_the_limit_are_told_apart_from_others(study: object) -> None
 
 
 def test_the_figures_are_drawn_from_the_rows(study: object) -> None:
-    drawn = measured.combined_figures.drawn(study)
-    assert sorted(drawn) == sorted(f"measured-{number}" for number in (2, 4, 6, 8, 9, 11))
+    drawn = combined_figures.drawn(study)
+    assert sorted(drawn) == sorted(f"measured-{number}.svg" for number in (2, 4, 6, 8, 9, 11))
     assert all("<svg" in svg for svg in drawn.values())
 
 
@@ -232,7 +218,7 @@ def test_every_published_model_has_the_terms_of_its_formula() -> None:
 
 
 def test_the_quick_form_has_every_limit_of_the_paper_scaled_by_its_window() -> None:
-    study = load(measured.ROOT / "studies" / "insurance-combined-quick.yaml")
+    study = load(STUDIES / "insurance-combined-quick.yaml")
     scenarios = expand(study, file_of(study.system)).scenarios
     assert len(scenarios) == 204
     limits = {s.levels["limit"] for s in scenarios if s.levels["users"] == 5} - {"none"}

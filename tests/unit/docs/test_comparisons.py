@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.drawings import same_drawing
-from tests.support.scripts import DOCS, page_script
+from reproductions import client_or_mesh as mesh
+from reproductions import comparisons, five_ways
+from reproductions.pages import DOCS
 from tests.support.studies import ROOT
 
 from patternbench.lab.systems import file_of
@@ -18,10 +19,7 @@ from patternbench.study.load import load
 from patternbench.terms.roles import Unit
 from patternbench.terms.units import Duration
 
-five_ways = page_script("five-ways-to-make-it-worse/measured.py", DOCS)
-mesh = page_script("client-or-mesh/measured.py", DOCS)
-comparisons, pages = five_ways.comparisons, page_script("pages.py")
-PAGES = {five_ways.PAGE: five_ways.WAYS, mesh.PAGE: mesh.COMPARISONS}
+PAGES = {DOCS / five_ways.PAGE.name: five_ways.WAYS, DOCS / mesh.PAGE.name: mesh.COMPARISONS}
 WAYS = {**five_ways.WAYS, **mesh.COMPARISONS}
 BUDGET = "anti-patterns-retry-budget"
 BLOCKS = 6
@@ -71,30 +69,6 @@ def planted(way: object, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
 def verdicts(study: str, rounds: pd.DataFrame) -> list[str]:
     lines = comparisons.claims(WAYS[study], rounds).splitlines()[2:]
     return [line.strip("| ").rpartition(" | ")[2] for line in lines]
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_the_parts_of_a_page_are_those_that_its_script_prints(path: Path) -> None:
-    page, told = path.read_text(encoding="utf-8"), PAGES[path]
-    parts = comparisons.printed(path.stem, comparisons.kept(path.with_suffix(""), told), told)
-    assert {mark: pages.part(page, mark) for mark in parts} == parts
-
-
-def test_the_catalogue_shows_the_main_claims_of_its_patterns() -> None:
-    measured = comparisons.kept(five_ways.PAGE.with_suffix(""), five_ways.WAYS)
-    for name, text in comparisons.catalogued(measured, five_ways.WAYS, five_ways.PATTERNS).items():
-        page = (ROOT / "docs/patterns" / name).read_text(encoding="utf-8")
-        assert pages.part(page, comparisons.CATALOGUED) == text
-        assert len(text.splitlines()) > 2
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_the_figure_of_a_page_is_the_one_that_its_script_draws(path: Path) -> None:
-    told, figure = PAGES[path], path.with_suffix("") / comparisons.FIGURE
-    measured = comparisons.kept(path.with_suffix(""), told)
-    assert figure.is_file() == bool(measured)
-    if measured:
-        assert same_drawing(figure.read_text(encoding="utf-8"), comparisons.drawn(measured, told))
 
 
 def test_a_page_begins_with_its_main_claims_in_numbers_and_names_what_was_not_measured() -> None:
@@ -174,20 +148,3 @@ def test_the_quick_form_of_a_study_has_what_the_claims_compare_too() -> None:
     named = way.named(pd.DataFrame(levels).apply(as_kept))
     pairs = set(zip(named["condition"], named["configuration"], strict=True))
     assert {(one.condition, name) for one in way.compared for name in (one.first, one.second)} <= pairs
-
-
-def test_rounds_that_are_not_valid_are_left_out_and_counted_when_they_are_kept_too(tmp_path: Path) -> None:
-    every = made_up(BUDGET).assign(status="done", valid=True)
-    every.loc[every.index[:2], "valid"] = False
-    every.to_parquet(tmp_path / "rounds.parquet")
-    taken = comparisons.kept_rounds.of_run(tmp_path, WAYS[BUDGET].columns)
-    comparisons.kept_rounds.write(taken, tmp_path / "kept.parquet")
-    for rounds in (taken, comparisons.kept_rounds.read(tmp_path / "kept.parquet")):
-        assert len(rounds) == len(every) - 2
-        assert comparisons.part(WAYS[BUDGET], rounds).endswith("Left out, since not valid: 2.")
-
-
-def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparisons.kept_rounds, "study_of", lambda _: "quickstart")
-    with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of mesh"):
-        comparisons.of_runs([ROOT], mesh.COMPARISONS)

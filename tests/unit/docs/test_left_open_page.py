@@ -6,11 +6,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import pytest
-from tests.support.scripts import page_script
+from reproductions.elmalki_zdun_2023 import left_open
 
-left_open = page_script("elmalki-zdun-2023/left_open.py")
-pages = page_script("pages.py")
 BLOCKS = 4
 
 
@@ -53,12 +50,6 @@ def words(text: str) -> dict[str, str]:
     return {row[0]: row[-1] for row in rows_of(text) if len(row) == 5}
 
 
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    page = left_open.PAGE.read_text(encoding="utf-8")
-    for name, text in left_open.parts().items():
-        assert pages.part(page, name) == text, name
-
-
 def test_each_load_has_a_row_without_bundles_and_one_for_each_way_in_the_order_of_waits() -> None:
     table = [row for row in rows_of(left_open.of_bundles(bundled())) if len(row) == 9][1:]
     assert [row[2] for row in table[:5]] == [
@@ -99,15 +90,9 @@ def test_a_breaker_that_changes_nothing_is_not_said_to_hinder() -> None:
     )
 
 
-@pytest.mark.parametrize("part", [left_open.of_bundles, left_open.of_breaker])
-def test_without_rounds_the_page_says_how_to_measure_them(part: object) -> None:
-    assert callable(part)
-    assert part(None).startswith("Not measured yet: `patternbench run studies/insurance-")
-
-
-def test_rounds_that_are_not_valid_do_not_count(tmp_path: object) -> None:
+def test_rounds_that_are_not_valid_do_not_count() -> None:
     rounds = bundled()
     bad = rounds.assign(valid=False, p50=9.0)
-    path = f"{tmp_path}/rounds.parquet"
-    pd.concat([rounds, bad], ignore_index=True).to_parquet(path)
-    assert left_open.parts(left_open.Path(path))["automatic bundles"] == left_open.of_bundles(rounds)
+    both = pd.concat([rounds, bad], ignore_index=True)
+    parts = left_open.parts({left_open.BUNDLING_KEPT: both, left_open.BREAKER_KEPT: breaking()})
+    assert parts["automatic bundles"] == left_open.of_bundles(rounds)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
-import pytest
+from reproductions.libraries import conformance as table
 
 from patternbench.drivers import registry
 
@@ -15,21 +13,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "libraries.md"
 
 
-@pytest.fixture(scope="module")
-def table() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("libraries_table", ROOT / "docs" / "libraries" / "table.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tables_of_the_page_are_made_from_the_committed_findings(table: ModuleType) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert table.replaced(page) == page, "run .venv/bin/python docs/libraries/table.py --write"
-
-
-def test_every_client_that_can_be_measured_has_findings_for_every_rule_and_breaks_none(table: ModuleType) -> None:
+def test_every_client_that_can_be_measured_has_findings_for_every_rule_and_breaks_none() -> None:
     measured = {one.client: one.verdicts for one in table.measured()}
     assert set(measured) == set(registry.names())
     for client, verdicts in measured.items():
@@ -37,7 +21,7 @@ def test_every_client_that_can_be_measured_has_findings_for_every_rule_and_break
         assert {status for status, _ in verdicts.values()} <= {"passed", "not applicable"}, client
 
 
-def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it(table: ModuleType) -> None:
+def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it() -> None:
     reasons: list[str] = []
     refusing = table.Measured("a", "A 1", "Java 17", {"r": ("not applicable", "strategy.retry.jitter: no such jitter")})
     able = table.Measured("b", "B 1", "Java 17", {"r": ("passed", "")})
@@ -46,26 +30,26 @@ def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it(table: Modul
     assert reasons == ["no such jitter"]
 
 
-def test_what_a_rule_saw_is_told_where_it_says_more_than_yes(table: ModuleType) -> None:
+def test_what_a_rule_saw_is_told_where_it_says_more_than_yes() -> None:
     verdicts = {"r": ("passed", "2 attempts"), "s": ("passed", ""), "t": ("not applicable", "strategy: no")}
     one = table.Measured("a", "A 1", "Java 17", verdicts)
     assert [table.sight(one, rule) for rule in "rst"] == ["2 attempts", "yes", "refused"]
     assert set(table.SHOWN) <= {rule.name for rule in table.RULES}
 
 
-def test_the_table_of_differences_has_a_column_for_each_library(table: ModuleType) -> None:
+def test_the_table_of_differences_has_a_column_for_each_library() -> None:
     (head,) = re.findall(r"^\| \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     libraries = {one.library.rpartition(" ")[0] for one in table.measured() if one.client != "native"}
     assert set(head.split(" | ")) == libraries
 
 
-def test_a_client_that_has_not_been_measured_is_named_as_that(table: ModuleType) -> None:
-    assert "Not measured yet: [" not in table.tables(_with_verdicts(table, registry.names()))
-    (told,) = re.findall(r"^Not measured yet: .*$", table.tables(_with_verdicts(table, ["native"])), re.MULTILINE)
+def test_a_client_that_has_not_been_measured_is_named_as_that() -> None:
+    assert "Not measured yet: [" not in table.tables(_with_verdicts(registry.names()))
+    (told,) = re.findall(r"^Not measured yet: .*$", table.tables(_with_verdicts(["native"])), re.MULTILINE)
     assert "[polly](../clients/polly/client.yaml)" in told
     assert "[native]" not in told
 
 
-def _with_verdicts(table: ModuleType, names: list[str]) -> list[object]:
+def _with_verdicts(names: list[str]) -> list[object]:
     verdicts = {rule.name: ("passed", "") for rule in table.RULES}
     return [table.Measured(name, "A 1", "Go 1", verdicts) for name in names]

@@ -7,11 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.drawings import same_drawing
-from tests.support.scripts import DOCS, page_script
+from reproductions.libraries import differences as measured
 
-measured = page_script("libraries/measured.py", DOCS)
-claims, pages = page_script("claims.py"), page_script("pages.py")
 BLOCKS, RUNS = 10, 100
 STRATEGIES = ("baseline", "retry", "circuit_breaker")
 
@@ -48,12 +45,6 @@ def words(rounds: pd.DataFrame) -> list[str]:
     text = measured.differences(next(measured.comparisons(rounds)))
     (line,) = [line for line in text.splitlines() if line.startswith("| other")]
     return [cell.rpartition(": ")[2].strip() for cell in line.strip("|").split("|")[1:]]
-
-
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    page = measured.PAGE.read_text(encoding="utf-8")
-    parts = measured.printed(measured.kept_rounds.read(measured.STORED))
-    assert {name: pages.part(page, name) for name in parts} == parts
 
 
 def test_clients_that_do_the_same_are_called_alike() -> None:
@@ -102,20 +93,6 @@ def test_the_figure_has_every_client_with_every_pattern() -> None:
     (figure,) = measured.drawn(made_up()).values()
     wanted = ("native", "other", measured.NONE, *measured.PATTERNS.values())
     assert [text for text in wanted if f">{text}<" not in figure] == []
-
-
-def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
-    rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
-    assert figure.is_file() == (rounds is not None)
-    if rounds is not None:
-        assert same_drawing(figure.read_text(encoding="utf-8"), measured.drawn(rounds)[measured.FIGURE])
-
-
-def test_a_run_of_another_study_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured.kept_rounds, "study_of", lambda _: "quickstart")
-    monkeypatch.setattr("sys.argv", ["measured.py", "runs/quickstart"])
-    with pytest.raises(SystemExit, match="is a run of quickstart; this page is made of libraries or libraries-quick"):
-        measured.main()
 
 
 def test_rejected_calls_are_told_of_breakers_alone() -> None:

@@ -8,12 +8,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions.kalyanasundaram_2025 import limits_published as published
+from reproductions.kalyanasundaram_2025 import target_findings as findings
 
 from patternbench.ratelimit.report.tables import COST, DEVIATION, NONE, PER_REQUEST
 
-findings = page_script("kalyanasundaram-2025/target_findings.py")
-published = page_script("kalyanasundaram-2025/limits_published.py")
 STORES, BLOCKS, RUNS = ("crdt", "redis", "mariadb"), 2, 200
 FEW = ("sliding window log", "token bucket")
 """The algorithms that are also measured far from the store."""

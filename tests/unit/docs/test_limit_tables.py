@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions.kalyanasundaram_2025 import limit_rounds, shop
+from reproductions.kalyanasundaram_2025 import target_tables as limits
 
-limits = page_script("kalyanasundaram-2025/tables.py")
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import TableError
+
 FAR, FEW = "25ms", ("no limiter", "sliding window log", "token bucket")
 """The distance at which only few algorithms were measured."""
 
@@ -16,7 +19,7 @@ FAR, FEW = "25ms", ("no limiter", "sliding window log", "token bucket")
 @pytest.fixture(scope="module")
 def fewer() -> pd.DataFrame:
     """The rounds next to the page, without those far from the store of all but few algorithms."""
-    rounds = limits.kept()[limits.TARGET]
+    rounds = shop.PAGE.kept()[limit_rounds.TARGET]
     return rounds[rounds["valid"] & ((rounds["distance"] != FAR) | rounds["algorithm"].isin(FEW))]
 
 
@@ -45,7 +48,7 @@ def test_what_a_distance_costs_is_told_of_the_algorithms_that_were_measured_ther
 
 
 def test_rounds_near_the_store_fill_table_v_whatever_was_measured_elsewhere(fewer: pd.DataFrame) -> None:
-    whole = limits.kept()[limits.TARGET]
+    whole = shop.PAGE.kept()[limit_rounds.TARGET]
     pd.testing.assert_frame_equal(limits.latencies(fewer), limits.latencies(whole[whole["valid"]]))
 
 
@@ -58,5 +61,5 @@ def test_a_store_without_rounds_is_not_measured(fewer: pd.DataFrame) -> None:
 def test_figures_of_a_run_that_drew_fewer_are_not_taken_for_others(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "rate-limiting-1.svg").write_text("<svg/>")
-    with pytest.raises(SystemExit, match="1 figures of rate limits instead of 7"):
-        limits.copy_figures(tmp_path)
+    with pytest.raises(TableError, match="1 figures of rate limits instead of 7"):
+        limit_rounds.on_target(RunFolder(tmp_path))

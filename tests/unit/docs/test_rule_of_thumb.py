@@ -8,15 +8,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.drawings import same_drawing
-from tests.support.scripts import DOCS, page_script
+from reproductions.pages import STUDIES
+from reproductions.rule_of_thumb import rule as measured
 
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
 
-measured = page_script("rule-of-thumb/measured.py", DOCS)
-pages = page_script("pages.py")
 BLOCKS, RUNS = 10, 60
 SERVICES = {"exponential:12ms": (1, 2, 4, 8, 16, 32), "exponential:48ms": (4, 8, 16, 32, 64, 128)}
 
@@ -52,19 +50,6 @@ def _round(key: tuple[str, int, int, int], ms: int | None, success: float, total
 
 def verdict(rounds: pd.DataFrame) -> str:
     return str(measured.verdict_of_rule(measured.claims_of(rounds)))
-
-
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    page = measured.PAGE.read_text(encoding="utf-8")
-    parts = measured.printed(measured.kept_rounds.read(measured.STORED))
-    assert {name: pages.part(page, name) for name in parts} == parts
-
-
-def test_the_figure_of_the_page_is_the_one_that_the_script_draws() -> None:
-    rounds, figure = measured.kept_rounds.read(measured.STORED), measured.HERE / measured.FIGURE
-    assert figure.is_file() == (rounds is not None)
-    if rounds is not None:
-        assert same_drawing(figure.read_text(encoding="utf-8"), measured.drawn(rounds)[measured.FIGURE])
 
 
 def test_the_figure_draws_the_changes_of_the_tables() -> None:
@@ -128,7 +113,7 @@ def test_the_table_has_a_row_for_each_back_off_of_each_service() -> None:
 
 
 def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
-    study = load(measured.HERE.parents[1] / "studies" / "rule-of-thumb.yaml")
+    study = load(STUDIES / "rule-of-thumb.yaml")
     file = file_of(study.system)
     assert file is not None
     levels = pd.DataFrame([scenario.levels for scenario in expand(study, file).scenarios])

@@ -7,12 +7,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
+from reproductions.kalyanasundaram_2025 import left_open_limits as left_open
+from reproductions.kalyanasundaram_2025 import left_open_rounds, limit_rounds
+from reproductions.kalyanasundaram_2025 import left_open_shoppers as shoppers
 
-shop = page_script("kalyanasundaram-2025/shop.py")
-left_open = page_script("kalyanasundaram-2025/left_open_limits.py")
-left_open_rounds = page_script("kalyanasundaram-2025/left_open_rounds.py")
-shoppers = page_script("kalyanasundaram-2025/left_open_shoppers.py")
 BLOCKS = 4
 FLOODED = 10.0
 """Good answers per second of shoppers who are flooded, of 40 that they ask for."""
@@ -231,7 +229,5 @@ def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
     assert (told["flood"]["good_per_s"], told["flood"]["failed"]) == (0.0, 100.0)
 
 
-def test_the_tables_of_these_studies_are_kept_and_read_by_their_names() -> None:
-    studies = {*left_open_rounds.READERS, shop.limit_rounds.BUNDLES}
-    assert studies <= set(shop.limit_rounds.TABLES)
-    assert studies <= set(shop.limit_rounds.READERS)
+def test_runs_of_these_studies_are_read() -> None:
+    assert {*left_open_rounds.READERS, limit_rounds.BUNDLES} <= set(limit_rounds.READERS)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.scripts import page_script
-from tests.support.studies import ROOT
+from reproductions.kalyanasundaram_2025 import limit_rounds, shop, shop_figures
 
 from patternbench.ratelimit.report.tables import NONE, PER_REQUEST
-from patternbench.terms.problems import InputError
 
-shop = page_script("kalyanasundaram-2025/shop.py")
-limit_rounds = shop.limit_rounds
-pages = page_script("pages.py")
 BLOCKS = 4
 ADDED_MS = {"crdt": 0.2, "redis": 0.4, "mariadb": 1.0}
 PERCENT = {"no limiter": 4.6, "fixed window": 2.0, "sliding window log": 0.1, "token bucket": 1.5}
@@ -113,15 +106,9 @@ def words(text: str) -> dict[str, str]:
     return {cells[0]: cells[-1] for cells in rows_of(text)[1:]}
 
 
-def test_the_parts_of_the_page_are_those_that_the_script_prints() -> None:
-    page = shop.PAGE.read_text(encoding="utf-8")
-    for name, text in shop.parts(limit_rounds.kept()).items():
-        assert pages.part(page, name) == text, name
-
-
 def test_without_rounds_the_page_says_how_to_measure_them() -> None:
-    kept = limit_rounds.kept()
-    made = shop.parts({name: kept[name] for name in (limit_rounds.TARGET, limit_rounds.TARGET_LEASES)})
+    kept = shop.PAGE.kept()
+    made = shop.of_shops({name: kept[name] for name in (limit_rounds.TARGET, limit_rounds.TARGET_LEASES)})
     assert made["shop"].startswith("Not measured yet: `patternbench run studies/rate-limiting-shop.yaml --quick")
     assert "patternbench run studies/rate-limiting-shop-leases.yaml" in made["holders"]
 
@@ -190,7 +177,7 @@ def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
     text = shop.of_shop(measured(), judged())
     study = f"[{STUDY}](../../studies/rate-limiting-shop.yaml)"
     assert text.splitlines()[0] == f"Measured with {study}; blocks: 4. Rounds: 48."
-    for figure in shop.shop_figures.FIGURES:
+    for figure in shop_figures.FIGURES:
         assert f"](kalyanasundaram-2025/{figure}.svg)" in text
     assert "confirmed" in text
 
@@ -198,10 +185,11 @@ def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
 # --- figures
 
 
-def test_the_figures_have_the_published_bars_beside_ours(tmp_path: Path) -> None:
-    figures = shop.shop_figures
-    assert figures.draw(judged(base=12.0), judged(), tmp_path) == [f"shop-figure-{number}" for number in (4, 5, 6, 7)]
-    assert all("the shop" in (tmp_path / f"{name}.svg").read_text() for name in figures.FIGURES)
+def test_the_figures_have_the_published_bars_beside_ours() -> None:
+    figures = shop_figures
+    drawn = figures.drawn(judged(base=12.0), judged())
+    assert list(drawn) == [f"shop-figure-{number}.svg" for number in (4, 5, 6, 7)]
+    assert all("the shop" in text for text in drawn.values())
     bars = figures.published("store", shop.COST).set_index(["algorithm", "store"])["median"]
     assert bars["fixed window", "mariadb"] == pytest.approx(273.48)
     lazy = figures.published("synchronisation", shop.BY_CLIENTS).set_index(["algorithm", "synchronisation"])["median"]
@@ -211,7 +199,7 @@ def test_the_figures_have_the_published_bars_beside_ours(tmp_path: Path) -> None
 def test_figures_of_leases_show_the_algorithms_that_were_leased() -> None:
     leased = judged()[lambda rows: rows["algorithm"] == shop.EXACT].assign(synchronisation="eager lease")
     rows = pd.concat([judged(), leased[leased["store"] == "redis"]], ignore_index=True)
-    points = shop.shop_figures.measured(rows, "synchronisation", shop.COST)
+    points = shop_figures.measured(rows, "synchronisation", shop.COST)
     assert set(points["algorithm"]) == {"no limiter", shop.EXACT}
     assert set(points["synchronisation"]) == {NONE, PER_REQUEST, "eager lease"}
 
@@ -333,24 +321,3 @@ def test_a_pass_that_began_in_the_warm_up_or_did_not_end_is_not_counted() -> Non
     assert limit_rounds.passes(attempts()).to_dict("records") == [
         {"group": "high", "passes": 1, "pass_s": pytest.approx(1.006)}
     ]
-
-
-def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "quickstart.yaml").read_text())
-    (tmp_path / "plan.json").write_text("{}")
-    with pytest.raises(InputError) as refused:
-        limit_rounds.tables_of(tmp_path)
-    (problem,) = refused.value.problems
-    assert problem.value == "quickstart"
-    assert problem.allowed == (
-        "rate-limiting, rate-limiting-leases, rate-limiting-shop, rate-limiting-shop-leases, shop-bundles, "
-        "shop-load-shedding, shop-balancers, shop-stress, shop-limits-by-route, shop-overload, and their quick forms"
-    )
-
-
-def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "study.yaml").write_text((ROOT / "studies" / "rate-limiting-leases.yaml").read_text())
-    (tmp_path / "plan.json").write_text("{}")
-    monkeypatch.setattr(limit_rounds, "keep", lambda _: pytest.fail("kept what has not ended"))
-    with pytest.raises(SystemExit, match=f"type `patternbench report {tmp_path}`"):
-        limit_rounds.take_in([str(tmp_path)])

@@ -175,7 +175,7 @@ def _jump(steps: Sequence[RateStep], objective: RateObjective) -> str:
 
 
 _NARROW = "the interval is too narrow: simulated on such a machine, it held the usual rate in about 54 % of searches"
-"""The rate is that of `capacities("drifting in time")` in docs/analysis/error_rates_of_rounds.py."""
+"""The rate is that of `capacities("drifting in time")` in tests/support/error_rates_of_rounds.py."""
 
 
 def _wandered(residuals: Floats) -> str:

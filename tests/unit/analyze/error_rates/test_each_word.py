@@ -1,12 +1,8 @@
 """How often each word is wrong, by simulation with the functions that print the table of docs/analysis.md."""
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
+from tests.support import error_rates as rates
 
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
@@ -14,22 +10,8 @@ from patternbench.analyze.statements.family import any_error, bar
 from patternbench.analyze.stopping.doubts import doubts, order_p, outliers
 from patternbench.analyze.stopping.rule import StoppingRule
 
-SCRIPT = Path(__file__).parents[4] / "docs" / "analysis" / "error_rates.py"
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
-
-
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("error_rates", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["error_rates"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 pytestmark = pytest.mark.slow
-rates = script()
 every_number_of_rounds = pytest.mark.parametrize("rounds", rates.ROUNDS)
 
 

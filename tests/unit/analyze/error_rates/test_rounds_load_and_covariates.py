@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.scripts import DOCS, page_script
+from tests.support import error_rates_of_rounds as rates
 
 pytestmark = pytest.mark.slow
-rates = page_script("error_rates_of_rounds.py", DOCS / "analysis")
 
 
 def bound(runs: int, rate: float = 0.05) -> float:

@@ -1,0 +1,120 @@
+"""The tables of the page aderaldo-2024.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from benchmarks.evidence import spread
+
+from patternbench.analyze.covariates import at_common_value
+from patternbench.drivers import registry
+from patternbench.report.model import counting
+from patternbench.report.sections.harness import costs_us
+from patternbench.speed.responses import PROBE_TIME
+from reproductions import markdown
+
+KEYS = ["client", "strategy", "delay"]
+WORLD = ["users", "abort.percentage"]
+RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
+
+
+def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds as if the machine had been equally fast in all of them, where a speed probe ran; else unchanged.
+
+    Clients share a slope where the shared CPU has the same to do: same pattern, delay, users and faults. Those in
+    Python have one of their own, because their harness takes so much CPU time that it limits them as well.
+    """
+    if PROBE_TIME not in rounds:
+        return rounds
+    known = with_delay(rounds).assign(slowness=slowness(rounds), in_python=rounds["client"].isin(_in_python()))
+    return at_common_value(known, RESPONSES, "slowness", [*KEYS[1:], *WORLD, "in_python"])
+
+
+def slowness(rounds: pd.DataFrame) -> pd.Series:
+    """The probe's time without the part that comes from how busy the scenario keeps the shared CPU.
+
+    On a CPU that is often idle the same work takes a little longer, and this run's probe ran during the load. A line
+    through all rounds takes most of that out, not all: within a scenario, a slow machine makes the CPU busier.
+    """
+    logs, share = np.log(rounds[PROBE_TIME]), busy(rounds)
+    known = logs.notna() & share.notna()
+    slope = np.polyfit(share[known], logs[known], 1)[0] if share[known].nunique() > 1 else 0.0
+    slow: pd.Series[float] = np.exp(logs - slope * (share - share.mean()))
+    return slow
+
+
+def busy(rounds: pd.DataFrame) -> pd.Series:
+    """The share of a round's time in which the shared CPU worked for the system."""
+    return rounds["system_cpu_s"] / rounds["seconds"]
+
+
+def _in_python() -> list[str]:
+    """The clients in Python."""
+    return [name for name in registry.names() if registry.described(name).language == "Python"]
+
+
+def printed(rounds: pd.DataFrame) -> str:
+    """All tables as Markdown."""
+    medians, parts = medians_of(rounds), []
+    for response, scale, unit in (("AverageSuccessTime", 1000, "ms"), ("TotalExecutionTime", 1, "s")):
+        parts.append(f"**{response}, median over rounds, {unit}**")
+        parts.append(by_scenario((medians[response] * scale).unstack(WORLD).round(0 if unit == "ms" else 2)))
+        parts.append(f"**{response} against baseline, mean over users, percent**")
+        parts.append(by_scenario(against_baseline(medians[response]).round(0)))
+    return "\n\n".join([*parts, *harnesses(rounds)])
+
+
+def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
+    """What each client costs by itself, so that no library is blamed for its harness; nothing where it is unknown."""
+    costs = costs_us(rounds).groupby("client")["cpu_us"]
+    if len(costs):
+        yield "**CPU time of each client per attempt without a pattern, us: median over rounds [smallest, largest]**"
+        yield markdown.table(["client", "CPU time, us"], ([name, spread(values.tolist())] for name, values in costs))
+
+
+def facts(every: pd.DataFrame) -> str:
+    """What the rounds are, and how many of them do not count."""
+    rounds = counting(every)
+    clients = sorted(rounds["client"].unique())
+    told = (
+        f"{rounds['scenario'].nunique():,} scenarios, {len(rounds):,} rounds in {rounds['block'].nunique()} blocks. "
+        f"Clients: {', '.join(clients)}."
+    )
+    left_out = len(every) - len(rounds)
+    return f"{told} Left out: {left_out:,} rounds that failed or are not valid." if left_out else told
+
+
+def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The median over rounds of each scenario."""
+    return with_delay(rounds).groupby(KEYS + WORLD)[RESPONSES].median()
+
+
+def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds with a column `delay`: the back-off, or how long the breaker stays open, in ms; 0 without either."""
+    delay = rounds["retry.backoff.exponential.initial"].fillna(rounds["circuit_breaker.open_for"]).fillna(0)
+    return rounds.assign(delay=(delay * 1000).round().astype(int))
+
+
+def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
+    """The change against the same client's baseline under the same users and faults, averaged over users."""
+    table = medians.unstack(WORLD)
+    baseline = table.xs(("baseline", 0), level=["strategy", "delay"])
+    named = ((cast(tuple[str, str, int], key), row) for key, row in table.iterrows())
+    rows = {key: (row / baseline.loc[key[0]] - 1) * 100 for key, row in named if key[1] != "baseline"}
+    changes = pd.DataFrame(rows).T.rename_axis(index=KEYS)
+    return changes.T.groupby(level="abort.percentage").mean().T
+
+
+def by_scenario(table: pd.DataFrame) -> str:
+    """A data frame as a Markdown table; what was not run is an empty cell."""
+    names = [" / ".join(f"{part:g}" for part in (c if isinstance(c, tuple) else (c,))) for c in table.columns]
+    head = ["client", "strategy", "delay, ms", *names]
+    lines = [head, ["---"] * len(head)]
+    lines += [
+        [*map(str, key), *("" if np.isnan(value) else f"{value + 0.0:g}" for value in row)]
+        for key, row in zip(table.index, table.to_numpy(), strict=True)
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,237 @@
+"""Reads runs of the cinema's studies into the tables from which the page is written.
+
+A run's folder has every request; the page needs a row per round. Of a run of ``cinema-traces`` the drawings are kept
+instead, and their titles in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
+from patternbench.analyze.metrics import ended_journeys
+from patternbench.analyze.recovery import Recovery, recovery
+from patternbench.records import attempts, journal, observed, tables
+from patternbench.records.folder import RunFolder
+from patternbench.records.journal import Acted, Entry
+from patternbench.report import load_tests
+from patternbench.series.observer import OBSERVER
+from patternbench.traces.report import section as traces_section
+from reproductions.pages import Reader
+
+TABLES = ("load", "smoothed", "ways", "open", "burst", "faults", "drawings")
+"""The tables, each ``NAME.parquet``."""
+LOAD, SMOOTHED, WAYS, OPEN, BURST, FAULTS, DRAWINGS = TABLES
+DRAWN_USERS = (10, 100)
+"""The loads whose times are drawn request by request, as in the thesis."""
+MOST_POINTS = 1000
+US_PER_S = 1e6
+BURST_FROM_S, BURST_TO_S = 20.0, 30.0
+ASKS = ("ask for",)
+"""How the names of steps begin that are the first of two requests of an operation."""
+CONFIRMING, MAKING = ("make", "fetch reservation"), ("make", "ask for reservation")
+LATE_S = 1.0
+COUNTED_WITHIN_S = 3.0
+"""After how long a stored reservation is in the series: it is counted each second, and scraped each second; a second is
+for a busy machine."""
+OF_LOAD = [
+    "architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations",
+    "operation_ms", "operation_p95_ms", "operation_failed", "asked_again",
+]  # fmt: skip
+
+
+def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round of first requests and of operations; the times of some loads, as they are and smoothed."""
+    requests = {_key(part): part.requests for part in load_tests.requests_of(run, "users")}
+    journeys = {_key(part): part.requests for part in load_tests.requests_of(run, "users", "journey")}
+    rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
+    drawn = [points for key in requests for points in _points(key, _first(requests[key]))]
+    return {LOAD: pd.DataFrame(rows, columns=OF_LOAD), SMOOTHED: pd.concat(drawn, ignore_index=True)}
+
+
+def _key(part: load_tests.LoadRequests) -> tuple[str, str]:
+    return str(part.levels["architecture"]), str(part.levels["parameters.test"])
+
+
+def _first(requests: pd.DataFrame) -> pd.DataFrame:
+    """The requests that the thesis sent: of each step the first, and none that asks again."""
+    return requests[requests["attempt"] == 1]
+
+
+def _load_rows(key: tuple[str, str], requests: pd.DataFrame, journeys: pd.DataFrame) -> Iterator[list[object]]:
+    operations = dict(list(journeys.groupby(["load", "block"])))
+    for (users, block), sent in _first(requests).groupby(["load", "block"]):
+        ended = operations[users, block]
+        incomplete = sent["status"].str.startswith(f"{load_tests.NOT_AS_EXPECTED} (2")
+        failed = ~incomplete & ~sent["status"].str.startswith("2")
+        answering = ~sent["step"].str.startswith(ASKS)
+        yield [
+            *key, users, block, len(sent), sent["response"].mean(), 100 * failed.mean(),
+            100 * incomplete.mean(), len(ended), ended["response"].mean(), ended["response"].quantile(0.95),
+            100 * (ended["status"] == "failed").mean(), 100 * (failed | incomplete)[answering].mean(),
+        ]  # fmt: skip
+
+
+def _points(key: tuple[str, str], requests: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """First requests in the order of sending, some of them as they are, and all of them smoothed."""
+    for users in DRAWN_USERS:
+        rows = requests[requests["load"] == users].sort_values("time", kind="stable")
+        if rows.empty:
+            continue
+        numbered = rows.assign(time=np.arange(len(rows), dtype=float))
+        thinned = numbered.iloc[np.unique(np.linspace(0, len(rows) - 1, min(MOST_POINTS, len(rows))).astype(int))]
+        curve = smooth(float(users), numbered, PUBLISHED_WINDOW)
+        yield _drawn(key, users, "raw", thinned["time"].to_numpy(), thinned["response"].to_numpy())
+        yield _drawn(key, users, "smoothed", curve.times, curve.values)
+
+
+def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: object) -> pd.DataFrame:
+    architecture, test = key
+    return pd.DataFrame(
+        {"architecture": architecture, "test": test, "users": users, "kind": kind, "request": number, "ms": ms}
+    )
+
+
+def of_ways(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: the levels of the settings that vary, times of operations, and requests per operation."""
+    rounds = tables.read_table(run.path)
+    levels = rounds[["block", "architecture", "calls", "via", "connections", "fetch"]]
+    times = {
+        "operation_ms": rounds["journey_p50"] * 1e3,
+        "operation_p95_ms": rounds["journey_p95"] * 1e3,
+        "requests": rounds["TotalCalls"] / rounds["journeys"],
+    }
+    return {WAYS: levels.assign(**times)}
+
+
+def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: times of operations, what was lost, and the depth of the queues."""
+    rounds = tables.read_table(run.path)
+    arrivals = rounds["journeys"] + rounds["unfinished_journeys"] + rounds["TotalCalls"] * rounds["dropped_rate"] / 100
+    lost = arrivals - rounds["journeys"] * (1 - rounds["journey_failure_rate"] / 100)
+    columns = {
+        "architecture": rounds["architecture"],
+        "rate": rounds["rate"].astype(float),
+        "block": rounds["block"],
+        "p50_ms": rounds["journey_p50"] * 1e3,
+        "p95_ms": rounds["journey_p95"] * 1e3,
+        "done_per_s": rounds["journeys_per_s"],
+        "lost": 100 * lost / arrivals,
+        "queued": rounds["series.queued.max"],
+    }
+    return {OPEN: pd.DataFrame(columns)}
+
+
+def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: what the burst did to operations, and when they were as before."""
+    rows = [
+        {"architecture": row.architecture, "peak": float(row.peak), "block": row.block, "queued": row.queued}
+        | _recovered(attempts.read(run.attempts_of(row.file)), BURST_FROM_S, BURST_TO_S)
+        for row in _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"})
+    ]
+    return {BURST: pd.DataFrame(rows)}
+
+
+def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round: what the fault did to operations, when they were as before, and what became of reservations."""
+    entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
+    rows = [
+        {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
+        | _of_fault(attempts.read(run.attempts_of(row.file)), acted)
+        | _kept(attempts.read(run.attempts_of(row.file)), _stored(run, row.file))
+        for row in _rounds(run, {"breaker": "breaker"})
+        for acted in [_acted(entries[row.round])]
+    ]
+    return {FAULTS: pd.DataFrame(rows)}
+
+
+def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[Any]:
+    """The rounds that count, with the name of each one's attempts, and columns under names of their own."""
+    rounds, files = tables.read_table(run.path), journal.files_of_rounds(run.journal)
+    suffixed = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
+    shown = pd.DataFrame({name: rounds[column] for name, column in suffixed.items()})
+    shown = shown.assign(**{name: rounds[name] for name in ("architecture", "block", "round")})
+    yield from shown.assign(file=[files[number] for number in rounds["round"]]).itertuples(index=False)
+
+
+def _acted(entry: Entry) -> Acted | None:
+    return entry.faults[0] if entry.faults else None
+
+
+def _named(acted: Acted | None) -> str:
+    return f"{acted.kind} {acted.where}" if acted else "none"
+
+
+def _stored(run: RunFolder, file: str) -> pd.DataFrame:
+    """The samples of the number of stored reservations in a round: ``second`` and ``value``."""
+    seen = observed.read(run, file, OBSERVER)
+    samples = seen.samples if seen else pd.DataFrame(columns=["series", "second", "value"])
+    return samples[samples["series"] == "stored"].dropna().sort_values("second")
+
+
+def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
+    """How many confirmed reservations the last sample lacks, and how many it has that nobody had asked for by then.
+
+    A reservation counts as confirmed when it was so for long enough to be in that sample; NaN without a sample.
+    """
+    if stored.empty:
+        return {"lost": np.nan, "doubled": np.nan}
+    at_us, value = stored["second"].iloc[-1] * US_PER_S, stored["value"].iloc[-1]
+    good, step = rows["success"].astype(bool), rows["step"].astype(str)
+    settled = rows["end_us"] <= at_us - COUNTED_WITHIN_S * US_PER_S
+    confirmed = int((good & step.isin(CONFIRMING) & settled).sum())
+    asked = int((step.isin(MAKING) & (rows["attempt"] == 1) & (rows["start_us"] <= at_us)).sum())
+    return {"lost": max(confirmed - value, 0), "doubled": max(value - asked, 0)}
+
+
+def _of_fault(rows: pd.DataFrame, acted: Acted | None) -> dict[str, object]:
+    ended = ended_journeys(rows)
+    told = {
+        "failed": 100 * float(np.mean(~ended.good)),
+        "late": 100 * float(np.mean(ended.good & (ended.seconds > LATE_S))),
+        "incomplete": int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum()),
+        "failure_ms": _failure_ms(rows, acted),
+    }
+    span = (acted.began_us / US_PER_S, acted.ended_us / US_PER_S) if acted else (np.inf, np.inf)
+    return told | _recovered(rows, *span)
+
+
+def _failure_ms(rows: pd.DataFrame, acted: Acted | None) -> float:
+    """The middle time of requests that failed and were sent while a fault acted, in milliseconds; NaN without any."""
+    if acted is None:
+        return np.nan
+    sent = rows[rows["start_us"].between(acted.began_us, acted.ended_us) & (rows["attempt"] > 0)]
+    failed = sent[(sent["status"] >= 500) | sent["outcome"].isin(["timeout", "connection_error"])]
+    return float((failed["end_us"] - failed["start_us"]).median() / 1e3)
+
+
+def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object]:
+    ended = ended_journeys(rows)
+    judged = recovery(ended.began_us / US_PER_S, ended.seconds, ended.good, start, end) if np.isfinite(end) else None
+    judged = judged or Recovery(np.nan, None, None)
+    return {"affected": judged.affected, "seen_after": judged.seen_after, "recovered_after": judged.recovered_after}
+
+
+def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """The titles of the drawings of the report's section on calls, each with its SVG."""
+    (section,) = traces_section.sections(run.path, tables.read_table(run.path))
+    return {
+        DRAWINGS: pd.DataFrame(
+            {"title": [one.title for one in section.drawings], "svg": [one.svg for one in section.drawings]}
+        )
+    }
+
+
+READERS: Mapping[str, Reader] = {
+    "cinema-load-tests": of_load_tests,
+    "cinema-load-tests-full": of_load_tests,
+    "cinema-ways": of_ways,
+    "cinema-open": of_open,
+    "cinema-burst": of_bursts,
+    "cinema-faults": of_faults,
+    "cinema-traces": of_traces,
+}

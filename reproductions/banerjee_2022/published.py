@@ -1,0 +1,150 @@
+"""What the thesis prints of its load tests, the numbers behind its figures, and what these say of its claims.
+
+The means and failed shares behind Figures 4.7, 4.10, 5.9 and 5.12 and the printed shares of Figures 4.6, 4.9, 5.8 and
+5.11 are in ``studies/published/banerjee-2022-load-tests.csv``: those behind the figures come from the author's public
+notebooks (github.com/rajitbanerjee/microservice-design-patterns at 7d6310d), and give the printed correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.load.loadtest import Knee, Linearity, knee, linearity
+from reproductions.pages import STUDIES
+
+TABLE = STUDIES / "published" / "banerjee-2022-load-tests.csv"
+CASES = {1: "gateway", 2: "messaging"}
+MEAN_FIGURES = {(1, "A"): "4.7", (1, "B"): "4.10", (2, "A"): "5.9", (2, "B"): "5.12"}
+STATUS_FIGURES = {(1, "A"): "4.6", (1, "B"): "4.9", (2, "A"): "5.8", (2, "B"): "5.11"}
+TIME_FIGURES = {(1, "A"): "4.5", (1, "B"): "4.8", (2, "A"): "5.7", (2, "B"): "5.10"}
+PRINTED_R = {(1, "A"): 0.983, (1, "B"): 0.985, (2, "A"): 0.998, (2, "B"): 0.992}
+MOST_USERS = 100
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """Whether means of one load test lie on a line over the users, and where they bend."""
+
+    straight: Linearity
+    bend: Knee
+
+    @property
+    def r(self) -> str:
+        """Pearson's r with its interval."""
+        return f"{self.straight.r:.3f} ({self.straight.low:.3f} to {self.straight.high:.3f})"
+
+    @property
+    def knee(self) -> str:
+        """The load at which the slope changes, with its interval, where a knee can be told."""
+        if self.bend.load is None:
+            return "cannot be told"
+        return f"{self.bend.load:.0f} ({self.bend.low:.0f} to {self.bend.high:.0f})"
+
+    @property
+    def shape(self) -> str:
+        """What the test of a bend says, in words."""
+        words = {"linear": "rises; a bend cannot be told", "flat": "cannot be told"}
+        return words.get(self.straight.verdict, self.straight.verdict.replace("_", " "))
+
+
+def line_of(users: pd.Series, means: pd.Series) -> Line:
+    """Test one load test's means, at least four of them, one for each number of users."""
+    loads, values = users.to_numpy(dtype=float), means.to_numpy(dtype=float)
+    return Line(linearity(loads, values), knee(loads, values, np.random.default_rng(SEED)))
+
+
+def table() -> pd.DataFrame:
+    """One row per case, test and number of users: ``mean_ms``, ``failed_percent`` and ``printed_failed_percent``."""
+    return pd.read_csv(TABLE)
+
+
+def of(case: int, test: str) -> pd.DataFrame:
+    """The rows of one load test, by users."""
+    rows = table()
+    return rows[(rows["case"] == case) & (rows["test"] == test)].sort_values("users")
+
+
+def at(case: int, test: str, column: str, users: int = MOST_USERS) -> float:
+    """One number of one load test."""
+    rows = of(case, test).set_index("users")
+    return float(rows[column].loc[users])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A ratio of the thesis: what it says, and the ratio of its own data per request and per operation."""
+
+    name: str
+    text: str
+    printed: float
+    per_request: float
+    per_operation: float
+
+
+def claims() -> list[Claim]:
+    """The three headline ratios. An operation of case study 2 is two requests, of which only the second can fail."""
+    a = [at(case, "A", "mean_ms") for case in CASES]
+    b = [at(case, "B", "mean_ms") for case in CASES]
+    failed = [at(case, "A", "failed_percent") for case in CASES]
+    return [
+        Claim("slower", "A, 100 users: the gateway is about 25 % slower", 1.25, a[0] / a[1], a[0] / (2 * a[1])),
+        Claim(
+            "failing",
+            "A, 100 users: the gateway is 7 times more error-prone",
+            7.0,
+            failed[0] / failed[1],
+            failed[0] / (2 * failed[1]),
+        ),
+        Claim("faster", "B, 100 users: the gateway answers about 5 times faster", 5.0, b[1] / b[0], 2 * b[1] / b[0]),
+    ]
+
+
+def section() -> str:
+    """What the published numbers say of themselves, as Markdown."""
+    return "\n".join([*_means(), *_lines(), *_ratios()])
+
+
+def _means() -> Iterator[str]:
+    yield "Mean time of a request in milliseconds, and failed requests in percent (printed / behind the figure):\n"
+    keys = list(MEAN_FIGURES)
+    yield f"| users | {' | '.join(f'{CASES[case]}, {test}' for case, test in keys)} |"
+    yield f"|{'---|' * (len(keys) + 1)}"
+    for users in sorted(set(table()["users"])):
+        yield f"| {users} | {' | '.join(_cell(case, test, users) for case, test in keys)} |"
+    yield ""
+
+
+def _cell(case: int, test: str, users: int) -> str:
+    printed, behind = (at(case, test, name, users) for name in ("printed_failed_percent", "failed_percent"))
+    return f"{at(case, test, 'mean_ms', users):.2f}; {printed:g} / {behind:g}"
+
+
+def _lines() -> Iterator[str]:
+    yield "| figure | load test | printed r | recomputed r (95 % interval) | the means over users | knee at users |"
+    yield "|---|---|---|---|---|---|"
+    for (case, test), figure in MEAN_FIGURES.items():
+        rows = of(case, test)
+        line = line_of(rows["users"], rows["mean_ms"])
+        printed = PRINTED_R[case, test]
+        yield f"| {figure} | {CASES[case]}, {test} | {printed} | {line.r} | {line.shape} | {line.knee} |"
+    yield ""
+
+
+def _ratios() -> Iterator[str]:
+    yield "| claim | printed ratio | per request | per operation | what the thesis's own data say |"
+    yield "|---|---|---|---|---|"
+    for claim in claims():
+        numbers = f"{claim.printed:g} | {claim.per_request:.2f} | {claim.per_operation:.2f}"
+        yield f"| {claim.text} | {numbers} | {own_verdict(claim)} |"
+
+
+def own_verdict(claim: Claim) -> str:
+    """Whether both ratios of the thesis's own data lie on the claim's side of one; there is one run, so no interval."""
+    sides = [claim.per_request > 1, claim.per_operation > 1]
+    words = {(True, True): "the same direction", (False, False): "the opposite direction"}
+    return words.get((sides[0], sides[1]), "the direction depends on what is counted")

@@ -1,0 +1,220 @@
+"""Configurations that a study compares: a page's part of each study, made of the rounds that are kept next to the page.
+
+A comparison names each round by its condition (what happens to the service) and its configuration (what somebody does
+about it). It shows responses of all of them, and holds claims against intervals by the rule of all claims. The page
+begins with its main claims: in short, and in a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from reproductions import comparison_figures
+from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
+from reproductions.contrasts import PERCENT, Claim, Floats, Scale, by_block, contrasts, ends, verdict
+from reproductions.markdown import short, table, warned
+from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as
+
+Word = Callable[[pd.Series], str]
+SHORT, FIGURE = "short", "figure.svg"
+"""The part that a page begins with, and the file of its figure, in the page's folder."""
+CATALOGUED = "claims"
+"""The part of pages of the catalogue in which main claims stand."""
+CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A response that a table shows: its column, what it is called there, and what it is multiplied by for that."""
+
+    column: str
+    title: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim: what a response does under a condition from the first configuration to the second."""
+
+    text: str
+    says: str
+    column: str
+    scale: Scale
+    condition: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart.
+
+    `main` numbers the claims in `compared` that the page begins with; `title` is what the figure calls the study where
+    the page has several.
+    """
+
+    study: str
+    mark: str
+    factors: Sequence[str]
+    condition: Word
+    configuration: Word
+    shown: Sequence[Shown]
+    compared: Sequence[Compared]
+    main: Sequence[int] = (0,)
+    title: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """What is kept of a round."""
+        responses = [*(one.column for one in self.shown), *(one.column for one in self.compared)]
+        return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
+
+    def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
+        """The rounds with their condition and their configuration."""
+        words = {"condition": self.condition, "configuration": self.configuration}
+        return rounds.assign(**{name: [word(row) for _, row in rounds.iterrows()] for name, word in words.items()})
+
+    def response(self, one: Compared) -> Shown:
+        """How the response of a claim is shown."""
+        return next(shown for shown in self.shown if shown.column == one.column)
+
+    def claims(self, rounds: pd.DataFrame) -> list[Claim]:
+        """What is claimed, with the values of both configurations by block."""
+        named = self.named(rounds)
+        return [Claim(one.text, one.says, [_sides(named, one)], one.scale) for one in self.compared]
+
+
+def acts(row: pd.Series, factor: str) -> bool:
+    """Whether a factor has a level above nothing in a round."""
+    return bool(row[factor] > 0)
+
+
+def _sides(named: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
+    """The values of both configurations by block; unknown where no round of one counts."""
+    values = by_block(named, ("condition", "configuration"), _scaled(named[one.column], one.scale))
+    unknown = np.full(named["block"].nunique(), np.nan)
+    first, second = (values.get((one.condition, name), unknown) for name in (one.first, one.second))
+    return first, second
+
+
+def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
+    return np.log(values.where(values > 0)) if scale is PERCENT else values
+
+
+def page(file: str, comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]) -> Page:
+    """A page on studies; `patterns` says of which of them pages of the catalogue show the main claims."""
+    folder = file.removesuffix(".md")
+
+    def parts(measured: Tables) -> Parts:
+        shown = catalogued(measured, comparisons, patterns)
+        catalogue = {f"patterns/{name}": {CATALOGUED: text} for name, text in shown.items()}
+        return {file: printed(folder, measured, comparisons), **catalogue}
+
+    readers = {study: rounds_as(study, one.columns) for study, one in comparisons.items()}
+    return Page(file, readers, parts, lambda measured: {FIGURE: drawn(measured, comparisons)} if measured else {})
+
+
+def printed(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
+    """The parts of a page with a folder, by the names of their marks; what was not measured says how to."""
+    parts = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
+    return {SHORT: in_short(folder, measured, comparisons), **parts}
+
+
+def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The main claims of what was measured, with numbers and verdicts, and the figure of them in the page's folder."""
+    if not measured:
+        return "Not measured yet."
+    lacking = [f"`{study}`" for study in comparisons if study not in measured]
+    rest = [f"Not measured yet: {', '.join(lacking)}."] if lacking else []
+    told = main_table(measured, comparisons)
+    return "\n\n".join([told, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
+
+
+def catalogued(
+    measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """What each page of the catalogue shows: the main claims of its studies, as far as they were measured."""
+    shown = {page: {study: comparisons[study] for study in studies} for page, studies in patterns.items()}
+    return {page: main_table(measured, chosen) for page, chosen in shown.items()}
+
+
+def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The main claims of what was measured, as a table."""
+    rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
+    return table(["claim", "response", "from", "to", "verdict"], rows)
+
+
+def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
+    """A row for each main claim: the medians of both configurations, and the verdict."""
+    named, claimed = comparison.named(rounds), comparison.claims(rounds)
+    for number in comparison.main:
+        one = comparison.compared[number]
+        shown = comparison.response(one)
+        medians = (_median(named, shown, one.condition, name) for name in (one.first, one.second))
+        yield [one.text, shown.title, *medians, verdict(one.says, contrasts(claimed[number]))]
+
+
+def _median(named: pd.DataFrame, shown: Shown, condition: str, configuration: str) -> str:
+    there = (named["condition"] == condition) & (named["configuration"] == configuration)
+    middle = named.loc[there, shown.column].median() * shown.factor
+    return f"{short(middle) if np.isfinite(middle) else 'none'} ({configuration})"
+
+
+def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+    """The figure of the main claims of what was measured, as SVG."""
+    panels = (
+        panel(one, measured[study], one.compared[number])
+        for study, one in comparisons.items()
+        if study in measured
+        for number in one.main
+    )
+    return comparison_figures.drawn(list(panels))
+
+
+def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
+    """What is drawn of a claim: the rounds of all configurations under its condition."""
+    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    there, shown = named[named["condition"] == one.condition], comparison.response(one)
+    sides = {one.first: FROM, one.second: TO}
+    points = pd.DataFrame(
+        {
+            "configuration": there["configuration"],
+            "value": there[shown.column] * shown.factor,
+            "side": [sides.get(name, ASIDE) for name in there["configuration"]],
+        }
+    )
+    return Panel(comparison.title, one.condition, shown.title, points)
+
+
+def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
+    """What a study measured, and what became of its claims."""
+    if rounds is None:
+        return not_measured(comparison.study)
+    return "\n\n".join([configurations(comparison, rounds), claims(comparison, rounds), warned(rounds)])
+
+
+def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
+    """A row for each condition and configuration, with the responses that are shown."""
+    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    groups = named.groupby(["condition", "configuration"], sort=False)
+    rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
+    return table(["the service", "configuration", *(one.title for one in comparison.shown)], rows)
+
+
+def span(values: pd.Series, shown: Shown) -> str:
+    """The median of a response over rounds, with the least and the greatest."""
+    told = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
+    return "{} ({} to {})".format(*told) if values.notna().any() else "none"
+
+
+def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
+    """A row for each claim: what it says, the change with its interval, and the verdict."""
+    rows = []
+    for claim in comparison.claims(rounds):
+        changes = contrasts(claim)
+        rows.append([claim.text, claim.says, ends(changes), verdict(claim.says, changes)])
+    return table(["claim", "says the change is", "change", "verdict"], rows)

@@ -1,0 +1,182 @@
+"""What no claim of a study can say: contrasts of any values by block, with the verdicts of all claims.
+
+Each claim is a set of contrasts. A contrast is the mean over blocks of a difference taken within each block, since all
+scenarios of a block ran close together; its interval is t with blocks - 1 degrees of freedom. All intervals of one
+claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most 5 times in 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.estimate import paired_counts
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.verdict import HIGHER as UPWARD
+from patternbench.analyze.statements.verdict import LOWER as DOWNWARD
+from patternbench.analyze.statements.verdict import (
+    Conclusion,
+    Expected,
+    conclude,
+    in_percent,
+    same_within,
+)
+from reproductions.markdown import table
+
+Floats = npt.NDArray[np.float64]
+Key = tuple[Any, ...]
+"""Levels of some factors, as a table of rounds holds them."""
+
+#: A change below this many percent, up or down, counts as none.
+MARGIN = 20.0
+#: The same ratio downwards: 1 / 1.2.
+MARGIN_DOWN = in_percent(MARGIN).low
+#: A change of a share below this many percentage points counts as none.
+MARGIN_POINTS = 1.0
+#: Changes with intervals below this are printed with one decimal.
+SMALL = 10.0
+#: What each kind of claim says of the change.
+LOWER, HIGHER, SAME = "lower", "higher", "the same"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a difference is written: its unit, the margin within which it counts as none, and the number to print."""
+
+    unit: str
+    margin: tuple[float, float]
+    told: Callable[[Floats], Floats]
+
+
+#: Of logs: their difference is written as a ratio.
+PERCENT = Scale("%", (MARGIN_DOWN, MARGIN), lambda logs: 100 * np.expm1(logs))
+#: Of shares in percent: their difference is written as it is.
+POINTS = Scale("points", (-MARGIN_POINTS, MARGIN_POINTS), lambda points: points)
+#: Of rates, which may be zero, so that they have no ratio; none of their differences counts as the same.
+PER_SECOND = Scale("per second", (0.0, 0.0), lambda rates: rates)
+#: Of numbers without a unit; none of them counts as the same.
+PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A change with the ends of its interval, as its scale tells it."""
+
+    value: float
+    low: float
+    high: float
+    scale: Scale = PERCENT
+
+    def text(self) -> str:
+        """The change and its interval."""
+        if not np.isfinite(self.value):
+            return "unknown"
+        digits = 2 if self.scale is PLAIN else int(self._is_small)
+        value, low, high = (
+            f"{round(number, digits) + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high)
+        )
+        span = f"{low}, {high}" if np.isfinite(self.low) else "no interval"
+        return f"{value} {self.scale.unit}".rstrip() + f" [{span}]"
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether whole numbers would tell too little of the change."""
+        return max(abs(number) for number in (self.value, self.low, self.high) if np.isfinite(number)) < SMALL
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, the direction, and what to compare by block: side A, then side B, as logs for `PERCENT`."""
+
+    text: str
+    says: str
+    pairs: Sequence[tuple[Floats, Floats]]
+    scale: Scale = PERCENT
+
+
+def by_block(rounds: pd.DataFrame, factors: Sequence[str], values: pd.Series[float]) -> dict[Key, Floats]:
+    """Each scenario's values by block, under its levels in the order of `factors`; NaN where a block lacks it."""
+    table = values.groupby([*(rounds[name] for name in factors), rounds["block"]], sort=False).mean().unstack("block")
+    return {cast(Key, levels): row.to_numpy(dtype=float) for levels, row in table.iterrows()}
+
+
+def contrasts(claim: Claim) -> list[Contrast]:
+    """Every contrast of a claim; all intervals hold together."""
+    level = together(LEVEL, len(claim.pairs))
+    return [contrast(a, b, claim.scale, level) for a, b in claim.pairs]
+
+
+def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL) -> Contrast:
+    """One change from A to B, over the blocks in which both are known."""
+    both = np.isfinite(a) & np.isfinite(b)
+    estimate = paired_counts(a[both], b[both])
+    value, low, high = scale.told(np.array([estimate.value, *estimate.ends(level)]))
+    return Contrast(float(value), float(low), float(high), scale)
+
+
+def within(contrast: Contrast) -> bool:
+    """Whether the whole interval lies within the margin: two one-sided tests (Schuirmann 1987)."""
+    return expected(SAME, contrast.scale).holds(contrast)
+
+
+def beyond(contrast: Contrast) -> bool:
+    """Whether the whole interval lies outside the margin."""
+    return expected(SAME, contrast.scale).fails(contrast)
+
+
+def expected(says: str, scale: Scale) -> Expected:
+    """The range in which a claim expects a change."""
+    return {HIGHER: UPWARD, LOWER: DOWNWARD}.get(says) or same_within(*scale.margin)
+
+
+def is_for(says: str, change: Contrast) -> bool:
+    """Whether a change is what a claim says."""
+    return expected(says, change.scale).holds(change)
+
+
+def is_against(says: str, change: Contrast) -> bool:
+    """Whether a change is the opposite of what a claim says."""
+    return expected(says, change.scale).fails(change)
+
+
+def verdict(says: str, changes: Sequence[Contrast]) -> Conclusion:
+    """The conclusion on a claim, by the rule of every study's claims."""
+    return conclude(expected(says, changes[0].scale if changes else PERCENT), changes)
+
+
+def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
+    """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
+    return table(heads(what), (held(claim.text, claim.says, contrasts(claim)) for claim in claims))
+
+
+def heads(what: str) -> list[str]:
+    """The heads of such a table."""
+    return [what, "says the change is", "intervals", "least and largest change", "verdict"]
+
+
+def held(text: str, says: str, changes: Sequence[Contrast]) -> list[str]:
+    """The row of a claim, held against changes whose intervals hold together."""
+    return [text, says, counts(says, changes), ends(changes), verdict(says, changes)]
+
+
+def counts(says: str, changes: Sequence[Contrast]) -> str:
+    """How many intervals are for the claim, against it, and neither."""
+    agree = sum(is_for(says, change) for change in changes)
+    oppose = sum(is_against(says, change) for change in changes)
+    told = f"{agree} of {len(changes)} for, {oppose} against"
+    differ = sum(c.low > 0 or c.high < 0 for c in changes)
+    return f"{told}; {differ} exclude zero" if says == SAME else told
+
+
+def ends(changes: Sequence[Contrast]) -> str:
+    """The least and the largest change that are known, each with its interval; a single one is both."""
+    ordered = sorted((one for one in changes if np.isfinite(one.value)), key=lambda contrast: contrast.value)
+    if len(ordered) == 1:
+        return ordered[0].text()
+    return f"{ordered[0].text()} to {ordered[-1].text()}" if ordered else "not measured"

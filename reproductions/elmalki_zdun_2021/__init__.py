@@ -1,0 +1,1 @@
+"""El Malki and Zdun (2021): request bundles."""

@@ -1,0 +1,85 @@
+"""The rounds of studies/insurance-bundling.yaml as the paper's Table II has them: one row per batch."""
+
+from __future__ import annotations
+
+import pandas as pd
+from studies.published.refit_2021 import PUBLISHED, TABLE
+
+from patternbench.analyze.models.fit import ModelResult, fit_formulas
+from patternbench.records.tables import read_table
+from reproductions.formulas import identified
+from reproductions.markdown import counted
+
+TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
+KEYS = ["request_bundle", "method", "size"]
+METHODS, SIZES = ("Get", "Update", "Create"), (10, 20, 30, 40, 50)
+MS_PER_S = 1000
+NEW, KEPT = "new", "reuse"
+TRACED, UNTRACED = "100%", "0%"
+FACTORS = ("request_bundle", "connection", "traces.sample", "parameters.method", "parameters.size")
+DEPTH = ("bundle_reads", "bundle_forward", "parameters.method", "parameters.size")
+RESPONSES = ("journey_p50", *(f"{kind}_{what}" for kind in TYPES.values() for what in ("calls", "time")))
+COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
+
+
+KEPT_COLUMNS = (*COURSE, *FACTORS, *DEPTH[:2], *RESPONSES)
+"""The columns of a run that the page is made of."""
+
+
+def usable(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
+    levels = {"connection": KEPT} if "connection" not in rounds else {}
+    levels |= {"traces.sample": TRACED} if "traces.sample" not in rounds else {}
+    good = counted(rounds).assign(**levels)
+    return good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
+
+
+def way(rounds: pd.DataFrame) -> str:
+    """The connections to hold against the paper: new ones, as published, where there are any."""
+    return NEW if (rounds["connection"] == NEW).any() else KEPT
+
+
+def timed(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds whose times count: those without tracing, where there are any."""
+    untraced = rounds[rounds["traces.sample"] == UNTRACED]
+    return untraced if len(untraced) else rounds
+
+
+def traced(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds of which every request was traced, with connections as published where there are any."""
+    return rounds[(rounds["traces.sample"] == TRACED) & (rounds["connection"] == way(rounds))]
+
+
+def batches(rounds: pd.DataFrame) -> pd.DataFrame:
+    """One row per scenario as Table II has them: medians over rounds, calls and milliseconds of the whole batch."""
+    # The last batch of the warm-up may end after it, so that a round has more calls than its batch.
+    calls = rounds["parameters.size"].where(rounds["request_bundle"] == "N", 1).astype(int)
+    columns = {
+        "request_bundle": rounds["request_bundle"],
+        "method": rounds["parameters.method"],
+        "size": rounds["parameters.size"].astype(int),
+        "total_time": rounds["journey_p50"] * MS_PER_S,
+    }
+    for name, kind in TYPES.items():
+        columns[f"{name}_calls"] = rounds[f"{kind}_calls"] * calls
+        columns[f"{name}_time"] = rounds[f"{kind}_time"] * calls * MS_PER_S
+    return pd.DataFrame(columns).groupby(KEYS, sort=False).median().reset_index()
+
+
+def expected(kind: str, row: pd.Series) -> int:
+    """How many calls of a type the published formulas say a batch makes."""
+    n = int(row["size"])
+    if kind == "db":
+        return n if row["method"] == "Get" else 2 * n
+    return 1 if row["request_bundle"] == "Y" and row["method"] != "Create" else n
+
+
+def published_table() -> pd.DataFrame:
+    """Table II as the paper prints it."""
+    return read_table(TABLE)
+
+
+def fitted(table: pd.DataFrame) -> dict[int, ModelResult]:
+    """The four models of Table III on these rows, numbered as in the paper."""
+    formulas = [identified(published.formula, table) for published in PUBLISHED.values()]
+    return dict(zip(PUBLISHED, fit_formulas(table, formulas).models, strict=True))

@@ -1,0 +1,1 @@
+"""Kalyanasundaram and others (2025): distributed rate limits."""

@@ -1,0 +1,185 @@
+"""Reads runs of the studies of rate limits into tables of rounds, from which the page is written.
+
+The tables: ``rounds`` has the judged rounds of a run of ``rate-limiting`` and ``leases`` those of
+``rate-limiting-leases``, both on the target. ``shop`` has those of ``rate-limiting-shop``, ``shop-transactions`` and
+``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of ``rate-limiting-shop-leases``.
+``shop-bundles`` and the tables of left_open_rounds.py have the names of their studies. A run of a study's quick form
+fills the same tables, and their column ``study`` names the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.metrics import ended_journeys
+from patternbench.ratelimit.analyze.cost import REJECTED
+from patternbench.ratelimit.records import simulated
+from patternbench.ratelimit.report import section
+from patternbench.ratelimit.report.tables import NONE
+from patternbench.records import attempts, journal, observed
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import TableError, read_table
+from patternbench.study.load import load
+from reproductions.kalyanasundaram_2025 import left_open_rounds
+from reproductions.pages import QUICK, Reader
+
+TARGET, TARGET_LEASES = "rounds", "leases"
+SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
+BUNDLES = "shop-bundles"
+FIGURES = {
+    "rate-limiting-1": "figure-4",
+    "rate-limiting-2": "figure-5",
+    "rate-limiting-3": "figure-6",
+    "rate-limiting-4": "figure-7",
+    "rate-limiting-5": "measured-and-simulated",
+    "rate-limiting-6": "map-recorded",
+    "rate-limiting-7": "map-bursts",
+}
+"""The figures that are kept of a run on the target."""
+CLIENTS_WAY = "client_distance"
+NEAR, EXACT = "0ms", "sliding window log"
+NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
+"""What tells a round in every table of the shop."""
+US_PER_MS, US_PER_S, ALL = 1e3, 1e6, 100.0
+
+
+def judged(run: RunFolder) -> pd.DataFrame:
+    """The judged rounds of a run, with what was simulated of each; raises TableError where it has none yet."""
+    if not run.rounds.is_file():
+        raise TableError(
+            f"{run.path} has no {run.rounds.name}: let the run end, or type `patternbench report {run.path}`"
+        )
+    rounds = pd.read_parquet(run.rounds)
+    rows = section.judged_rounds(run, rounds).frame
+    again = simulated.read(run)
+    answers = again.rounds if again else {}
+    for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
+        rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
+    return rows
+
+
+def measured_with(rows: pd.DataFrame) -> str:
+    """The study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
+    study = rows["study"].iloc[0]
+    return (
+        f"Measured with [{study}](../../studies/{study.removesuffix(QUICK)}.yaml); blocks: {rows['block'].nunique()}."
+    )
+
+
+def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    """The rows that have these values."""
+    return rows[(rows[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+
+
+def near(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with stores and clients near; without a limiter there is no store."""
+    return rows[rows["distance"].isin((NEAR, NONE)) & (rows[CLIENTS_WAY] == NEAR)]
+
+
+def judged_as(name: str) -> Reader:
+    """Reads the judged rounds of a run as the table of a name."""
+    return lambda run: {name: judged(run)}
+
+
+def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
+    """The judged rounds of a run on the target, and the figures that its report drew of them."""
+    drawn = sorted((run.path / "figures").glob("rate-limiting-*.svg"))
+    if len(drawn) != len(FIGURES):
+        lacking = f"has {len(drawn)} figures of rate limits instead of {len(FIGURES)}"
+        raise TableError(f"{run.path / 'figures'} {lacking}: type `patternbench report {run.path}`")
+    figures = {f"{name}.svg": (run.path / "figures" / f"{one}.svg").read_text("utf-8") for one, name in FIGURES.items()}
+    return {TARGET: judged(run), **figures}
+
+
+def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """The judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
+    rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
+    rows = judged(run)
+    distances = {name: str(one.get("distance", NEAR)) for name, one in observed.settings(run).items()}
+    ways = dict(zip(rounds["round"], rounds["scenario"].map(distances), strict=True))
+    rows = rows[rows["round"].isin(list(ways))].assign(**{CLIENTS_WAY: rows["round"].map(ways)})
+    named = rows[NAMED].drop_duplicates("round")
+    seen = {number: attempts.read(run.attempts_of(files[number])) for number in named["round"]}
+    return {SHOP: rows, TRANSACTIONS: _of_rounds(named, seen, transactions), PASSES: _of_rounds(named, seen, passes)}
+
+
+def _of_rounds(
+    named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], told: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """What ``told`` computes from each round's rows, with the columns that name the round."""
+    parts = [told(rows).assign(round=number) for number, rows in seen.items()]
+    return named.merge(pd.concat(parts, ignore_index=True), on="round")
+
+
+def transactions(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per ``group`` and ``transaction`` of a round's attempts after the warm-up.
+
+    ``latency_ms`` is the mean time of an admitted request, ``rejected`` the percent of requests answered 429,
+    ``finish_s`` the mean time from a transaction's first intended start to its last answer, with all its turns, over
+    passes that ended; NaN without any.
+    """
+    sent = rows[(rows["attempt"] > 0) & ~rows["warm_up"]]
+    names = [sent["group"].astype(str).rename("group"), sent["step"].astype(str).rename("transaction")]
+    good = sent["success"].to_numpy(bool)
+    took_ms = (sent["end_us"] - sent["start_us"]) / US_PER_MS
+    columns = {
+        "latency_ms": took_ms.where(good).groupby(names).mean(),
+        "rejected": ALL * (sent["status"] == REJECTED).groupby(names).mean(),
+        "finish_s": _finish_s(sent, rows.loc[rows["warm_up"], "journey"]),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
+    """The mean time of each transaction, over journeys that ended and do not touch the warm-up."""
+    over = sent.loc[sent["ends_journey"], "journey"]
+    whole = sent[sent["journey"].isin(over) & ~sent["journey"].isin(warm)]
+    names = [whole["group"].astype(str).rename("group"), whole["step"].astype(str).rename("transaction")]
+    parts = whole.groupby([*names, "journey"])
+    spans = (parts["end_us"].max() - parts["intended_us"].min()) / US_PER_S
+    return spans.groupby(level=["group", "transaction"]).mean()
+
+
+def passes(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per ``group`` of a round: how many good ``passes`` ended, and their median time, ``pass_s``."""
+    times = {str(group): ended_journeys(part) for group, part in rows.groupby("group", observed=True)}
+    seconds = {group: ended.seconds[ended.good] for group, ended in times.items()}
+    columns = {
+        "group": list(seconds),
+        "passes": [len(own) for own in seconds.values()],
+        "pass_s": [float(np.median(own)) if len(own) else np.nan for own in seconds.values()],
+    }
+    return pd.DataFrame(columns)
+
+
+def of_bundles(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """A row per round and group: how many passes ended, and how long they took."""
+    levels = read_table(run.path)[["round", "block", "algorithm", "product_reads"]]
+    return {BUNDLES: left_open_rounds.of_groups(run, levels, passes)}
+
+
+_READERS: Mapping[str, Reader] = {
+    "rate-limiting": on_target,
+    "rate-limiting-leases": judged_as(TARGET_LEASES),
+    "rate-limiting-shop": of_shop,
+    "rate-limiting-shop-leases": judged_as(LEASES),
+    BUNDLES: of_bundles,
+    **left_open_rounds.READERS,
+}
+
+
+def named(reader: Reader) -> Reader:
+    """Reads tables with the name of the study, which may be a quick form."""
+
+    def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
+        study, found = load(run.study).name, reader(run)
+        return {name: kept if isinstance(kept, str) else kept.assign(study=study) for name, kept in found.items()}
+
+    return read
+
+
+READERS: Mapping[str, Reader] = {study: named(reader) for study, reader in _READERS.items()}
+"""By the names of studies, without the end of a quick form."""

@@ -1,0 +1,1 @@
+"""How libraries that are configured alike differ."""

@@ -1,0 +1,136 @@
+"""What `patternbench check-client` found of every client, and the tables of libraries.md that are made from that.
+
+    python -m reproductions.libraries.conformance [CLIENT ...]
+
+This starts every client that is there, or those that are named, and keeps what check-client finds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from patternbench.conformance.bench import RULES
+from patternbench.conformance.check import check_client
+from patternbench.drivers import registry
+from patternbench.drivers.client import Client
+from patternbench.terms.problems import Problem
+from reproductions.pages import DOCS
+
+FINDINGS = DOCS / "libraries" / "findings"
+YES = "yes"
+SHOWN = (
+    "the think time is kept",
+    "the pause after a rejection is kept",
+    "exact counts: retry",
+    "back-off: exponential 60ms times 1.5",
+    "half-open probes",
+    "stack: a time-out of each attempt",
+    "stack: a time-out of a call",
+    "stack: a bulkhead",
+    "stack: who waits at a bulkhead",
+    "stack: a rate limit",
+)
+"""The rules of which the page tells what they saw, and not only that a library keeps them."""
+
+
+class Measured(NamedTuple):
+    """What was found of a client: its library and its runtime with their versions, and a verdict for each rule."""
+
+    client: str
+    library: str
+    language: str
+    verdicts: dict[str, tuple[str, str]]
+
+
+def measured() -> list[Measured]:
+    """What the committed findings say, client by client."""
+    return [_read(file) for file in sorted(FINDINGS.glob("*.json"))]
+
+
+def _read(file: Path) -> Measured:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    verdicts = {rule: (status, seen) for rule, status, seen in found["findings"]}
+    return Measured(file.stem, found["library"], found["language"], verdicts)
+
+
+def tables(clients: list[Measured]) -> str:
+    """A column for each client, a row for each rule of a pattern; who is not measured yet, and why one refuses."""
+    names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
+    versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
+    lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]
+    reasons: list[str] = []
+    for rule in RULES:
+        if rule.needs != "baseline":
+            lines.append(row(rule.name, [cell(one, rule.name, reasons) for one in clients]))
+    told = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
+    seen = [row("rule", names), row("---", ["---"] * len(clients))]
+    seen += [row(rule, [sight(one, rule) for one in clients]) for rule in SHOWN]
+    why = ["Why a library refuses:", "", *told, "", "What the rules saw:", ""]
+    return "\n".join([*lines, "", *_unmeasured(clients), *why, *seen])
+
+
+def _unmeasured(clients: list[Measured]) -> list[str]:
+    """A paragraph that names the clients of which nothing has been found yet; nothing where there is none."""
+    names = [name for name in registry.names() if name not in {one.client for one in clients}]
+    links = ", ".join(f"[{name}](../clients/{name}/client.yaml)" for name in names)
+    return [f"Not measured yet: {links}.", ""] if names else []
+
+
+def row(first: str, cells: list[str]) -> str:
+    """A line of a table."""
+    return "| " + " | ".join([first, *cells]) + " |"
+
+
+def cell(client: Measured, rule: str, reasons: list[str]) -> str:
+    """Whether the library keeps a rule; else the numbers of why it refuses."""
+    status, seen = client.verdicts[rule]
+    if status == "passed":
+        return YES
+    told = dict.fromkeys(problem.split(": ", 1)[-1] for problem in re.split(r"; (?=strategy)", seen))
+    reasons += [reason for reason in told if reason not in reasons]
+    return f"refused ({', '.join(str(reasons.index(reason) + 1) for reason in told)})"
+
+
+def sight(client: Measured, rule: str) -> str:
+    """What a rule saw of a library that keeps it."""
+    status, seen = client.verdicts[rule]
+    return (seen or YES) if status == "passed" else "refused"
+
+
+def measure(names: list[str]) -> None:
+    """Ask clients that are there."""
+    for name in names:
+        spec = registry.find(name, {})
+        if isinstance(spec, Problem) or registry.missing(spec):
+            print(f"{name}: not there, its findings stay as they are")
+            continue
+        with TemporaryDirectory() as folder:
+            client = Client(spec, Path(folder))
+            try:
+                _keep(name, client)
+            finally:
+                client.close()
+
+
+def _keep(name: str, client: Client) -> None:
+    library = client.description["library"]
+    assert isinstance(library, dict)
+    findings = [[finding.rule, finding.status, finding.seen] for finding in check_client(client.url)]
+    told = {
+        "library": f"{library['name']} {library['version']}",
+        "language": client.description["language"],
+        "findings": [
+            [rule, status, seen if status != "passed" or rule in SHOWN else ""] for rule, status, seen in findings
+        ],
+    }
+    (FINDINGS / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    print(name, *[f"\n  {rule}: {seen}" for rule, status, seen in findings if status == "failed"])
+
+
+if __name__ == "__main__":
+    measure(sys.argv[1:] or registry.names())

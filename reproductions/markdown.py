@@ -1,0 +1,69 @@
+"""Parts of pages between marks, tables, and what a run's rounds lack in trust.
+
+A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of verdicts -->`, each on a line of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+LEFT_OUT = "not_valid"
+"""Under this name `read_table` says how many rounds of a run are not valid; a Parquet file keeps it."""
+
+
+def part(page: str, name: str) -> str:
+    """What stands in a page between the marks of a part."""
+    return page.split(_start(name))[1].split(_end(name), maxsplit=1)[0]
+
+
+def with_part(page: str, name: str, text: str) -> str:
+    """The page with the text between the marks of a part."""
+    before, rest = page.split(_start(name))
+    return before + _start(name) + text + _end(name) + rest.split(_end(name))[1]
+
+
+def _start(name: str) -> str:
+    return f"<!-- {name} -->\n"
+
+
+def _end(name: str) -> str:
+    return f"\n<!-- end of {name} -->"
+
+
+def write(page: Path, parts: Mapping[str, str]) -> None:
+    """Put every part into a page's file."""
+    text = page.read_text(encoding="utf-8")
+    for name, wanted in parts.items():
+        text = with_part(text, name, wanted)
+    page.write_text(text, encoding="utf-8")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Cells as a Markdown table."""
+    first, *lines = (f"| {' | '.join(map(str, line))} |" for line in (heads, *rows))
+    return "\n".join([first, f"|{'---|' * len(heads)}", *lines])
+
+
+def short(number: float) -> str:
+    """A number with three digits that count, and all before its point."""
+    before = math.floor(math.log10(abs(number))) + 1 if number else 3
+    return f"{number:.{max(0, 3 - before)}f}"
+
+
+def counted(rounds: pd.DataFrame) -> pd.DataFrame:
+    """The rounds that count: those that were finished and are valid."""
+    return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+
+
+def warned(rounds: pd.DataFrame) -> str:
+    """How many rounds carry which warning, the most frequent first, and how many were left out as not valid."""
+    kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
+    told = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
+    left_out = f" Left out, since not valid: {rounds.attrs[LEFT_OUT]:,}." if rounds.attrs.get(LEFT_OUT) else ""
+    return f"Rounds: {len(rounds):,}. Warnings that they carry: {told or 'none'}.{left_out}"

@@ -1,0 +1,99 @@
+"""Pages that are remade from rounds: what they keep of runs, and what is made of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from patternbench.records.folder import RunFolder
+from patternbench.records.tables import read_table
+from patternbench.study.load import load
+from patternbench.terms.problems import InputError, Problem
+from reproductions.markdown import write
+
+ROOT = Path(__file__).parents[1]
+DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
+QUICK = "-quick"
+"""What the name of a study's quick form ends with."""
+Tables = Mapping[str, pd.DataFrame]
+"""What is kept next to a page, by the names of files without `.parquet`."""
+Parts = Mapping[str, Mapping[str, str]]
+"""By the names of pages below `docs`, the text of each part by the name of its marks."""
+Reader = Callable[[RunFolder], Mapping[str, pd.DataFrame | str]]
+"""What is kept of a run: tables by the names of `Tables`, and texts by the names of files."""
+
+
+def no_figures(_: Tables) -> Mapping[str, str]:
+    """Nothing is drawn."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page below `docs`, which has a folder of its name next to it.
+
+    `readers` has the studies whose runs it takes in; the quick form of a study has the reader of the study. `figures`
+    are SVG by the names of files in the folder.
+    """
+
+    name: str
+    readers: Mapping[str, Reader]
+    parts: Callable[[Tables], Parts]
+    figures: Callable[[Tables], Mapping[str, str]] = no_figures
+
+    @property
+    def folder(self) -> Path:
+        """Where its tables and figures are."""
+        return (DOCS / self.name).with_suffix("")
+
+    def kept(self) -> dict[str, pd.DataFrame]:
+        """The tables that are kept."""
+        return {file.stem: pd.read_parquet(file) for file in sorted(self.folder.glob("*.parquet"))}
+
+    def read(self, run: RunFolder) -> Mapping[str, pd.DataFrame | str]:
+        """What is to be kept of a run; raises InputError for a run of another study."""
+        run.check()
+        study = load(run.study).name
+        reader = self.readers.get(study.removesuffix(QUICK))
+        if reader is None:
+            allowed = f"{', '.join(self.readers)}, or the quick form of one"
+            hint = "name the folder of a run of one of these studies"
+            message = f"is a run of no study that {self.name} is made of"
+            raise InputError(Problem(message, file=str(run.path), value=study, allowed=allowed, hint=hint))
+        return reader(run)
+
+    def remade(self, runs: Sequence[RunFolder]) -> tuple[Tables, Mapping[str, str]]:
+        """The tables after runs were taken in, and the texts that are kept of them."""
+        found = {name: kept for run in runs for name, kept in self.read(run).items()}
+        texts = {name: kept for name, kept in found.items() if isinstance(kept, str)}
+        taken = {name: kept for name, kept in found.items() if isinstance(kept, pd.DataFrame)}
+        return {**self.kept(), **taken}, texts
+
+    def write(self, tables: Tables, texts: Mapping[str, str]) -> None:
+        """Keep tables and texts, draw the figures, and put all parts into their pages."""
+        self.folder.mkdir(exist_ok=True)
+        for name, rounds in tables.items():
+            rounds.to_parquet(self.folder / f"{name}.parquet", index=False, compression="zstd")
+        for name, text in {**texts, **self.figures(tables)}.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        for page, parts in self.parts(tables).items():
+            write(DOCS / page, parts)
+
+
+def rounds_as(name: str, columns: Sequence[str]) -> Reader:
+    """Keeps these columns of the rounds that count, as far as a run has them, as the table of a name."""
+
+    def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
+        rounds = read_table(run.path)
+        return {name: rounds[[column for column in columns if column in rounds]]}
+
+    return reader
+
+
+def not_measured(study: str) -> str:
+    """That a study, or its quick form, has no rounds here, and what to type."""
+    form = " --quick" if study.endswith(QUICK) else ""
+    return f"Not measured yet: `patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}`."

@@ -1,0 +1,93 @@
+"""Each page that is remade from rounds holds what is made of the rounds that are kept next to it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from reproductions.__main__ import MODULES, main, page_of
+from reproductions.markdown import part
+from reproductions.pages import DOCS, Page, rounds_as
+from tests.support.drawings import same_drawing
+from tests.support.studies import ROOT
+
+from patternbench.records.folder import RunFolder
+from patternbench.terms.problems import InputError
+
+LONG = ("elmalki-zdun-2021", "elmalki-zdun-2023")
+"""Their models are fitted to each block, and cross-validated."""
+SIMULATED = "kalyanasundaram-2025"
+"""Its parts on the target are simulated, with LuaJIT."""
+DRAWN = {"elmalki-zdun-2021": 10, "elmalki-zdun-2023": 6, "aderaldo-2024": 3, SIMULATED: 4}
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in MODULES if name != SIMULATED]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_of_a_page_are_those_that_are_made_of_the_kept_rounds(name: str) -> None:
+    page = page_of(name)
+    for file, parts in page.parts(page.kept()).items():
+        text = (DOCS / file).read_text(encoding="utf-8")
+        assert {mark: part(text, mark) for mark in parts} == parts, file
+
+
+def test_the_parts_on_the_shop_are_those_that_are_made_of_the_kept_rounds() -> None:
+    from reproductions.kalyanasundaram_2025 import shop  # noqa: PLC0415 - slow to import
+
+    text = (DOCS / shop.FILE).read_text(encoding="utf-8")
+    parts = shop.of_shops(shop.PAGE.kept())
+    assert {mark: part(text, mark) for mark in parts} == parts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODULES)
+def test_the_figures_of_a_page_are_those_that_are_drawn_of_the_kept_rounds(name: str) -> None:
+    page = page_of(name)
+    drawn = page.figures(page.kept())
+    assert len(drawn) >= DRAWN.get(name, 1)
+    for file, figure in drawn.items():
+        assert same_drawing((page.folder / file).read_text(encoding="utf-8"), figure), file
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(name: str, tmp_path: Path) -> None:
+    shutil.copyfile(ROOT / "studies" / "quickstart.yaml", tmp_path / "study.yaml")
+    (tmp_path / "plan.json").write_text("{}")
+    page = page_of(name)
+    with pytest.raises(InputError) as refused:
+        page.read(RunFolder(tmp_path))
+    (problem,) = refused.value.problems
+    assert problem.value == "quickstart"
+    assert problem.allowed == f"{', '.join(page.readers)}, or the quick form of one"
+
+
+def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path) -> None:
+    shutil.copyfile(ROOT / "studies" / "rate-limiting-leases.yaml", tmp_path / "study.yaml")
+    (tmp_path / "plan.json").write_text("{}")
+    done = CliRunner().invoke(main, [SIMULATED, str(tmp_path), "--write"])
+    assert f"type `patternbench report {tmp_path}`" in str(done.exception)
+
+
+def test_rounds_that_are_taken_in_stand_in_for_those_that_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reproductions.pages.DOCS", tmp_path)
+    page = Page(
+        "some.md",
+        {"quickstart": rounds_as("rounds", ("block", "p50", "unknown"))},
+        lambda kept: {"some.md": {"sum": f"{kept['rounds']['p50'].sum():g}"}},
+        lambda _: {"figure.svg": "<svg/>"},
+    )
+    (tmp_path / "some.md").write_text("<!-- sum -->\nold\n<!-- end of sum -->\n")
+    run = tmp_path / "run"
+    run.mkdir()
+    shutil.copyfile(ROOT / "studies" / "quickstart.yaml", run / "study.yaml")
+    (run / "plan.json").write_text("{}")
+    rounds = pd.DataFrame({"block": [0, 1, 2], "p50": [1.0, 2.0, 4.0], "status": "done", "valid": [True, True, False]})
+    rounds.to_parquet(run / "rounds.parquet")
+    page.write(*page.remade([RunFolder(run)]))
+    assert (tmp_path / "some.md").read_text() == "<!-- sum -->\n3\n<!-- end of sum -->\n"
+    assert list(page.kept()["rounds"]) == ["block", "p50"]
+    assert (page.folder / "figure.svg").read_text() == "<svg/>"
