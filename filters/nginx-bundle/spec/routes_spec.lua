@@ -58,7 +58,7 @@ end)
 
 describe("callers", function()
   local function key(headers, route)
-    return identity.key(route or list[1], headers)
+    return identity.key(route or list[1], headers, {})
   end
 
   it("are the same where everything is equal that decides an answer", function()
@@ -72,10 +72,17 @@ describe("callers", function()
     "cookie",
     "host",
     "accept",
+    "accept-charset",
     "accept-language",
     "origin",
+    "forwarded",
+    "x-forwarded-for",
     "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
     "x-forwarded-proto",
+    "x-forwarded-ssl",
+    "x-real-ip",
     "x-api-key",
   }) do
     it("differ by " .. name, function()
@@ -96,6 +103,13 @@ describe("callers", function()
     assert.equal(of("10.0.0.1", list[1], sent), of("10.0.0.1", list[1], sent))
     local named = { bundle = "/a/{ids}", headers = identity.headers({ "$remote_addr" }) }
     assert.not_equal(of("10.0.0.1", named), of("10.0.0.2", named))
+  end)
+
+  it("differ by the host that the target names next to the header", function()
+    local function of(host)
+      return identity.key(list[1], { host = "shop.example" }, { host = host })
+    end
+    assert.not_equal(of("shop.example"), of("other.example"))
   end)
 
   it("differ by what they ask for", function()

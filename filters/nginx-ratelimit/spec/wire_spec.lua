@@ -54,8 +54,13 @@ describe("the Redis protocol", function()
     assert.are.same({ 1, "x", { 2 } }, resp.decode(source("*3\r\n:1\r\n$1\r\nx\r\n*1\r\n:2\r\n")))
   end)
 
-  it("gives a reason for what is broken, cut short or too long, and never an error", function()
-    for _, bytes in ipairs({ "", "?\r\n", "*2\r\n:1\r\n", "$5\r\nab", "$99999999\r\n", "*99999999\r\n", "$x\r\n", "*x\r\n" }) do
+  it("gives a reason for what is broken, cut short, too long or too deep, and never an error", function()
+    local sent = { "", "?\r\n", "*2\r\n:1\r\n", "$5\r\nab", "$99999999\r\n", "*99999999\r\n", "$x\r\n", "*x\r\n" }
+    for _, text in ipairs({ "$nan", "$0x4", "$1e1", "*inf", "*0x1", ":inf", ":nan", ":0x1", ":" }) do
+      sent[#sent + 1] = text .. "\r\n:1\r\n:1\r\n"
+    end
+    sent[#sent + 1] = ("*1\r\n"):rep(100000)
+    for _, bytes in ipairs(sent) do
       local reply, err = resp.decode(source(bytes))
       assert.is_nil(reply)
       assert.is_string(err)

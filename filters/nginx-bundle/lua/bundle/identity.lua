@@ -5,16 +5,25 @@
 
 local M = {}
 
--- What decides an answer everywhere, whatever a route names besides.
+-- What decides an answer everywhere, whatever a route names besides: who asks, for whom a proxy asks, and in which form. A
+-- target may name a host of its own next to the header's; nginx's variable has it.
 local always = {
   "authorization",
   "cookie",
   "host",
+  "$host",
   "accept",
+  "accept-charset",
   "accept-language",
   "origin",
+  "forwarded",
+  "x-forwarded-for",
   "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-prefix",
   "x-forwarded-proto",
+  "x-forwarded-ssl",
+  "x-real-ip",
 }
 
 local function written(value)
@@ -46,7 +55,7 @@ end
 
 --- The key of a request.
 -- @param headers by name in small letters: a text, or a list of texts for one that came several times
--- @param variables nginx's, by name
+-- @param variables nginx's, by name: a table, or anything that is indexed like one
 -- @param sent the variables that nginx itself sends to the service in this location, such as `{ "$remote_addr" }`
 function M.key(route, headers, variables, sent)
   local parts = { written(route.bundle) }

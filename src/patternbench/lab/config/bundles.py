@@ -42,7 +42,7 @@ class BundledRoute(BaseModel):
 
     At most ``size`` different things are in a bundle, and its first request waits no longer than ``wait``. ``per``
     names headers by which the service distinguishes callers, in addition to those that always count (Authorization,
-    Cookie, Host, Accept, Accept-Language, Origin, X-Forwarded-Host, X-Forwarded-Proto, and the address).
+    Cookie, Host, Accept, Accept-Charset, Accept-Language, Origin, what proxies say of the client, and the address).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

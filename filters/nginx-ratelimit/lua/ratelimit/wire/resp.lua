@@ -4,12 +4,14 @@
 
 local connection = require("ratelimit.wire.connection")
 
-local concat, byte, sub = table.concat, string.byte, string.sub
+local concat, byte, find, sub = table.concat, string.byte, string.find, string.sub
 
 local M = {}
 
 local longest_bulk = 1048576
 local longest_array = 4096
+-- No command that the filter sends is answered by lists in lists.
+local deepest_array = 4
 
 --- Encodes one argument: a string, or a number (a whole one without exponent).
 function M.bulk(argument)
@@ -33,8 +35,14 @@ end
 
 local readers = {}
 
+-- A whole number as the protocol writes it: `nan`, `inf` and `0x10` are numbers to Lua too.
+local function whole(text)
+  return find(text, "^[+-]?%d+$") and tonumber(text) or nil
+end
+
 --- Reads one reply from anything with `receive`; nil and a reason when the connection or the protocol broke.
-function M.decode(source)
+-- @param depth in how many lists the reply stands (default: none)
+function M.decode(source, depth)
   local line, err = source:receive("*l")
   if not line then
     return nil, err
@@ -43,7 +51,7 @@ function M.decode(source)
   if not reader then
     return nil, "not a RESP reply"
   end
-  return reader(sub(line, 2), source)
+  return reader(sub(line, 2), source, depth or 0)
 end
 
 readers[byte("+")] = function(text)
@@ -55,11 +63,12 @@ readers[byte("-")] = function(text)
 end
 
 readers[byte(":")] = function(text)
-  return tonumber(text)
+  local value = whole(text)
+  return value, not value and "not a whole number" or nil
 end
 
 readers[byte("$")] = function(text, source)
-  local length = tonumber(text)
+  local length = whole(text)
   if not length or length > longest_bulk then
     return nil, "bulk string too long"
   elseif length < 0 then
@@ -69,14 +78,14 @@ readers[byte("$")] = function(text, source)
   return bytes and sub(bytes, 1, length), err
 end
 
-readers[byte("*")] = function(text, source)
-  local length = tonumber(text)
-  if not length or length > longest_array then
-    return nil, "array too long"
+readers[byte("*")] = function(text, source, depth)
+  local length = whole(text)
+  if not length or length > longest_array or depth >= deepest_array then
+    return nil, "array too long or too deep"
   end
   local list = {}
   for i = 1, length do
-    local item, err = M.decode(source)
+    local item, err = M.decode(source, depth + 1)
     if item == nil then
       return nil, err
     end
