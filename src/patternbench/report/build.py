@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -103,7 +103,7 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
     With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
     study = _study(run)
-    report = evidence.with_sections(gather(run, include_invalid), study)
+    report = _with_lanes(run, evidence.with_sections(gather(run, include_invalid), study))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
@@ -115,6 +115,12 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
         [*grown_state.sentences(report.rounds), *lanes.sentences(stored.manifest(run).lanes)],
         _claims(report, study),
     )
+
+
+def _with_lanes(run: RunFolder, report: RunReport) -> RunReport:
+    """The report with the section on its lanes, if it had any."""
+    found = lanes.sections(stored.manifest(run).lanes, list(journal.read(run.journal)), report)
+    return replace(report, sections=(*report.sections, *found))
 
 
 def judged_claims(run: RunFolder, include_invalid: bool = False) -> JudgedClaims | None:
@@ -171,7 +177,6 @@ def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
             *steps.sections(_of(kept, measured.steps), planned.scenarios),
             *faults.sections(run, _entries_of(kept, measured.entries), planned.scenarios),
             *harness.sections(noted.clients, kept),
-            *lanes.sections(noted.lanes, list(journal.read(run.journal))),
         ],
     )
 

@@ -168,21 +168,31 @@ def over_blocks(gaps: Floats) -> Estimate:
     freedom. Where no value is missing, it is the paired t statistic of the blocks' means. Source: Liang and Zeger,
     Longitudinal data analysis using generalized linear models, Biometrika 73 (1986).
     """
+    parts = block_parts(gaps)
+    blocks = len(parts)
+    if blocks < _FEWEST:
+        return Estimate(float(parts[0]), np.nan, 1.0) if blocks else UNKNOWN
+    error = np.sqrt(((parts - parts.mean()) ** 2).sum() / blocks / (blocks - 1))
+    scale = 2 * float(np.nanmax(np.abs(gaps)))
+    found = _estimate(parts.mean(), error, blocks - 1.0, scale, 2.0 ** (1 - blocks))
+    return replace(found, skew=_skew(_third(parts), found.error))
+
+
+def block_parts(gaps: Floats) -> Floats:
+    """The change of each block that has any, over all conditions (rows), so that their mean is that of the conditions.
+
+    Where a block lacks a condition, that one adds nothing to how far the block lies from the mean.
+    """
     known = np.isfinite(gaps)
     gaps, known = gaps[known.any(axis=1)], known[known.any(axis=1)]
     gaps, known = gaps[:, known.any(axis=0)], known[:, known.any(axis=0)]
     if not gaps.size:
-        return UNKNOWN
+        return np.empty(0)
     count = known.sum(axis=1)
     means = np.nansum(gaps, axis=1) / count
-    blocks = gaps.shape[1]
-    if blocks < _FEWEST:
-        return Estimate(float(means.mean()), np.nan, 1.0)
     parts = np.nansum((gaps - means[:, None]) / count[:, None], axis=0) / len(gaps)
-    error = np.sqrt(blocks / (blocks - 1) * (parts**2).sum())
-    scale = 2 * float(np.nanmax(np.abs(gaps)))
-    found = _estimate(means.mean(), error, blocks - 1.0, scale, 2.0 ** (1 - blocks))
-    return replace(found, skew=_skew(_third(blocks * parts), found.error))
+    moved: Floats = means.mean() + gaps.shape[1] * parts
+    return moved
 
 
 def by_calls(estimate: Estimate, p: float) -> Estimate:

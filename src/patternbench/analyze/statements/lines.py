@@ -98,7 +98,7 @@ def compared(
     and worse under another.
     """
     responses = list(better) if len(pairs) else []
-    measured = _measured(rounds, responses)
+    measured = measured_by_scenario(rounds, responses)
     outcomes = _outcomes(rounds)
     failures = dict(zip(outcomes["scenario"], outcomes["failed"], strict=True))
     frame = pd.DataFrame(pairs, columns=list(Pair._fields)).merge(outcomes, on="scenario", how="left")
@@ -121,8 +121,8 @@ def _with_turns(table: pd.DataFrame, single: pd.DataFrame, by: Sequence[str]) ->
     return table.assign(turns=found)
 
 
-def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, ScenarioRounds]:
-    """Give each scenario's values of the responses, with the block of each."""
+def measured_by_scenario(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, ScenarioRounds]:
+    """Return each scenario's values of the responses, with the block of each."""
     if not responses or not len(rounds):
         return {}
     measured = scenarios(rounds.reset_index(drop=True), ColumnRoles(("scenario",), tuple(responses)))

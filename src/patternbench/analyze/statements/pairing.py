@@ -19,6 +19,7 @@ from patternbench.analyze.statements.estimate import (
     UNKNOWN,
     Estimate,
     apart,
+    block_parts,
     by_calls,
     is_relative,
     of_all_calls,
@@ -158,9 +159,22 @@ def over_conditions(pairs: Sequence[Pair], response: str, in_percent: bool) -> t
     return (estimate if p is None else by_calls(estimate, p)), count
 
 
+def by_block(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Floats, Floats]:
+    """The blocks in which several pairs have a difference, and its mean over the pairs in each of them."""
+    known = [(a, b) for a, b in pairs if a.blocks.get(response) is not None and b.blocks.get(response) is not None]
+    if not known:
+        return np.empty(0), np.empty(0)
+    gaps = _gaps(known, response, in_percent)
+    return _blocks(known, response)[np.isfinite(gaps).any(axis=0)], block_parts(gaps)
+
+
+def _blocks(pairs: Sequence[Pair], response: str) -> Floats:
+    return np.unique(np.concatenate([a.blocks[response] for a, _ in pairs]))
+
+
 def _gaps(pairs: Sequence[Pair], response: str, in_percent: bool) -> Floats:
     """The difference of each pair (rows) in each block (columns); NaN where one side lacks the block."""
-    blocks = np.unique(np.concatenate([a.blocks[response] for a, _ in pairs]))
+    blocks = _blocks(pairs, response)
     gaps = np.full((len(pairs), len(blocks)), np.nan)
     for row, (base, other) in enumerate(pairs):
         (a, b), _ = matched_by_block(base, other, [response])

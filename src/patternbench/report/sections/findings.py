@@ -67,7 +67,7 @@ class Headline:
 
 def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
-    tables = against_references(report.done, _pairs(arrangement), report.failure_limit)
+    tables = against_references(report.done, pairs_with_reference(arrangement), report.failure_limit)
     names = arrangement.reference, arrangement.axis
     beside = {placed.scenario: placed.beside for placed in arrangement.scenarios}
     return Findings(
@@ -123,7 +123,7 @@ def merged(told: Sequence[Headline]) -> list[Headline]:
     return [replace(run[0], title=_titles([one.title for one in run])) for run in runs]
 
 
-def _pairs(arrangement: Layout) -> list[Pair]:
+def pairs_with_reference(arrangement: Layout) -> list[Pair]:
     """Every scenario that has a reference scenario of the same client and condition, which is its `baseline`."""
     return [
         Pair(one.scenario, one.baseline, one.item, one.line, one.client, one.x, one.x_text, one.condition)
