@@ -67,17 +67,17 @@ class Heterogeneity:
     def is_same(self, margin: float) -> bool:
         """Whether each two lanes differ by less than the margin, up or down, on the scale of the comparison."""
         wanted = same_within(-margin, margin)
-        return bool(self.between) and all(wanted.holds(_interval(one)) for one in self.between)
+        return bool(self.between) and all(wanted.holds(_reach(one)) for one in self.between)
 
 
 @dataclass(frozen=True)
-class _Interval:
+class _Reach:
     low: float
     high: float
 
 
-def _interval(estimate: Estimate) -> _Interval:
-    return _Interval(*(float(end) for end in estimate.firm_ends(_WITHIN)))
+def _reach(estimate: Estimate) -> _Reach:
+    return _Reach(*(float(end) for end in estimate.firm_ends(_WITHIN)))
 
 
 def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
