@@ -87,7 +87,7 @@ def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
     if len(groups) < _BOTH:
         return Heterogeneity(on, UNSURE, np.nan, (np.nan, np.nan), [])
     between = [apart(a, b) for a, b in combinations(groups, 2)]
-    return Heterogeneity(on, _doubt(groups), *_share(groups), between)
+    return Heterogeneity(on, _doubt(groups), *_excess_share(groups), between)
 
 
 def shown(found: Sequence[Heterogeneity], doubt: float) -> list[Shown]:
@@ -137,7 +137,7 @@ def _freedom(groups: Groups) -> tuple[int, int]:
     return len(groups) - 1, sum(map(len, groups)) - len(groups)
 
 
-def _share(groups: Groups) -> tuple[float, tuple[float, float]]:
+def _excess_share(groups: Groups) -> tuple[float, tuple[float, float]]:
     """I2 and the ends of its interval."""
     ratio, freedom = _ratio(groups), _freedom(groups)
     if not np.isfinite(ratio):

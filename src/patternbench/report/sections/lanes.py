@@ -55,10 +55,10 @@ def sections(
         return []
     tables = [Table("Blocks of each lane", _blocks(lanes, rounds, entries))]
     words = [_WORDS, *_lost(entries), *sentences(lanes)]
-    compared = _compared(report, rounds)
+    compared = _changes_on_lanes(report, rounds)
     if compared:
         tables.append(Table("Changes against the reference on each lane", _changes(compared)))
-        words += [*_said(compared), _HOW_TO_READ]
+        words += [*_summary(compared), _HOW_TO_READ]
     return [Section("lanes", "The lanes that ran the blocks", words, tables)]
 
 
@@ -106,7 +106,7 @@ def _lost(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _compared(report: RunReport, rounds: Sequence[Entry]) -> list[LaneComparison]:
+def _changes_on_lanes(report: RunReport, rounds: Sequence[Entry]) -> list[LaneComparison]:
     """The change of every configuration on each lane, in the responses that findings lead with."""
     lane_of = {entry.block: entry.lane for entry in rounds}
     responses = [name for name in HEADLINES if name in report.done.columns]
@@ -122,7 +122,7 @@ def _changes(compared: Sequence[LaneComparison]) -> pd.DataFrame:
             "configuration": one.item,
             "response": RESPONSES[one.response].title,
             **{lane: str(one.text_on(lane)) for lane in lanes},
-            "I2": _share(one.found),
+            "I2": _i2(one.found),
             "on all lanes": f"{one.verdict}{one.condition}",
         }
         for one in compared
@@ -130,14 +130,14 @@ def _changes(compared: Sequence[LaneComparison]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _share(found: Heterogeneity) -> str:
+def _i2(found: Heterogeneity) -> str:
     if np.isnan(found.i2):
         return "unknown"
     value, low, high = (f"{100 * part:.0f}" for part in (found.i2, *found.i2_ends))
     return f"{value}\u00a0% ({low} to {high}\u00a0%)"
 
 
-def _said(compared: Sequence[LaneComparison]) -> Iterator[str]:
+def _summary(compared: Sequence[LaneComparison]) -> Iterator[str]:
     """The changes that differ between lanes, then how many are the same on all of them."""
     differing = [one for one in compared if one.verdict is Sameness.DIFFERS]
     for one in differing[:_NAMED]:
