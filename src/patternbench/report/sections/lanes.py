@@ -58,7 +58,7 @@ def sections(
     compared = _changes_on_lanes(report, rounds)
     if compared:
         tables.append(Table("Changes against the reference on each lane", _changes(compared)))
-        words += [*_summary(compared), _HOW_TO_READ]
+        words += [*_how_many_agree(compared), _HOW_TO_READ]
     return [Section("lanes", "The lanes that ran the blocks", words, tables)]
 
 
@@ -137,7 +137,7 @@ def _i2(found: Heterogeneity) -> str:
     return f"{value}\u00a0% ({low} to {high}\u00a0%)"
 
 
-def _summary(compared: Sequence[LaneComparison]) -> Iterator[str]:
+def _how_many_agree(compared: Sequence[LaneComparison]) -> Iterator[str]:
     """The changes that differ between lanes, then how many are the same on all of them."""
     differing = [one for one in compared if one.verdict is Sameness.DIFFERS]
     for one in differing[:_NAMED]:
