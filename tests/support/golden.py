@@ -28,6 +28,7 @@ _MARKED, _TOLD = (
     re.compile(r"<(td|th|p|span|li|section|details|a)\b[^>]*>"),
     ("class", "title", "rowspan", "id", "href"),
 )
+_DATA = re.compile(r"data-[0-9a-f]{32}")
 _CELL = re.compile(r"</t[hd]>\s*(?=<t[hd])")
 
 
@@ -121,5 +122,11 @@ def _mark(tag: re.Match[str]) -> str:
 
 
 def drawn_by(page: str) -> Any:
-    """The data of a page's script, without the two themes, which are the same on every page."""
-    return {name: part for name, part in data_of(page).items() if name != "themes"}
+    """The data of a page's script, without the two themes, which are the same on every page.
+
+    Altair names data by their hash, which the last digit of any number changes: here they are numbered.
+    """
+    drawn = {name: part for name, part in data_of(page).items() if name != "themes"}
+    text = json.dumps(drawn, ensure_ascii=False)
+    numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(_DATA.findall(text)), 1)}
+    return json.loads(_DATA.sub(lambda name: f"data-{numbers[name[0]]}", text))
