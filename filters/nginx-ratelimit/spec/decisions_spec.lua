@@ -66,6 +66,24 @@ describe("the decision log", function()
     assert.equal(1, #errors)
   end)
 
+  it("goes on in another folder when the rules name one, and waits for that one, too", function()
+    local decisions, rules, folder = fresh()
+    make(folder)
+    decisions.add(rules, outcome)
+    decisions.flush(rules)
+    local other = os.tmpname()
+    os.remove(other)
+    rules.decision_log.folder = other
+    for _ = 1, 2 do
+      decisions.add(rules, outcome)
+      decisions.flush(rules)
+    end
+    make(other)
+    decisions.flush(rules)
+    assert.equal(1, lines(folder))
+    assert.equal(2, lines(other))
+  end)
+
   it("loses what is beyond its bound, and says how many lines", function()
     local decisions, rules, folder = fresh()
     for _ = 1, 16384 + 5 do

@@ -80,6 +80,12 @@ def test_trust_is_that_of_the_study() -> None:
     assert declared("x").verified
 
 
+def test_trust_is_for_those_of_several_urls_that_have_tls() -> None:
+    system = declared({"urls": ["http://a", "https://b"], "ca": "own.pem"})
+    assert vars(system.trust) == {"ca": "own.pem", "verify": None, "server_name": None}
+    assert refused('{urls: ["http://a", "http://b"], ca: own.pem}').message.startswith("ca does not go with a URL")
+
+
 @pytest.mark.parametrize(
     ("system", "path", "message"),
     [

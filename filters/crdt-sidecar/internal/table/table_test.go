@@ -73,6 +73,23 @@ func TestLogsAreBoundedTogether(t *testing.T) {
 	}
 }
 
+func TestEntriesThatPeersSendCountAgainstTheSameBound(t *testing.T) {
+	held, h := newTable(2)
+	p := rule(t, limit.SlidingWindowLog, 1000, 60_000)
+	peers := limit.NewState(p)
+	for range 2 * entriesPerKey {
+		limit.Take(peers, 2, h.wall, p, 1)
+		h.wall++
+	}
+	held.Merge([]wire.Item{{Key: KeyOf([]byte("k"), p), Cells: peers.Cells(0)}})
+	if entries := held.entries.Load(); entries != 2*entriesPerKey {
+		t.Errorf("%d entries counted", entries)
+	}
+	if _, err := held.Take([]byte("k"), p, 1); !errors.Is(err, ErrFull) {
+		t.Errorf("a table that peers have filled takes more: %v", err)
+	}
+}
+
 func TestIdleKeysDropByAgeAndMakeRoom(t *testing.T) {
 	held, h := newTable(6)
 	for algorithm := limit.FixedWindow; algorithm <= limit.GCRA; algorithm++ {

@@ -150,6 +150,19 @@ class AuthTest {
   }
 
   @Test
+  void anOrderHasEachWordOfItsBillInItsPlace() throws Exception {
+    String bill =
+        "/useractions/placeorder?addressName=Ada&address1=Street&address2=Town"
+            + "&creditCardCompany=Visa&creditCardNumber=314&creditCardExpiryDate=12/2030";
+    Session session = session(send(post("/cart/add/7"), signedIn()));
+    assertThat(send(post(bill), session).getStatus()).isEqualTo(200);
+    List<OrderItem> items = List.of(OrderItem.inCart(7, 1, 500));
+    verify(persistence)
+        .place(
+            new Order(0, 4, null, 500, "Ada", "Street", "Town", "Visa", "314", "12/2030", items));
+  }
+
+  @Test
   void allThatABillLacksIsToldAtOnce() throws Exception {
     Session session = session(send(post("/cart/add/7"), signedIn()));
     MockHttpServletResponse answer =
