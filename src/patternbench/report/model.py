@@ -41,6 +41,12 @@ class RunReport:
     question: str = ""
 
     @property
+    def lanes(self) -> Mapping[str, object]:
+        """The machines that ran whole blocks, by the names of their lanes; none for a run on one machine."""
+        lanes = self.manifest.get("lanes")
+        return lanes if isinstance(lanes, Mapping) else {}
+
+    @property
     def done(self) -> pd.DataFrame:
         """The rounds that count: finished and valid."""
         return counting(self.rounds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from patternbench.analyze.stopping.rule import StoppingRule, next_block
 from patternbench.plan.expand import Plan
@@ -66,11 +66,10 @@ class Growth:
         """Add a block for each lane, of the scenarios that need one; none where no scenario does."""
         if self.rule is None:
             return []
-        kept = set(open_scenarios(self.rounds, self._measured(self.rule), self.rule))
+        rule = replace(self.rule, step=lanes)
+        kept = set(open_scenarios(self.rounds, self._measured(rule), rule))
         known, of_study = len(self.rounds), (self.plan.scenarios, kept, self.study.seed, self.study.order)
-        for _ in range(
-            min(lanes, self.rule.most - 1 - max((one.block for one in self.rounds), default=-1)) if kept else 0
-        ):
+        for _ in range(min(lanes, rule.most - 1 - max((one.block for one in self.rounds), default=-1)) if kept else 0):
             self.rounds += following(self.rounds, *of_study, group=self.group)
         return self.rounds[known:]
 

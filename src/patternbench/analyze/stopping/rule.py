@@ -50,7 +50,8 @@ class StoppingRule:
     """Add rounds until the interval of `response`'s mean is within `half_width` of it.
 
     `half_width` is a share of the mean when `relative` (0.05 is 5 %), else in the response's unit. Between
-    `fewest` (at least 3) and `most` rounds; `confidence` is what the final interval claims.
+    `fewest` (at least 3) and `most` rounds; `confidence` is what the final interval claims. `step` is how many rounds
+    come between two looks: one, or one of each lane.
     """
 
     response: str
@@ -59,6 +60,7 @@ class StoppingRule:
     fewest: int = 3
     most: int = 30
     confidence: float = 0.95
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -167,28 +169,30 @@ def _shown(width: float, mean: float, rule: StoppingRule) -> str:
 
 def quantile_at(n: int, rule: StoppingRule) -> float:
     """Return how many standard errors the interval of `n` rounds spans to each side under `rule`."""
-    planned = confidences(rule.fewest, rule.most, rule.confidence)
+    planned = confidences(rule.fewest, rule.most, rule.confidence, rule.step)
     strict = planned[min(n, rule.most) - rule.fewest]
     return float(special.stdtrit(n - 1, (1 + strict) / 2))
 
 
 @lru_cache(maxsize=64)
-def confidences(fewest: int, most: int, confidence: float, seed: int = 1) -> tuple[float, ...]:
-    """Return the confidence of each look, from `fewest` to `most` rounds, that makes the stopped interval cover.
+def confidences(fewest: int, most: int, confidence: float, step: int = 1, seed: int = 1) -> tuple[float, ...]:
+    """Return the confidence at each number of rounds, from `fewest` to `most`, that makes the stopped interval cover.
+
+    Looks are taken every `step` rounds, and at `most`. With few looks the first and the last give up less.
 
     The first and the last look share one confidence, as near to the claim as looks between them of a confidence up to
     `_STRICTEST` allow. Found over 4,000 simulated sequences of variances (from `seed`), for the worst of 32 noises.
     """
-    looks = np.arange(fewest, most + 1)
-    if len(looks) == 1:
+    if fewest == most:
         return (confidence,)
+    looks = np.unique([*range(fewest, most, step), most])
     errors = _standard_errors(looks, np.random.default_rng(seed))
     for share in _ENDS:
         end = 1 - (1 - confidence) * (1 - share)
         strict = _least_strict(errors, looks, end, confidence)
         if strict is not None:
             break
-    return tuple(_planned(len(looks), end, strict or end).tolist())
+    return tuple(_planned(most - fewest + 1, end, strict or end).tolist())
 
 
 def _least_strict(errors: Floats, looks: Looks, end: float, wanted: float) -> float | None:

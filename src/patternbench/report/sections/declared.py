@@ -132,6 +132,7 @@ def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
     if not isinstance(study.rounds, Rounds):
         return []
     rule = parse_rule(study.rounds.until.model_dump(), study.rounds.min, study.rounds.max)
+    rule = replace(rule, step=max(1, len(report.lanes)))
     return _or_why_not("stopping", "Rounds that stopped by themselves", lambda: [_saving(report, rule)])
 
 
