@@ -39,12 +39,12 @@ def _cells(line: str) -> list[str]:
 OTHER_WAY, OTHER_BY_PUBLISHED = "other way: p50, ms", "other ÷ published"
 MESSAGES_BY_GATEWAY = "time with messages ÷ time with the gateway"
 """Columns of the page's tables."""
-WAYS = ("another way", "published: p50, ms", OTHER_WAY, OTHER_BY_PUBLISHED, "sooner")
-SOONER = ("operation", "users", MESSAGES_BY_GATEWAY, "sooner")
+WAYS = ("another way", "published: p50, ms", OTHER_WAY, OTHER_BY_PUBLISHED, "faster")
+FASTER = ("operation", "users", MESSAGES_BY_GATEWAY, "faster")
 CHOICES: Mapping[str, Choice] = {
     "api-gateway.md": Choice("ways", ["it calls the cinemas directly"], WAYS),
     "aggregator.md": Choice("ways", ["the aggregator calls", "it calls", "its connections", "all three"], WAYS),
-    "asynchronous-messaging.md": Choice("sooner", ["list", "make"], SOONER),
+    "asynchronous-messaging.md": Choice("faster", ["list", "make"], FASTER),
     "service-discovery.md": Choice("faults", ["crash registry"], SPOT),
     "database-per-service.md": Choice("faults", ["freeze db"], SPOT),
     "circuit-breaker.md": Choice(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.statements.estimate import paired_counts
+from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.banerjee_2022 import catalogue, digest, figures, published
+from reproductions.contrasts import HIGHER, POINTS, Contrast, contrast, verdict
+from reproductions.markdown import table as markdown
 from reproductions.pages import Page, Parts, Tables, not_measured
 
-Floats = npt.NDArray[np.float64]
-
-LEVEL = 0.95
 STUDIES = {
     digest.LOAD: "cinema-load-tests",
     digest.WAYS: "cinema-ways",
@@ -26,62 +25,12 @@ STUDIES = {
 }
 GATEWAY, MESSAGING = published.CASES.values()
 OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
-SOONER = {"confirmed": "the gateway", "contradicted": "messages", "cannot be told": "cannot be told"}
 REQUEST, OPERATION = "mean_ms", "operation_ms"
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """One side over the other, round by round within blocks, with an interval; None where it has none."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def text(self) -> str:
-        """The ratio and its interval."""
-        if self.low is None or self.high is None:
-            return f"{self.value:.2f} (one round: no interval)"
-        return f"{self.value:,.2f} ({_end(self.low)} to {_end(self.high)})"
-
-    @property
-    def verdict(self) -> str:
-        """What the interval says of the claim that the ratio is above one."""
-        if self.low is None or self.high is None:
-            return "cannot be told"
-        return "confirmed" if self.low > 1 else "contradicted" if self.high < 1 else "cannot be told"
-
-    def against(self, printed: float) -> str:
-        """Whether the interval holds the printed ratio."""
-        if self.low is None or self.high is None:
-            return "cannot be told"
-        return "inside" if self.low <= printed <= self.high else "outside"
-
-
-def _end(ratio: float) -> str:
-    """An end of an interval, which a few rounds leave so far away that its digits tell nothing."""
-    return "below 0.01" if ratio < 0.01 else "above 100,000" if ratio > 100_000 else f"{ratio:,.2f}"
-
-
-def ratio(over: Floats, under: Floats, level: float = LEVEL) -> Ratio:
-    """Return the geometric mean of positive values over others that ran in the same blocks, with its t interval."""
-    estimate = paired_counts(np.log(under), np.log(over))
-    low, high = (float(np.exp(end)) for end in estimate.ends(level))
-    return Ratio(float(np.exp(estimate.value)), *((None, None) if np.isnan(low) else (low, high)))
-
-
-def together(count: int) -> float:
-    """The level of each of several intervals that all hold together with 95 % (Bonferroni)."""
-    return 1 - (1 - LEVEL) / max(count, 1)
-
-
-def patterns(tables: Tables) -> dict[str, str]:
-    """The part `measured` of each page in the catalogue of patterns that the cinema tells something of, by page."""
-    sources = {"ways": (digest.WAYS, ways), "sooner": (digest.LOAD, sooner), "faults": (digest.FAULTS, faults)}
-    return catalogue.parts(
-        {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
-    )
+STATUS = ("failed", "incomplete", "asked_again", "operation_failed")
+FEWEST_OF_A_LINE = 4
+LEAST_TOLD, MOST_TOLD = 0.01, 100_000
+"""Beyond these a ratio that few rounds leave far away is told without digits, which mean nothing."""
+Told = Iterator[str]
 
 
 def section(tables: Tables) -> str:
@@ -101,50 +50,85 @@ def section(tables: Tables) -> str:
     return "\n".join(lines).rstrip()
 
 
+# --- changes
+
+
+def change(before: pd.Series, after: pd.Series, level: float = LEVEL) -> Contrast | None:
+    """The ratio of times or shares of the same blocks; None where one is zero or there is none, so without a ratio."""
+    both = pd.concat([before, after], axis=1, join="inner").to_numpy(dtype=float)
+    return contrast(np.log(both[:, 0]), np.log(both[:, 1]), level=level) if len(both) and (both > 0).all() else None
+
+
+def ratio(change: Contrast) -> str:
+    """A change in percent as a ratio, with its interval."""
+    value, low, high = (1 + end / 100 for end in (change.value, change.low, change.high))
+    if np.isnan(low):
+        return f"{value:.2f} (one round: no interval)"
+    return f"{value:,.2f} ({_end(low)} to {_end(high)})"
+
+
+def _end(ratio: float) -> str:
+    if LEAST_TOLD <= ratio <= MOST_TOLD:
+        return f"{ratio:,.2f}"
+    return f"below {LEAST_TOLD:g}" if ratio < LEAST_TOLD else f"above {MOST_TOLD:,}"
+
+
+def holds_printed(change: Contrast, printed: float) -> str:
+    """Whether the interval holds the printed ratio."""
+    if np.isnan(change.low):
+        return Conclusion.INCONCLUSIVE
+    return "inside" if change.low <= 100 * (printed - 1) <= change.high else "outside"
+
+
+def which(change: Contrast, if_higher: str, if_lower: str) -> str:
+    """One of two by the verdict on the claim that a change is upwards."""
+    word = verdict(HIGHER, [change])
+    return {Conclusion.CONFIRMED: if_higher, Conclusion.CONTRADICTED: if_lower}.get(word, word)
+
+
 # --- the choice
 
 
-def choice(tables: Tables) -> Iterator[str]:
-    """Which architecture is sooner, and which fails less: the tables that compare both, before all details."""
+def choice(tables: Tables) -> Told:
+    """Which architecture is faster, and which fails less: the tables that compare both, before all details."""
     yield "### Gateway or messages?\n"
     if digest.LOAD in tables:
-        yield from sooner(tables[digest.LOAD])
+        yield from faster(tables[digest.LOAD])
     if digest.FAULTS in tables:
         yield from fewer_failures(tables[digest.FAULTS])
         yield "\n" + safe(tables[digest.FAULTS])
 
 
-def sooner(load: pd.DataFrame) -> Iterator[str]:
-    """Which architecture completes an operation sooner, at the fewest and the most users of each load test."""
+def faster(load: pd.DataFrame) -> Told:
+    """Which architecture completes an operation faster, at the fewest and the most users of each load test."""
     cases = [(test, int(users)) for test in "AB" for users in (load["users"].min(), load["users"].max())]
-    yield "How long a complete operation takes; all intervals hold together with 95 %:\n"
-    yield f"| operation | users | {catalogue.MESSAGES_BY_GATEWAY} | sooner |"
-    yield "|---|---|---|---|"
+    rows = []
     for test, users in cases:
-        sides = [_by_block(load, name, test, users, OPERATION) for name in (MESSAGING, GATEWAY)]
-        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-        if len(both):
-            times = ratio(both[:, 0], both[:, 1], together(len(cases)))
-            yield f"| {OPERATIONS[test]} | {users} | {times.text} | {SOONER[times.verdict]} |"
+        before, after = (_by_block(load, name, test, users, OPERATION) for name in (GATEWAY, MESSAGING))
+        times = change(before, after, together(LEVEL, len(cases)))
+        if times:
+            rows.append([OPERATIONS[test], users, ratio(times), which(times, "the gateway", "messages")])
+    yield "How long a complete operation takes; all intervals hold together with 95 %:\n"
+    yield markdown(catalogue.FASTER, rows)
     yield ""
 
 
-def fewer_failures(table: pd.DataFrame) -> Iterator[str]:
+def fewer_failures(table: pd.DataFrame) -> Told:
     """For each fault of both architectures, by how much failed operations differ, with intervals over blocks."""
     with_breaker = table[table["breaker"]]
-    shared = [fault for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
+    shared = [str(fault) for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
+    rows = [[fault, *_fewer(with_breaker[with_breaker["fault"] == fault], len(shared))] for fault in shared]
     yield "How many operations fail, by fault, the gateway with its breaker; all intervals hold together with 95 %:\n"
-    yield "| fault | failed operations with messages less those with the gateway, percentage points | fewer fail |"
-    yield "|---|---|---|"
-    for fault in shared:
-        rows = with_breaker[with_breaker["fault"] == fault]
-        sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
-        both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-        estimate = paired_counts(both[:, 0], both[:, 1])
-        low, high = estimate.ends(together(len(shared)))
-        fewer = "with the gateway" if low > 0 else "with messages" if high < 0 else "cannot be told"
-        interval = "one round: no interval" if np.isnan(low) else f"{low:.1f} to {high:.1f}"
-        yield f"| {fault!s} | {estimate.value:.1f} ({interval}) | {fewer} |"
+    told = "failed operations with messages less those with the gateway, percentage points"
+    yield markdown(["fault", told, "fewer fail"], rows)
+
+
+def _fewer(rows: pd.DataFrame, among: int) -> list[str]:
+    sides = [rows[rows["architecture"] == name].set_index("block")["failed"] for name in (GATEWAY, MESSAGING)]
+    both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
+    more = contrast(both[:, 0], both[:, 1], POINTS, together(LEVEL, among))
+    interval = "one round: no interval" if np.isnan(more.low) else f"{more.low:.1f} to {more.high:.1f}"
+    return [f"{more.value:.1f} ({interval})", which(more, "with the gateway", "with messages")]
 
 
 def safe(table: pd.DataFrame) -> str:
@@ -157,17 +141,20 @@ def safe(table: pd.DataFrame) -> str:
 # --- load tests
 
 
-def load_tests(load: pd.DataFrame) -> Iterator[str]:
+def load_tests(load: pd.DataFrame) -> Told:
     """Figures, means, statuses, lines and claims of the load tests."""
     blocks = load["block"].nunique()
     yield f"{len(load)} rounds in {blocks} blocks; first requests alone are what the thesis sent and averaged.\n"
-    for key, figure in published.MEAN_FIGURES.items():
-        case, test = key
+    for case, test in published.MEAN_FIGURES:
         if len(of(load, published.CASES[case], test)):
-            yield from _pictures(case, test, figure)
-    yield from means(load)
-    yield from statuses(load)
-    yield from lines(load)
+            yield _pictures(case, test)
+    yield "Mean time in milliseconds: of a request / of an operation, published per request in brackets:\n"
+    yield _by_users(load, _mean)
+    yield "Percent of first requests: failed / answered without all parts; of operations: asked again / failed in the"
+    yield "end. Published failures in brackets:\n"
+    yield _by_users(load, _status)
+    heads = ["load test", "of", "published r", "r (95 % interval)", "the means over users", "knee at users"]
+    yield f"{markdown(heads, lines(load))}\n"
     yield from claims(load)
 
 
@@ -176,105 +163,87 @@ def of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
     return table[(table["architecture"] == architecture) & (table["test"] == test)]
 
 
-def _pictures(case: int, test: str, figure: str) -> Iterator[str]:
-    drawn = (published.TIME_FIGURES[case, test], published.STATUS_FIGURES[case, test], figure)
+def _pictures(case: int, test: str) -> str:
+    kinds = (published.TIME_FIGURES, published.STATUS_FIGURES, published.MEAN_FIGURES)
+    drawn = [figures[case, test] for figures in kinds]
     shown = " ".join(f"![Figure {name}](banerjee-2022/figure-{name.replace('.', '-')}.svg)" for name in drawn)
-    yield f"**{published.CASES[case]}, test {test}** (Figures {', '.join(drawn)})\n\n{shown}\n"
+    return f"**{published.CASES[case]}, test {test}** (Figures {', '.join(drawn)})\n\n{shown}\n"
 
 
-def means(load: pd.DataFrame) -> Iterator[str]:
-    """The mean over rounds of each load test's means, per request and per operation, next to the published ones."""
-    yield "Mean time in milliseconds: of a request / of an operation, published per request in brackets:\n"
-    yield from _by_users(load, list(published.MEAN_FIGURES), _mean)
+Cell = Callable[[pd.DataFrame, pd.DataFrame], str]
+"""What a table says of rows of ours with some number of users, and of those that were published."""
 
 
-def _by_users(
-    load: pd.DataFrame, tests: Sequence[tuple[int, str]], cell: Callable[[pd.DataFrame, int, str, int], str]
-) -> Iterator[str]:
+def _by_users(load: pd.DataFrame, cell: Cell) -> str:
     """A table with a row per number of users and a column per load test."""
-    yield f"| users | {' | '.join(f'{published.CASES[case]}, {test}' for case, test in tests)} |"
-    yield f"|{'---|' * (len(tests) + 1)}"
-    for users in sorted(load["users"].unique()):
-        yield f"| {users} | {' | '.join(cell(load, case, test, users) for case, test in tests)} |"
-    yield ""
+    tests = list(published.MEAN_FIGURES)
+    rows = [[users, *(_cell(load, key, users, cell) for key in tests)] for users in sorted(load["users"].unique())]
+    return f"{markdown(['users', *(f'{published.CASES[case]}, {test}' for case, test in tests)], rows)}\n"
 
 
-def _mean(load: pd.DataFrame, case: int, test: str, users: int) -> str:
-    rows, theirs = _at(of(load, published.CASES[case], test), users), published.of(case, test)
-    same = theirs[theirs["users"] == users]["mean_ms"]
-    printed = f" ({same.iloc[0]:.1f})" if len(same) else ""
-    return f"{rows[REQUEST].mean():.1f} / {rows[OPERATION].mean():.1f}{printed}" if len(rows) else "not measured"
+def _cell(load: pd.DataFrame, key: tuple[int, str], users: int, cell: Cell) -> str:
+    rows, theirs = _at(of(load, published.CASES[key[0]], key[1]), users), published.of(*key)
+    return cell(rows, theirs[theirs["users"] == users]) if len(rows) else "not measured"
+
+
+def _mean(rows: pd.DataFrame, theirs: pd.DataFrame) -> str:
+    printed = f" ({theirs['mean_ms'].iloc[0]:.1f})" if len(theirs) else ""
+    return f"{rows[REQUEST].mean():.1f} / {rows[OPERATION].mean():.1f}{printed}"
+
+
+def _status(rows: pd.DataFrame, theirs: pd.DataFrame) -> str:
+    printed = f" ({theirs['printed_failed_percent'].iloc[0]:g})" if len(theirs) else ""
+    failed, incomplete, again, in_the_end = (f"{rows[name].mean():.1f}" for name in STATUS)
+    return f"{failed} / {incomplete}; {again} / {in_the_end}{printed}"
 
 
 def _at(rows: pd.DataFrame, users: int) -> pd.DataFrame:
     return rows[rows["users"] == users].sort_values("block")
 
 
-def statuses(load: pd.DataFrame) -> Iterator[str]:
-    """Shares of first requests that failed or lacked parts, and of operations that were asked again or failed."""
-    yield "Percent of first requests: failed / answered without all parts; of operations: asked again / failed in the"
-    yield "end. Published failures in brackets:\n"
-    yield from _by_users(load, list(published.STATUS_FIGURES), _status)
-
-
-def _status(load: pd.DataFrame, case: int, test: str, users: int) -> str:
-    rows, theirs = _at(of(load, published.CASES[case], test), users), published.of(case, test)
-    same = theirs[theirs["users"] == users]["printed_failed_percent"]
-    printed = f" ({same.iloc[0]:g})" if len(same) else ""
-    if rows.empty:
-        return "not measured"
-    shares = [rows[name].mean() for name in ("failed", "incomplete", "asked_again", "operation_failed")]
-    return f"{shares[0]:.1f} / {shares[1]:.1f}; {shares[2]:.1f} / {shares[3]:.1f}{printed}"
-
-
-def lines(load: pd.DataFrame) -> Iterator[str]:
+def lines(load: pd.DataFrame) -> Iterator[list[object]]:
     """Whether means lie on a line over the users: r with its interval, and a knee, of requests and operations."""
-    yield "| load test | of | published r | r (95 % interval) | the means over users | knee at users |"
-    yield "|---|---|---|---|---|---|"
     for (case, test), printed in published.PRINTED_R.items():
         rows = of(load, published.CASES[case], test)
         for name, column in (("requests", REQUEST), ("operations", OPERATION)):
             middle = rows.groupby("users")[column].mean().reset_index()
-            if len(middle) >= 4:
+            if len(middle) >= FEWEST_OF_A_LINE:
                 line = published.line_of(middle["users"], middle[column])
                 shown = printed if column == REQUEST else ""
-                said = f"{line.r} | {line.shape} | {line.knee}"
-                yield f"| {published.CASES[case]}, {test} | {name} | {shown} | {said} |"
-    yield ""
+                yield [f"{published.CASES[case]}, {test}", name, shown, line.r, line.shape, line.knee]
 
 
-def claims(load: pd.DataFrame) -> Iterator[str]:
+def claims(load: pd.DataFrame) -> Told:
     """Each headline ratio, measured at the most users, with an interval and the verdict that follows from it."""
     users = int(load["users"].max())
+    heads = ["claim", "printed", "thesis's data: request / operation", "measured per request", "per operation"]
+    rows = [_claim_row(claim, [measured(load, claim.name, unit, users) for unit in (REQUEST, OPERATION)])
+            for claim in published.claims()]  # fmt: skip
     yield f"Headline ratios at {users} users; all six intervals hold together with 95 %:\n"
-    yield "| claim | printed | thesis's data: request / operation | measured per request | per operation | verdicts |"
-    yield "|---|---|---|---|---|---|"
-    for claim in published.claims():
-        both = [measured(load, claim.name, unit, users) for unit in (REQUEST, OPERATION)]
-        yield _claim_row(claim, both)
-    yield ""
+    yield f"{markdown([*heads, 'verdicts'], rows)}\n"
 
 
-def _claim_row(claim: published.Claim, both: Sequence[Ratio | None]) -> str:
-    texts = [one.text if one else "no failures" for one in both]
-    verdicts = [
-        f"{one.verdict}; printed ratio {one.against(claim.printed)}" if one else "cannot be told" for one in both
-    ]
+def _claim_row(claim: published.Claim, both: Sequence[Contrast | None]) -> list[str]:
+    texts = [ratio(one) if one else "no failures" for one in both]
+    verdicts = [_verdict(one, claim.printed) for one in both]
     own = f"{claim.per_request:.2f} / {claim.per_operation:.2f}"
-    return f"| {claim.text} | {claim.printed:g} | {own} | {texts[0]} | {texts[1]} | {verdicts[0]} / {verdicts[1]} |"
+    return [claim.text, f"{claim.printed:g}", own, *texts, " / ".join(verdicts)]
 
 
-def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Ratio | None:
+def _verdict(change: Contrast | None, printed: float) -> str:
+    if change is None:
+        return Conclusion.INCONCLUSIVE
+    return f"{verdict(HIGHER, [change])}; printed ratio {holds_printed(change, printed)}"
+
+
+def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Contrast | None:
     """A headline ratio of our rounds; None where a failed share is zero in some round, so that there is no ratio."""
     test, column = ("B", unit) if name == "faster" else ("A", unit)
     if name == "failing":
         column = "failed" if unit == REQUEST else "asked_again"
-    over, under = (_by_block(load, architecture, test, users, column) for architecture in (GATEWAY, MESSAGING))
-    both = pd.concat([over, under], axis=1, join="inner").to_numpy(dtype=float)
-    if not len(both) or not (both > 0).all():
-        return None
-    sides = (both[:, 1], both[:, 0]) if name == "faster" else (both[:, 0], both[:, 1])
-    return ratio(*sides, together(6))
+    messaging, gateway = (_by_block(load, one, test, users, column) for one in (MESSAGING, GATEWAY))
+    before, after = (gateway, messaging) if name == "faster" else (messaging, gateway)
+    return change(before, after, together(LEVEL, 6))
 
 
 def _by_block(load: pd.DataFrame, architecture: str, test: str, users: int, column: str) -> pd.Series:
@@ -295,24 +264,23 @@ WAYS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "the broker holds a fetch (long poll)": ({"fetch": "at_once"}, {"fetch": "long_poll"}),
 }
 """Each other way: the levels of the published one, and those that replace them."""
-QUICKER = {"confirmed": "the published way", "contradicted": "the other way", "cannot be told": "cannot be told"}
 
 
-def ways(table: pd.DataFrame) -> Iterator[str]:
+def ways(table: pd.DataFrame) -> Told:
     """How long a complete list takes in each other way, as a multiple of the published one in the same block."""
     yield "Lists by 20 users; medians over rounds (least to greatest). A row compares rounds of the same block that"
     yield "differ in nothing else; all intervals hold together with 95 %:\n"
-    way, ratios = catalogue.OTHER_WAY, catalogue.OTHER_BY_PUBLISHED
-    yield f"| another way | published: p50, ms | {way} | requests | {ratios} | sooner |"
-    yield "|---|---|---|---|---|---|"
-    for name, (before, after) in WAYS.items():
-        pairs = alike(table, before, after)
-        if len(pairs):
-            both = pairs[[f"{OPERATION}_after", f"{OPERATION}_before"]].to_numpy(dtype=float)
-            slower = ratio(both[:, 0], both[:, 1], together(len(WAYS)))
-            columns = (f"{OPERATION}_before", f"{OPERATION}_after", "requests_after")
-            cells = [span(pairs[column]) for column in columns]
-            yield f"| {name} | {' | '.join(cells)} | {slower.text} | {QUICKER[slower.verdict]} |"
+    heads = ["another way", "published: p50, ms", catalogue.OTHER_WAY, "requests", catalogue.OTHER_BY_PUBLISHED]
+    compared = {name: alike(table, before, after) for name, (before, after) in WAYS.items()}
+    yield markdown([*heads, "faster"], [[name, *_way(pairs)] for name, pairs in compared.items() if len(pairs)])
+
+
+def _way(pairs: pd.DataFrame) -> list[str]:
+    before, after = (f"{OPERATION}_before", f"{OPERATION}_after")
+    slower = change(pairs[before], pairs[after], together(LEVEL, len(WAYS)))
+    assert slower is not None
+    cells = (span(pairs[column]) for column in (before, after, "requests_after"))
+    return [*cells, ratio(slower), which(slower, "the published way", "the other way")]
 
 
 def alike(table: pd.DataFrame, before: Mapping[str, str], after: Mapping[str, str]) -> pd.DataFrame:
@@ -322,23 +290,41 @@ def alike(table: pd.DataFrame, before: Mapping[str, str], after: Mapping[str, st
     return sides[0].merge(sides[1], on=keys, suffixes=("_before", "_after"))
 
 
-# --- arrivals that do not wait
+# --- arrivals that do not wait, bursts, faults
 
 
-def open_arrivals(table: pd.DataFrame) -> Iterator[str]:
+def open_arrivals(table: pd.DataFrame) -> Told:
     """Times, losses and queues over the rate, and where each architecture's knee is."""
     yield "Operations that list movies; medians over rounds (least to greatest):\n"
-    yield "| per second | architecture | p50, ms | p95, ms | done per second | lost, % | most messages in queues |"
-    yield "|---|---|---|---|---|---|---|"
-    for (rate, architecture), rows in table.groupby(["rate", "architecture"]):
-        cells = [span(rows[name]) for name in ("p50_ms", "p95_ms", "done_per_s", "lost", "queued")]
-        yield f"| {rate:g} | {architecture} | {' | '.join(cells)} |"
+    heads = ["p50, ms", "p95, ms", "done per second", "lost, %", "most messages in queues"]
+    columns = ("p50_ms", "p95_ms", "done_per_s", "lost", "queued")
+    yield _spans(table, {"per second": "rate", "architecture": "architecture"}, heads, columns)
     yield ""
     for architecture, rows in table.groupby("architecture"):
         middle = rows.groupby("rate")["p50_ms"].median().reset_index()
-        line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= 4 else None
+        line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= FEWEST_OF_A_LINE else None
         told = line.knee if line else "too few rates"
         yield f"{architecture!s}: knee of the median time over the rates per second: {told}.\n"
+
+
+def _spans(table: pd.DataFrame, keys: Mapping[str, str], heads: Sequence[str], columns: Sequence[str]) -> str:
+    """A row per group of rounds, with the span of each column; `NEVER` counts rounds that did not recover."""
+    groups = table.groupby(list(keys.values()))
+    rows = [
+        [*(f"{one:g}" if isinstance(one, float) else one for one in key), *(_span(rows, name) for name in columns)]
+        for key, rows in ((tuple(key) if isinstance(key, tuple) else (key,), rows) for key, rows in groups)
+    ]
+    return markdown([*keys, *heads], rows)
+
+
+NEVER, MOST = "never", "most "
+"""Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
+
+
+def _span(rows: pd.DataFrame, column: str) -> str:
+    if column == NEVER:
+        return never(rows)
+    return most(rows[column.removeprefix(MOST)]) if column.startswith(MOST) else span(rows[column])
 
 
 def span(values: pd.Series) -> str:
@@ -354,17 +340,18 @@ def most(counts: pd.Series) -> str:
     return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
 
 
-# --- a burst
+def never(rows: pd.DataFrame) -> str:
+    """In how many rounds operations were not as before when the round ended."""
+    unsettled = rows["recovered_after"].isna() & rows["affected"].notna()
+    return f"{int(unsettled.sum())} of {len(rows)}"
 
 
-def bursts(table: pd.DataFrame) -> Iterator[str]:
+def bursts(table: pd.DataFrame) -> Told:
     """What a burst does to operations, and when they are as before again."""
     yield _recovery_words("the burst")
-    yield "| peak per second | architecture | affected, % | recovered after, s | not recovered | most in queues |"
-    yield "|---|---|---|---|---|---|"
-    for (peak, architecture), rows in table.groupby(["peak", "architecture"]):
-        cells = (span(rows["affected"]), span(rows["recovered_after"]), never(rows), span(rows["queued"]))
-        yield f"| {peak:g} | {architecture} | {' | '.join(cells)} |"
+    heads = ["affected, %", "recovered after, s", "not recovered", "most in queues"]
+    keys = {"peak per second": "peak", "architecture": "architecture"}
+    yield _spans(table, keys, heads, ("affected", "recovered_after", NEVER, "queued"))
 
 
 def _recovery_words(what: str) -> str:
@@ -375,52 +362,46 @@ def _recovery_words(what: str) -> str:
     )
 
 
-def never(rows: pd.DataFrame) -> str:
-    """In how many rounds operations were not as before when the round ended."""
-    unsettled = rows["recovered_after"].isna() & rows["affected"].notna()
-    return f"{int(unsettled.sum())} of {len(rows)}"
-
-
-# --- faults
-
-
-def faults(table: pd.DataFrame) -> Iterator[str]:
+def faults(table: pd.DataFrame) -> Told:
     """What each fault did from outside, and whether failures were fast."""
     yield _recovery_words("the fault")
-    heads = ["fault", "architecture", "breaker", "failed, %", "late, %", "incomplete answers", "lost", "doubled"]
-    heads += ["affected, %", "seen after, s", "recovered after, s", "rounds not recovered", "a failure took, ms"]
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for (fault, architecture, breaker), rows in table.groupby(["fault", "architecture", "breaker"]):
-        counts = [most(rows[name]) for name in ("lost", "doubled")]
-        cells = [span(rows["failed"]), span(rows["late"]), span(rows["incomplete"]), *counts]
-        cells += [span(rows["affected"]), span(rows["seen_after"]), span(rows["recovered_after"]), never(rows)]
-        shown = ("yes" if breaker else "no") if architecture == GATEWAY else "none there"
-        yield f"| {fault} | {architecture} | {shown} | {' | '.join(cells)} | {span(rows['failure_ms'])} |"
+    heads = ["failed, %", "late, %", "incomplete answers", "lost", "doubled", "affected, %", "seen after, s"]
+    heads += ["recovered after, s", "rounds not recovered", "a failure took, ms"]
+    columns = ("failed", "late", "incomplete", f"{MOST}lost", f"{MOST}doubled", "affected", "seen_after")
+    there = table["breaker"].map({True: "yes", False: "no"}).where(table["architecture"] == GATEWAY, "none there")
+    keys = {name: name for name in ("fault", "architecture", "breaker")}
+    yield _spans(table.assign(breaker=there), keys, heads, (*columns, "recovered_after", NEVER, "failure_ms"))
     yield f"\n{fast_failures(table)}"
 
 
 def fast_failures(table: pd.DataFrame) -> str:
     """The claim that a breaker makes failures fast, for a cinema that stands still: with a breaker against without."""
     frozen = table[(table["architecture"] == GATEWAY) & (table["fault"] == "freeze cinema-cineworld")]
-    sides = [frozen[frozen["breaker"] == on].set_index("block")["failure_ms"].dropna() for on in (False, True)]
-    both = pd.concat(sides, axis=1, join="inner").to_numpy(dtype=float)
-    if not len(both) or not (both > 0).all():
-        return "Claim: the breaker gives fast failures. Cannot be told: no rounds with failures to compare."
-    slower = ratio(both[:, 0], both[:, 1])
+    failing = frozen.dropna(subset="failure_ms").set_index("block")
+    with_one, without = (failing.loc[failing["breaker"] == on, "failure_ms"] for on in (True, False))
+    slower = change(with_one, without)
+    if slower is None:
+        return f"Claim: the breaker gives fast failures: {Conclusion.INCONCLUSIVE}, without failures to compare."
     return (
         "Claim: the breaker gives fast failures. While a cinema stands still a failure without a breaker takes "
-        f"{slower.text} times as long as with one: {slower.verdict}."
+        f"{ratio(slower)} times as long as with one: {verdict(HIGHER, [slower])}."
     )
 
 
-# --- traces
+# --- traces, and the page
 
 
-def calls(table: pd.DataFrame) -> Iterator[str]:
+def calls(table: pd.DataFrame) -> Told:
     """The service graphs and sequence diagrams that were made from traces."""
     for name, title in zip(figures.drawings(table), table["title"], strict=True):
         yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)\n"
+
+
+def patterns(tables: Tables) -> dict[str, str]:
+    """The part `measured` of each page in the catalogue of patterns that the cinema tells something of, by page."""
+    sources = {"ways": (digest.WAYS, ways), "faster": (digest.LOAD, faster), "faults": (digest.FAULTS, faults)}
+    told = {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
+    return catalogue.parts({source: "\n".join(texts).splitlines() for source, texts in told.items()})
 
 
 def parts(tables: Tables) -> Parts:

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.load.loadtest import Knee, Linearity, knee, linearity
+from patternbench.analyze.statements.verdict import Conclusion
+from reproductions.markdown import table as markdown
 from reproductions.pages import STUDIES
 
 TABLE = STUDIES / "published" / "banerjee-2022-load-tests.csv"
@@ -42,13 +44,13 @@ class Line:
     def knee(self) -> str:
         """The load at which the slope changes, with its interval, where a knee can be told."""
         if self.bend.load is None:
-            return "cannot be told"
+            return Conclusion.INCONCLUSIVE
         return f"{self.bend.load:.0f} ({self.bend.low:.0f} to {self.bend.high:.0f})"
 
     @property
     def shape(self) -> str:
         """What the test of a bend says, in words."""
-        words = {"linear": "rises; a bend cannot be told", "flat": "cannot be told"}
+        words = {"linear": f"rises; whether it bends is {Conclusion.INCONCLUSIVE}", "flat": Conclusion.INCONCLUSIVE}
         return words.get(self.straight.verdict, self.straight.verdict.replace("_", " "))
 
 
@@ -106,17 +108,19 @@ def claims() -> list[Claim]:
 
 def section() -> str:
     """What the published numbers say of themselves, as Markdown."""
-    return "\n".join([*_means(), *_lines(), *_ratios()])
-
-
-def _means() -> Iterator[str]:
-    yield "Mean time of a request in milliseconds, and failed requests in percent (printed / behind the figure):\n"
     keys = list(MEAN_FIGURES)
-    yield f"| users | {' | '.join(f'{CASES[case]}, {test}' for case, test in keys)} |"
-    yield f"|{'---|' * (len(keys) + 1)}"
-    for users in sorted(set(table()["users"])):
-        yield f"| {users} | {' | '.join(_cell(case, test, users) for case, test in keys)} |"
-    yield ""
+    heads = ["users", *(f"{CASES[case]}, {test}" for case, test in keys)]
+    means = [[users, *(_cell(*key, users) for key in keys)] for users in sorted(set(table()["users"]))]
+    of_line = ["printed r", "recomputed r (95 % interval)", "the means over users", "knee at users"]
+    of_ratio = ["claim", "printed ratio", "per request", "per operation", "what the thesis's own data say"]
+    return "\n".join(
+        [
+            "Mean time of a request in milliseconds, and failed requests in percent (printed / behind the figure):\n",
+            f"{markdown(heads, means)}\n",
+            f"{markdown(['figure', 'load test', *of_line], _lines())}\n",
+            markdown(of_ratio, _ratios()),
+        ]
+    )
 
 
 def _cell(case: int, test: str, users: int) -> str:
@@ -124,23 +128,17 @@ def _cell(case: int, test: str, users: int) -> str:
     return f"{at(case, test, 'mean_ms', users):.2f}; {printed:g} / {behind:g}"
 
 
-def _lines() -> Iterator[str]:
-    yield "| figure | load test | printed r | recomputed r (95 % interval) | the means over users | knee at users |"
-    yield "|---|---|---|---|---|---|"
+def _lines() -> Iterator[list[object]]:
     for (case, test), figure in MEAN_FIGURES.items():
         rows = of(case, test)
         line = line_of(rows["users"], rows["mean_ms"])
-        printed = PRINTED_R[case, test]
-        yield f"| {figure} | {CASES[case]}, {test} | {printed} | {line.r} | {line.shape} | {line.knee} |"
-    yield ""
+        yield [figure, f"{CASES[case]}, {test}", PRINTED_R[case, test], line.r, line.shape, line.knee]
 
 
-def _ratios() -> Iterator[str]:
-    yield "| claim | printed ratio | per request | per operation | what the thesis's own data say |"
-    yield "|---|---|---|---|---|"
+def _ratios() -> Iterator[list[str]]:
     for claim in claims():
-        numbers = f"{claim.printed:g} | {claim.per_request:.2f} | {claim.per_operation:.2f}"
-        yield f"| {claim.text} | {numbers} | {own_verdict(claim)} |"
+        numbers = (f"{claim.printed:g}", f"{claim.per_request:.2f}", f"{claim.per_operation:.2f}")
+        yield [claim.text, *numbers, own_verdict(claim)]
 
 
 def own_verdict(claim: Claim) -> str:
