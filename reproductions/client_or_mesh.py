@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproductions.comparisons import Compared, Comparison, Shown, acts, page
-from reproductions.contrasts import HIGHER, LOWER, PER_SECOND, PERCENT, POINTS, SAME
+from reproductions.comparisons import Comparison, Shown, acts, page
 
 CLIENTS = {
     "client_retry": "client: retry",
@@ -34,7 +33,6 @@ def configuration(row: pd.Series) -> str:
     return said[0] if said else CLIENTS.get(row["strategy"], NO_PATTERN)
 
 
-BAD_HOST, CROWDED = "one of three hosts answers 503, 300 per second", "all hosts are well, 660 per second"
 COMPARISONS = {
     "mesh": Comparison(
         study="mesh",
@@ -47,44 +45,6 @@ COMPARISONS = {
             Shown("failure_rate", "failed calls, %"),
             Shown("call_success_p95", "95th percentile of good calls, ms", _MS_PER_S),
             Shown("goodput", "good calls per second within 250 ms"),
-        ),
-        compared=(
-            Compared(
-                "With a bad host the sidecar's retries, which go to another one, save more calls than the client's",
-                LOWER,
-                "failure_rate",
-                POINTS,
-                BAD_HOST,
-                CLIENTS["client_retry"],
-                SIDECARS["retries"],
-            ),
-            Compared(
-                "With a bad host outlier detection leaves fewer calls failed than a client's circuit breaker",
-                LOWER,
-                "failure_rate",
-                POINTS,
-                BAD_HOST,
-                CLIENTS["client_breaker"],
-                SIDECARS["outlier_failures"],
-            ),
-            Compared(
-                "With too much load good calls take as long with a bound in the sidecar as with the client's bulkhead",
-                SAME,
-                "call_success_p95",
-                PERCENT,
-                CROWDED,
-                CLIENTS["client_bulkhead"],
-                SIDECARS["max_requests"],
-            ),
-            Compared(
-                "With too much load adaptive concurrency brings more good calls in time than no pattern",
-                HIGHER,
-                "goodput",
-                PER_SECOND,
-                CROWDED,
-                NO_PATTERN,
-                SIDECARS["adaptive_limit"],
-            ),
         ),
     )
 }

@@ -9,15 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
+from patternbench.analyze.statements.claims.claim import ClaimText, Levels, parse_claim
+from patternbench.analyze.statements.claims.pairs import pairs_of
+from patternbench.lab.systems import file_of
+from patternbench.plan.expand import expand
+from patternbench.study.claims import DeclaredClaim
+from patternbench.study.load import load
+from patternbench.terms.quantities import SHARES
+from patternbench.terms.responses import BY_NAME
+from patternbench.terms.units import Duration
 from reproductions import comparison_figures
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
-from reproductions.contrasts import PERCENT, Claim, Floats, Scale, by_block, contrasts, ends, verdict
+from reproductions.contrasts import (
+    PER_SECOND,
+    PERCENT,
+    POINTS,
+    SAME,
+    Claim,
+    Floats,
+    Scale,
+    by_block,
+    contrasts,
+    ends,
+    verdict,
+)
 from reproductions.markdown import short, table, warned
-from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as
+from reproductions.pages import STUDIES, Page, Parts, Tables, not_measured, rounds_as
 
 Word = Callable[[pd.Series], str]
 SHORT, FIGURE = "short", "figure.svg"
@@ -38,12 +62,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim: what a response does under a condition from the first configuration to the second."""
+    """A claim of a study: what a response does from a scenario to another, each called by its configuration."""
 
     text: str
     says: str
     column: str
     scale: Scale
+    scenarios: tuple[str, str]
     condition: str
     first: str
     second: str
@@ -53,8 +78,9 @@ class Compared:
 class Comparison:
     """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart.
 
-    `main` numbers the claims in `compared` that the page begins with; `title` is what the figure calls the study where
-    the page has several.
+    `main` numbers the claims that the page begins with; `title` is what the figure calls the study where the page has
+    several. `counted` are claims before those of the study, on what is counted exactly: that never varies from round to
+    round, so that no test of the study's rule shows it.
     """
 
     study: str
@@ -63,9 +89,9 @@ class Comparison:
     condition: Word
     configuration: Word
     shown: Sequence[Shown]
-    compared: Sequence[Compared]
     main: Sequence[int] = (0,)
     title: str = ""
+    counted: Sequence[DeclaredClaim] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -73,19 +99,66 @@ class Comparison:
         responses = [*(one.column for one in self.shown), *(one.column for one in self.compared)]
         return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
 
+    @cached_property
+    def names(self) -> dict[str, tuple[str, str]]:
+        """The condition and the configuration of each scenario of the study."""
+        rows = {name: pd.Series(_kept_levels(levels)) for name, levels in planned(self.study).items()}
+        return {name: (self.condition(row), self.configuration(row)) for name, row in rows.items()}
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The claims, each on two scenarios."""
+        every = [*self.counted, *load(STUDIES / f"{self.study}.yaml").claims]
+        return [self._compared(parse_claim(cast(ClaimText, one.model_dump()), self.study)) for one in every]
+
+    def _compared(self, claim: StudyClaim) -> Compared:
+        ids, levels = list(planned(self.study)), list(planned(self.study).values())
+        ((a, b),) = pairs_of(claim, levels)
+        (condition, first), (_, second) = self.names[ids[a]], self.names[ids[b]]
+        says = SAME if claim.expected.is_margin else claim.expected.words
+        sides = (ids[a], ids[b]), condition, first, second
+        return Compared(claim.says, says, claim.response, _scale(claim.response), *sides)
+
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
-        """The rounds with their condition and their configuration."""
-        words = {"condition": self.condition, "configuration": self.configuration}
-        return rounds.assign(**{name: [word(row) for _, row in rounds.iterrows()] for name, word in words.items()})
+        """The rounds with their condition and their configuration, in the order of the study's levels."""
+        names = zip(*(self.names[scenario] for scenario in rounds["scenario"]), strict=True)
+        told = dict(zip(("condition", "configuration"), map(list, names), strict=True))
+        return rounds.assign(**told).sort_values([*self.factors, "strategy"])
 
     def response(self, one: Compared) -> Shown:
         """How the response of a claim is shown."""
         return next(shown for shown in self.shown if shown.column == one.column)
 
     def claims(self, rounds: pd.DataFrame) -> list[Claim]:
-        """What is claimed, with the values of both configurations by block."""
-        named = self.named(rounds)
-        return [Claim(one.text, one.says, [_sides(named, one)], one.scale) for one in self.compared]
+        """What is claimed, with the values of both scenarios by block."""
+        return [Claim(one.text, one.says, [_sides(rounds, one)], one.scale) for one in self.compared]
+
+
+@cache
+def planned(study: str) -> dict[str, Levels]:
+    """The levels of each scenario of a study."""
+    loaded = load(STUDIES / f"{study}.yaml")
+    file = file_of(loaded.system)
+    assert file is not None
+    return {one.id: one.levels for one in expand(loaded, file).scenarios}
+
+
+def _kept_levels(levels: Levels) -> dict[str, object]:
+    """Levels as a table of rounds holds them: durations in seconds."""
+    return {name: _kept_level(level) for name, level in levels.items()}
+
+
+def _kept_level(level: object) -> object:
+    try:
+        return Duration.parse(level).seconds if isinstance(level, str) else level
+    except ValueError:
+        return level
+
+
+def _scale(response: str) -> Scale:
+    if response in SHARES:
+        return POINTS
+    return PER_SECOND if response in BY_NAME and BY_NAME[response].kind == "rate" else PERCENT
 
 
 def acts(row: pd.Series, factor: str) -> bool:
@@ -93,11 +166,11 @@ def acts(row: pd.Series, factor: str) -> bool:
     return bool(row[factor] > 0)
 
 
-def _sides(named: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
-    """The values of both configurations by block; unknown where no round of one counts."""
-    values = by_block(named, ("condition", "configuration"), _scaled(named[one.column], one.scale))
-    unknown = np.full(named["block"].nunique(), np.nan)
-    first, second = (values.get((one.condition, name), unknown) for name in (one.first, one.second))
+def _sides(rounds: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
+    """The values of both scenarios by block; unknown where no round of one counts."""
+    values = by_block(rounds, ("scenario",), _scaled(rounds[one.column], one.scale))
+    unknown = np.full(rounds["block"].nunique(), np.nan)
+    first, second = (values.get((name,), unknown) for name in one.scenarios)
     return first, second
 
 
@@ -150,17 +223,17 @@ def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, C
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
     """A row for each main claim: the medians of both configurations, and the verdict."""
-    named, claimed = comparison.named(rounds), comparison.claims(rounds)
+    claimed = comparison.claims(rounds)
     for number in comparison.main:
         one = comparison.compared[number]
         shown = comparison.response(one)
-        medians = (_median(named, shown, one.condition, name) for name in (one.first, one.second))
+        sides = zip(one.scenarios, (one.first, one.second), strict=True)
+        medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
         yield [one.text, shown.title, *medians, verdict(one.says, contrasts(claimed[number]))]
 
 
-def _median(named: pd.DataFrame, shown: Shown, condition: str, configuration: str) -> str:
-    there = (named["condition"] == condition) & (named["configuration"] == configuration)
-    middle = named.loc[there, shown.column].median() * shown.factor
+def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: str) -> str:
+    middle = rounds.loc[rounds["scenario"] == scenario, shown.column].median() * shown.factor
     return f"{short(middle) if np.isfinite(middle) else 'none'} ({configuration})"
 
 
@@ -177,7 +250,7 @@ def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Compar
 
 def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
     """What is drawn of a claim: the rounds of all configurations under its condition."""
-    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    named = comparison.named(rounds)
     there, shown = named[named["condition"] == one.condition], comparison.response(one)
     sides = {one.first: FROM, one.second: TO}
     points = pd.DataFrame(
@@ -199,7 +272,7 @@ def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
 
 def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
     """A row for each condition and configuration, with the responses that are shown."""
-    named = comparison.named(rounds).sort_values([*comparison.factors, "strategy"])
+    named = comparison.named(rounds)
     groups = named.groupby(["condition", "configuration"], sort=False)
     rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
     return table(["the service", "configuration", *(one.title for one in comparison.shown)], rows)

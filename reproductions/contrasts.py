@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +103,8 @@ class Claim:
 def by_block(rounds: pd.DataFrame, factors: Sequence[str], values: pd.Series[float]) -> dict[Key, Floats]:
     """Each scenario's values by block, under its levels in the order of `factors`; NaN where a block lacks it."""
     table = values.groupby([*(rounds[name] for name in factors), rounds["block"]], sort=False).mean().unstack("block")
-    return {cast(Key, levels): row.to_numpy(dtype=float) for levels, row in table.iterrows()}
+    rows = ((one if isinstance(one, tuple) else (one,), row) for one, row in table.iterrows())
+    return {levels: row.to_numpy(dtype=float) for levels, row in rows}
 
 
 def contrasts(claim: Claim) -> list[Contrast]:
@@ -118,16 +119,6 @@ def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL)
     estimate = paired_counts(a[both], b[both])
     value, low, high = scale.told(np.array([estimate.value, *estimate.ends(level)]))
     return Contrast(float(value), float(low), float(high), scale)
-
-
-def within(contrast: Contrast) -> bool:
-    """Whether the whole interval lies within the margin: two one-sided tests (Schuirmann 1987)."""
-    return expected(SAME, contrast.scale).holds(contrast)
-
-
-def beyond(contrast: Contrast) -> bool:
-    """Whether the whole interval lies outside the margin."""
-    return expected(SAME, contrast.scale).fails(contrast)
 
 
 def expected(says: str, scale: Scale) -> Expected:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reproductions.comparisons import Compared, Comparison, Shown, acts, page
-from reproductions.contrasts import HIGHER, LOWER, PER_SECOND, PERCENT, POINTS, SAME
+from patternbench.study.claims import DeclaredClaim
+from reproductions.comparisons import Comparison, Shown, acts, page
 
 _MS_PER_S = 1000
 
@@ -76,11 +76,16 @@ def _budget(row: pd.Series) -> str:
     return {"baseline": "no retry", "no_budget": "retry, no budget", "budget": "retry with a budget"}[row["strategy"]]
 
 
-OUT, FROZEN, BACK = "every answer fails", "it stands still for 1 s", "after an outage of 2 s"
-FEW, MANY, LOST = "1 % of the answers fail", "60 % of the answers fail", "2 % are never answered"
-CALM, BUSY, CROWDED = "200 per second", "600 per second", "760 per second"
-STUCK = "it stands still for 1.5 s"
-
+ATTEMPTS = DeclaredClaim.model_validate(
+    {
+        "says": "In an outage three layers cost the service more attempts per call than the client alone",
+        "response": "derived.attempts",
+        "change": "higher",
+        "from": {"outer_retries": 0, "inner_retries": 0},
+        "to": {"outer_retries": 2, "inner_retries": 2},
+        "where": {"strategy": "retry", "abort.percentage": 100},
+    }
+)
 WAYS: Mapping[str, Comparison] = {
     way.study: way
     for way in (
@@ -93,26 +98,7 @@ WAYS: Mapping[str, Comparison] = {
             condition=_layers_condition,
             configuration=_layers,
             shown=(Shown("derived.attempts", "attempts at the service per call"), FAILED),
-            compared=(
-                Compared(
-                    "In an outage three layers cost the service more attempts per call than the client alone",
-                    HIGHER,
-                    "derived.attempts",
-                    PERCENT,
-                    OUT,
-                    "the client",
-                    "all three",
-                ),
-                Compared(
-                    "After a second of standing still more calls fail with three layers than without any retry",
-                    HIGHER,
-                    "failure_rate",
-                    POINTS,
-                    FROZEN,
-                    "nobody",
-                    "all three",
-                ),
-            ),
+            counted=(ATTEMPTS,),
         ),
         Comparison(
             study="anti-patterns-no-jitter",
@@ -122,17 +108,6 @@ WAYS: Mapping[str, Comparison] = {
             condition=_outage,
             configuration=_jitter,
             shown=(FAILED, AMPLIFIED, TAIL),
-            compared=(
-                Compared(
-                    "After an outage more calls fail without jitter than with full jitter",
-                    HIGHER,
-                    "failure_rate",
-                    POINTS,
-                    BACK,
-                    "retry, jitter full",
-                    "retry, jitter none",
-                ),
-            ),
         ),
         Comparison(
             study="anti-patterns-small-window",
@@ -142,35 +117,6 @@ WAYS: Mapping[str, Comparison] = {
             condition=_failing,
             configuration=_window,
             shown=(FAILED, Shown("rejected_rate", "rejected calls, %")),
-            compared=(
-                Compared(
-                    "With 1 % failures a window of two calls loses more calls than no breaker",
-                    HIGHER,
-                    "failure_rate",
-                    POINTS,
-                    FEW,
-                    "no breaker",
-                    "window of 2 calls",
-                ),
-                Compared(
-                    "With 1 % failures a window of a hundred loses as many as no breaker",
-                    SAME,
-                    "failure_rate",
-                    POINTS,
-                    FEW,
-                    "no breaker",
-                    "window of 100 calls",
-                ),
-                Compared(
-                    "With 60 % failures a window of a hundred still rejects calls",
-                    HIGHER,
-                    "rejected_rate",
-                    POINTS,
-                    MANY,
-                    "no breaker",
-                    "window of 100 calls",
-                ),
-            ),
         ),
         Comparison(
             study="anti-patterns-long-timeout",
@@ -180,26 +126,6 @@ WAYS: Mapping[str, Comparison] = {
             condition=_unanswered,
             configuration=_tried_again,
             shown=(FAILED, Shown("gateway_retries", "retries of the sidecar"), TAIL),
-            compared=(
-                Compared(
-                    "A retry after 2 s, behind a caller who waits 500 ms, saves no calls",
-                    SAME,
-                    "failure_rate",
-                    POINTS,
-                    LOST,
-                    "no retry",
-                    "tried again after 2000 ms",
-                ),
-                Compared(
-                    "A retry after 100 ms does",
-                    LOWER,
-                    "failure_rate",
-                    POINTS,
-                    LOST,
-                    "no retry",
-                    "tried again after 100 ms",
-                ),
-            ),
         ),
         Comparison(
             study="anti-patterns-hedged-overload",
@@ -210,35 +136,6 @@ WAYS: Mapping[str, Comparison] = {
             condition=_busy,
             configuration=_hedged,
             shown=(TAIL, AMPLIFIED, Shown("goodput", "good calls per second within 100 ms")),
-            compared=(
-                Compared(
-                    "At a quarter of what the service can do a hedge lowers the 99th percentile",
-                    LOWER,
-                    "p99",
-                    PERCENT,
-                    CALM,
-                    "no hedge",
-                    "hedge after 25 ms",
-                ),
-                Compared(
-                    "At 75 % of it a hedge costs good calls",
-                    LOWER,
-                    "goodput",
-                    PER_SECOND,
-                    BUSY,
-                    "no hedge",
-                    "hedge after 25 ms",
-                ),
-                Compared(
-                    "At 95 % of it a hedge costs good calls",
-                    LOWER,
-                    "goodput",
-                    PER_SECOND,
-                    CROWDED,
-                    "no hedge",
-                    "hedge after 25 ms",
-                ),
-            ),
         ),
         Comparison(
             study="anti-patterns-retry-budget",
@@ -248,26 +145,6 @@ WAYS: Mapping[str, Comparison] = {
             condition=_stood_still,
             configuration=_budget,
             shown=(FAILED, AMPLIFIED, Shown("goodput", "good calls per second")),
-            compared=(
-                Compared(
-                    "After 1.5 s of standing still more calls fail with retries than without",
-                    HIGHER,
-                    "failure_rate",
-                    POINTS,
-                    STUCK,
-                    "no retry",
-                    "retry, no budget",
-                ),
-                Compared(
-                    "With a budget fewer fail than with retries alone",
-                    LOWER,
-                    "failure_rate",
-                    POINTS,
-                    STUCK,
-                    "retry, no budget",
-                    "retry with a budget",
-                ),
-            ),
         ),
     )
 }

@@ -16,17 +16,19 @@ from benchmarks.clients.tables import BASELINE, PART
 from benchmarks.evidence import Result, by_round, spread, stored
 
 from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.contrasts import (
     PERCENT,
     POINTS,
+    SAME,
     Contrast,
     Floats,
     Key,
     Scale,
-    beyond,
     by_block,
     contrast,
-    within,
+    is_against,
+    verdict,
 )
 from reproductions.libraries import conformance, cost_figure
 from reproductions.markdown import table, warned
@@ -34,7 +36,8 @@ from reproductions.pages import Page, rounds_as
 
 REFERENCE = "native"
 PATTERNS = {"retry": "Retry", "circuit_breaker": "Circuit breaker"}
-ALIKE, DIFFERS, OPEN = ALL_WORDS = ("alike", "differs", "cannot be told")
+WORDS = (Conclusion.AGREES, Conclusion.CONTRADICTED, Conclusion.INCONCLUSIVE)
+"""What becomes of the claim that a library does as the reference does."""
 NONE = "without a pattern"
 FIGURE = "figure.svg"
 CAPTION = "CPU time per call where nothing fails: bars are medians over rounds, dots are rounds."
@@ -122,19 +125,22 @@ def in_short(compared: Sequence[Compared]) -> str:
         [PATTERNS[one.pattern], f"{one.fault:g} %", len(one.changes), *_counts(one), _differing(one)]
         for one in compared
     )
-    heads = ["pattern", "faults", "libraries", *(f"comparisons: {word}" for word in ALL_WORDS), "which differ, in what"]
+    heads = ["pattern", "faults", "libraries", *(f"comparisons: {word}" for word in WORDS), "which differ, in what"]
     return "\n\n".join([table(heads, rows), f"![{CAPTION}](libraries/{FIGURE})", f"*{CAPTION}*"])
 
 
 def _counts(one: Compared) -> list[int]:
-    told = Counter(word(change) for changes in one.changes.values() for change in changes)
-    return [told[one_word] for one_word in ALL_WORDS]
+    told = Counter(verdict(SAME, [change]) for changes in one.changes.values() for change in changes)
+    return [told[word] for word in WORDS]
 
 
 def _differing(one: Compared) -> str:
     """The clients that differ, each with what it differs in."""
     told = (
-        (client, [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if beyond(change)])
+        (
+            client,
+            [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if is_against(SAME, change)],
+        )
         for client, changes in one.changes.items()
     )
     return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in told if titles) or "none shown"
@@ -155,16 +161,11 @@ def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[st
 def differences(compared: Compared) -> str:
     """A table of how every library differs from the reference, response by response."""
     rows = (
-        [client, *(f"{change.text()}: {word(change)}" for change in changes)]
+        [client, *(f"{change.text()}: {verdict(SAME, [change])}" for change in changes)]
         for client, changes in compared.changes.items()
     )
     title = f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**"
     return f"{title}\n\n{table(['client', *(behaviour.title for behaviour in compared.shown)], rows)}"
-
-
-def word(change: Contrast) -> str:
-    """What an interval says: all of it lies within the margin, all of it outside, or neither."""
-    return ALIKE if within(change) else DIFFERS if beyond(change) else OPEN
 
 
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
@@ -211,9 +212,9 @@ def _cost_row(
 
 
 def told(sides: tuple[Floats, Floats], level: float) -> str:
-    """A difference in microseconds with its interval, and that it cannot be told where that holds zero."""
+    """A difference in microseconds with its interval, and that it is inconclusive where that holds zero."""
     change = contrast(*sides, MICROSECONDS, level)
-    return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: cannot be told"
+    return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: {Conclusion.INCONCLUSIVE}"
 
 
 def harness_of(result: Result | None, client: str) -> str:

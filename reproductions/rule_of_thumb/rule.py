@@ -1,8 +1,8 @@
 """What studies/rule-of-thumb.yaml says of a back-off of a third of the unloaded response time.
 
 The rule is held to five claims, each a set of changes within blocks. All intervals of all of them hold together with
-95 % (Bonferroni). It *holds* when every interval is for it, and it *does not hold* when one is against it; otherwise
-that cannot be told. So *does not hold* is wrong at most 5 times in 100. *Holds* is wrong more seldom, since all
+95 % (Bonferroni). It is *confirmed* when every interval is for it, and *contradicted* when one is against it; otherwise
+it is *inconclusive*. So *contradicted* is wrong at most 5 times in 100. *Confirmed* is wrong more seldom, since all
 intervals would have to be on the wrong side at once where the rule is false.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.terms.units import Duration
 from reproductions.contrasts import (
     HIGHER,
@@ -27,11 +28,10 @@ from reproductions.contrasts import (
     Floats,
     by_block,
     contrast,
-    counts,
-    ends,
+    heads,
+    held,
     is_against,
     is_for,
-    verdict,
 )
 from reproductions.markdown import table, warned
 from reproductions.pages import Page, rounds_as
@@ -44,8 +44,6 @@ COLUMNS = ("block", "scenario", "service_time", "users", FAULT, "strategy", BACK
 NONE, LEAST, THIRD, MOST = Fraction(0), Fraction(1, 12), Fraction(1, 3), Fraction(8, 3)
 #: The share of faults up to which the paper found that patterns do not delay their callers.
 MODERATE = 40
-#: The words of the verdict in a sentence that begins with the rule.
-WORDS = {"holds": "holds", "does not hold": "does not hold", "cannot be told": "can neither be confirmed nor refuted"}
 FIGURE = "figure.svg"
 CAPTION = "Change against no pattern, with its interval. The dashed line is the back-off that the rule suggests."
 _MS_PER_S = 1000
@@ -122,32 +120,26 @@ def contrasts_of(claims: Sequence[Claim]) -> list[list[Contrast]]:
     return [[contrast(a, b, claim.scale, level) for a, b in claim.pairs] for claim in claims]
 
 
-def verdict_of_rule(claims: Sequence[Claim]) -> str:
+def verdict_of_rule(claims: Sequence[Claim]) -> Conclusion:
     """The word for the whole rule."""
-    changes = [
-        (claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told
-    ]
+    changes = [(one.says, change) for one, told in zip(claims, contrasts_of(claims), strict=True) for change in told]
     if any(is_against(says, change) for says, change in changes):
-        return "does not hold"
-    return "holds" if all(is_for(says, change) for says, change in changes) else "cannot be told"
+        return Conclusion.CONTRADICTED
+    return Conclusion.CONFIRMED if all(is_for(says, change) for says, change in changes) else Conclusion.INCONCLUSIVE
 
 
 def rule(rounds: pd.DataFrame) -> str:
     """What the verdict on the rule rests on, claim by claim."""
     claims = claims_of(rounds)
-    rows = (
-        [claim.text, claim.says, counts(claim.says, changes), ends(changes), verdict(claim.says, changes)]
-        for claim, changes in zip(claims, contrasts_of(claims), strict=True)
-    )
-    heads = ["claim", "says the change is", "intervals", "least and largest change", "verdict"]
-    return f"{table(heads, rows)}\n\n{warned(rounds)}"
+    rows = (held(one.text, one.says, changes) for one, changes in zip(claims, contrasts_of(claims), strict=True))
+    return f"{table(heads('claim'), rows)}\n\n{warned(rounds)}"
 
 
 def in_short(rounds: pd.DataFrame) -> str:
     """The verdict on the rule in a sentence, and the figure of every back-off."""
     word = verdict_of_rule(claims_of(rounds))
     picture = f"![{CAPTION}](rule-of-thumb/{FIGURE})"
-    return f"Measured: the rule **{WORDS[word]}**.\n\n{picture}\n\n*{CAPTION}*"
+    return f"Measured: the rule is **{word}**.\n\n{picture}\n\n*{CAPTION}*"
 
 
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:

@@ -212,7 +212,7 @@ def _finding(models: dict[int, ModelResult]) -> str:
     open_ = [i for i in found if i not in shown]
     spans = "; ".join(f"model {i}: {c.estimate:.0f} ({c.ci_low:.0f} to {c.ci_high:.0f})" for i, c in found.items())
     return (
-        f"In {_listed(shown)} it does, in {_listed(open_)} it cannot be told: the 95 % interval includes zero.\n"
+        f"In {_listed(shown)} it does, in {_listed(open_)} it is inconclusive: the 95 % interval includes zero.\n"
         "The published coefficients are negative in all four. Milliseconds, Table II as printed, with the standard\n"
         "errors that `fit` prefers: "
         f"{spans}."

@@ -21,15 +21,16 @@ class DeclaredClaim(Model):
     """An expected change of ``response``, from scenarios with some levels to those with others.
 
     ``change`` is ``higher``, ``lower``, ``same`` within ``margin``, or a bound such as ``> +10 %``. ``where`` restricts
-    the scenarios; the claim is made of each pair of them, or with ``over`` of the mean over all pairs.
+    the scenarios; the claim is made of each pair of them, or with ``over`` of the mean over all pairs. Each factor has
+    one level, or a list of those that it may have.
     """
 
     says: Text
     response: Text
     change: Text
     margin: Text | None = None
-    from_: Annotated[dict[str, ClaimedLevel], Field(alias="from", min_length=1)]
-    to: Annotated[dict[str, ClaimedLevel], Field(min_length=1)]
+    from_: Annotated[dict[str, ClaimedLevel | ClaimedLevels], Field(alias="from", min_length=1)]
+    to: Annotated[dict[str, ClaimedLevel | ClaimedLevels], Field(min_length=1)]
     where: dict[str, ClaimedLevel | ClaimedLevels] = Field(default_factory=dict)
     over: Literal["mean"] | None = None
     published: Text | None = None

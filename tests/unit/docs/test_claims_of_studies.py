@@ -10,15 +10,14 @@ import pytest
 from tests.support.studies import ROOT
 
 from patternbench.analyze.statements.claims.judged import JudgedClaim, judge_claims
+from patternbench.analyze.statements.verdict import conclude
 from patternbench.records.inputs import Inputs
 from patternbench.report.sections.claims import claims_of
 from patternbench.run.before.preflight import expanded
 from patternbench.study.load import load
 
 DOCS = ROOT / "docs"
-PAGE = DOCS / "five-ways-to-make-it-worse.md"
-KEPT = sorted(PAGE.with_suffix("").glob("*.parquet"))
-WORDED_OTHERWISE = {"At 75 % of it and above a hedge costs good calls": "At 75 % of it a hedge costs good calls"}
+KEPT = [*sorted((DOCS / "five-ways-to-make-it-worse").glob("*.parquet")), DOCS / "client-or-mesh" / "mesh.parquet"]
 
 
 def judged(study: str, kept: Path, named: Mapping[str, str]) -> tuple[JudgedClaim, ...]:
@@ -37,10 +36,9 @@ def judged(study: str, kept: Path, named: Mapping[str, str]) -> tuple[JudgedClai
 def test_a_study_concludes_from_the_kept_rounds_what_its_page_says(rounds: Path) -> None:
     claims = judged(rounds.stem, rounds, {})
     assert claims
-    page = PAGE.read_text(encoding="utf-8").splitlines()
+    page = rounds.parent.with_suffix(".md").read_text(encoding="utf-8").splitlines()
     for one in claims:
-        text = WORDED_OTHERWISE.get(one.claim.says, one.claim.says)
-        rows = [line for line in page if line.startswith(f"| {text} |")]
+        rows = [line for line in page if line.startswith(f"| {one.claim.says} |")]
         assert rows
         assert all(row.endswith(f"| {one.conclusion} |") for row in rows)
 
@@ -52,3 +50,28 @@ def test_the_cinemas_other_ways_are_as_the_page_says() -> None:
     words = [line.rsplit("|", 2)[1].strip() for line in text.splitlines()[2 : 2 + len(claims)]]
     of_verdict = {"confirmed": "the other way", "contradicted": "the published way", "inconclusive": "inconclusive"}
     assert [of_verdict[one.conclusion] for one in claims] == words
+
+
+@pytest.mark.parametrize("delay", ["third", "twelfth", "Eight thirds"])
+def test_the_rule_of_thumb_is_as_the_page_says(delay: str) -> None:
+    claims = judged("rule-of-thumb", DOCS / "rule-of-thumb" / "rounds.parquet", {})
+    page = (DOCS / "rule-of-thumb.md").read_text(encoding="utf-8").splitlines()
+    for text in dict.fromkeys(one.claim.says.rpartition(" (")[0] for one in claims if delay in one.claim.says):
+        (row,) = [line for line in page if line.startswith(f"| {text} |")]
+        own = [one for one in claims if one.claim.says.startswith(text)]
+        votes = [conclude(one.claim.expected, one.changes) for one in own]
+        changes = [change for one in own for change in one.changes]
+        assert row.endswith(f"| {conclude(own[0].claim.expected, changes)} |"), votes
+
+
+def test_libraries_are_as_the_page_says() -> None:
+    rounds = pd.read_parquet(DOCS / "libraries" / "rounds.parquet")
+    page = (DOCS / "libraries.md").read_text(encoding="utf-8")
+    contradicted = {
+        str(change.where["client"]).removeprefix("native to ")
+        for one in judged("libraries-quick", DOCS / "libraries" / "rounds.parquet", {})
+        for change in one.changes
+        if one.claim.expected.fails(change)
+    }
+    assert contradicted == {"purgatory", "stamina", "tenacity"} < set(rounds["client"])
+    assert all(f"{client}: median time of good calls, 95th percentile of it" in page for client in contradicted)

@@ -39,11 +39,11 @@ def made_up(study: str, factor: float = 1.0, seed: int = 1) -> pd.DataFrame:
     """Rounds of all scenarios of a study, alike but for the second side of each claim, which goes where it says."""
     way, rng = WAYS[study], np.random.default_rng(seed)
     plan = planned(study)
-    levels = pd.DataFrame([scenario.levels for scenario in plan.scenarios])
+    levels = pd.DataFrame([{**one.levels, "scenario": one.id} for one in plan.scenarios])
     for name in (name for name, known_factor in plan.factors.items() if known_factor.unit is Unit.DURATION):
         levels[name] = levels[name].map(lambda text: Duration.parse(text).seconds, na_action="ignore")
     levels = levels.apply(as_kept)
-    rounds = levels.merge(pd.DataFrame({"block": range(BLOCKS)}), how="cross").assign(warnings=None, scenario="")
+    rounds = levels.merge(pd.DataFrame({"block": range(BLOCKS)}), how="cross").assign(warnings=None)
     responses = {one.column for one in (*way.shown, *way.compared)}
     rounds = rounds.assign(**{name: 20 * np.exp(rng.normal(0, 0.005, len(rounds))) for name in sorted(responses)})
     return planted(way, rounds, factor)
@@ -55,12 +55,10 @@ def as_kept(column: pd.Series) -> pd.Series:
     return column.map(str, na_action="ignore") if len(kinds) > 1 else column
 
 
-def planted(way: object, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
+def planted(way: comparisons.Comparison, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
     """The rounds with what is claimed multiplied into them: `factor` where it is higher, its inverse where lower."""
-    # A way is a Comparison of a page's script, which is loaded from its path: no type of it can be imported.
-    named = way.named(rounds)  # type: ignore[attr-defined]
-    for one in way.compared:  # type: ignore[attr-defined]
-        there = (named["condition"] == one.condition) & (named["configuration"] == one.second)
+    for one in way.compared:
+        there = rounds["scenario"] == one.scenarios[1]
         direction = {"higher": factor, "lower": 1 / factor, "the same": 1.0}[one.says]
         rounds.loc[there, one.column] *= direction
     return rounds
@@ -111,12 +109,8 @@ def test_every_study_of_an_anti_pattern_has_a_part_of_the_page() -> None:
 
 @pytest.mark.parametrize("study", WAYS)
 def test_a_study_has_every_condition_and_configuration_that_its_claims_compare(study: str) -> None:
-    way, rounds = WAYS[study], made_up(study)
-    named = way.named(rounds)
-    pairs = set(zip(named["condition"], named["configuration"], strict=True))
-    assert len(pairs) == len(planned(study).scenarios)
-    wanted = {(one.condition, name) for one in way.compared for name in (one.first, one.second)}
-    assert wanted <= pairs
+    assert len(set(WAYS[study].names.values())) == len(planned(study).scenarios), "no two have one name"
+    assert all(one.scenarios[0] != one.scenarios[1] for one in WAYS[study].compared)
 
 
 @pytest.mark.parametrize("study", WAYS)
@@ -144,7 +138,5 @@ def test_every_configuration_has_a_row_with_its_responses() -> None:
 
 
 def test_the_quick_form_of_a_study_has_what_the_claims_compare_too() -> None:
-    way, levels = WAYS["mesh"], [scenario.levels for scenario in planned("mesh-quick").scenarios]
-    named = way.named(pd.DataFrame(levels).apply(as_kept))
-    pairs = set(zip(named["condition"], named["configuration"], strict=True))
-    assert {(one.condition, name) for one in way.compared for name in (one.first, one.second)} <= pairs
+    there = {scenario.id for scenario in planned("mesh-quick").scenarios}
+    assert {scenario for one in WAYS["mesh"].compared for scenario in one.scenarios} <= there

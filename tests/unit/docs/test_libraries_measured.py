@@ -1,4 +1,4 @@
-"""The page of libraries says alike or differs by a rule whose error rate is known, and costs with intervals."""
+"""The page of libraries says agrees or contradicted by a rule whose error rate is known, and costs with intervals."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def words(rounds: pd.DataFrame) -> list[str]:
     return [cell.rpartition(": ")[2].strip() for cell in line.strip("|").split("|")[1:]]
 
 
-def test_clients_that_do_the_same_are_called_alike() -> None:
-    assert words(made_up()) == ["alike"] * 4
+def test_clients_that_do_the_same_agree() -> None:
+    assert words(made_up()) == ["agrees"] * 4
 
 
 def test_a_client_that_is_twice_as_slow_differs_in_its_times_alone() -> None:
-    assert words(made_up(slower=2.0)) == ["alike", "alike", "differs", "differs"]
+    assert words(made_up(slower=2.0)) == ["agrees", "agrees", "contradicted", "contradicted"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("slower", "wrong"), [(1.2, "alike"), (1.2, "differs")])
+@pytest.mark.parametrize(("slower", "wrong"), [(1.2, "agrees"), (1.2, "contradicted")])
 def test_a_client_at_the_margin_gets_either_word_in_at_most_five_of_a_hundred_tables(slower: float, wrong: str) -> None:
     tables = (words(made_up(slower=slower, spread=0.1, seed=seed))[2:] for seed in range(RUNS))
     assert sum(wrong in told for told in tables) / RUNS <= 0.08
 
 
 def test_one_block_tells_nothing() -> None:
-    assert set(words(made_up().query("block == 0"))) == {"cannot be told"}
+    assert set(words(made_up().query("block == 0"))) == {"inconclusive"}
 
 
 def short(rounds: pd.DataFrame) -> list[list[str]]:
@@ -72,7 +72,7 @@ def short(rounds: pd.DataFrame) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if line.startswith("|")]
 
 
-def test_the_page_begins_with_how_many_comparisons_are_alike_and_who_differs_in_what() -> None:
+def test_the_page_begins_with_how_many_comparisons_agree_and_who_differs_in_what() -> None:
     assert short(made_up()) == [
         ["Retry", "60 %", "1", "4", "0", "0", "none shown"],
         ["Circuit breaker", "60 %", "1", "5", "0", "0", "none shown"],
@@ -82,7 +82,7 @@ def test_the_page_begins_with_how_many_comparisons_are_alike_and_who_differs_in_
     assert retry[6] == breaker[6] == "other: median time of good calls, 95th percentile of it"
 
 
-def test_a_comparison_that_cannot_be_told_is_counted_as_that() -> None:
+def test_a_comparison_that_is_inconclusive_is_counted_as_that() -> None:
     assert [row[3:] for row in short(made_up().query("block == 0"))] == [
         ["0", "0", "4", "none shown"],
         ["0", "0", "5", "none shown"],
@@ -110,7 +110,7 @@ def cost_of(client: str, rounds: pd.DataFrame, harness: object = None) -> dict[s
 def test_the_cost_of_a_pattern_is_told_without_that_of_the_harness() -> None:
     row = cost_of("other", made_up(cpu_us=300.0))
     assert 280 < float(row["CPU more with a retry"].split()[0]) < 320
-    assert row["CPU more with a circuit breaker"].endswith("cannot be told")
+    assert row["CPU more with a circuit breaker"].endswith("inconclusive")
 
 
 def test_what_the_harness_costs_by_itself_stands_beside_or_that_it_was_not_measured() -> None:

@@ -63,33 +63,33 @@ def test_the_figure_draws_the_changes_of_the_tables() -> None:
     assert [text for text in ("12 ms", "48 ms", "callers, 60 % faults", "1/3") if f">{text}<" not in figure] == []
 
 
-@pytest.mark.parametrize(("changes", "told"), [({}, "**holds**"), ({"late": 0.5}, "**does not hold**")])
+@pytest.mark.parametrize(("changes", "told"), [({}, "**confirmed**"), ({"late": 0.5}, "**contradicted**")])
 def test_the_page_begins_with_the_verdict(changes: dict[str, float], told: str) -> None:
-    assert measured.in_short(made_up(**changes)).startswith(f"Measured: the rule {told}.")
+    assert measured.in_short(made_up(**changes)).startswith(f"Measured: the rule is {told}.")
 
 
 def test_a_third_that_does_what_the_rule_says_holds() -> None:
-    assert verdict(made_up()) == "holds"
+    assert verdict(made_up()) == "confirmed"
 
 
 @pytest.mark.parametrize("changes", [{"relief": 1.5}, {"delay": 2.0}, {"late": 0.5}])
 def test_a_third_that_does_the_opposite_of_a_claim_does_not_hold(changes: dict[str, float]) -> None:
-    assert verdict(made_up(**changes)) == "does not hold"
+    assert verdict(made_up(**changes)) == "contradicted"
 
 
 def test_rounds_that_scatter_widely_tell_nothing() -> None:
-    assert verdict(made_up(spread=1.0)) == "cannot be told"
+    assert verdict(made_up(spread=1.0)) == "inconclusive"
 
 
 @pytest.mark.slow
 def test_a_rule_that_is_true_but_for_its_margins_is_refuted_in_at_most_five_of_a_hundred_runs() -> None:
     refuted = (verdict(made_up(relief=1.0, delay=1.2, late=1.0, spread=0.1, seed=seed)) for seed in range(RUNS))
-    assert sum(word == "does not hold" for word in refuted) / RUNS <= 0.12
+    assert sum(word == "contradicted" for word in refuted) / RUNS <= 0.12
 
 
 @pytest.mark.slow
 def test_a_rule_that_is_false_at_a_margin_holds_in_at_most_five_of_a_hundred_runs() -> None:
-    held = (verdict(made_up(delay=1.2, spread=0.02, seed=seed)) == "holds" for seed in range(RUNS))
+    held = (verdict(made_up(delay=1.2, spread=0.02, seed=seed)) == "confirmed" for seed in range(RUNS))
     assert sum(held) / RUNS <= 0.05
 
 

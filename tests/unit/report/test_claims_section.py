@@ -133,6 +133,8 @@ def refused(tmp_path: Path, response: str, from_: str, to: str, where: str = "{}
         (("p95", "{users: 4}", "{strategy: retry, users: 40}", "{strategy: baseline}"), "is in `from` or `to` already"),
         (("p95", "{strategy: baseline}", "{retry.max_attempts: 3}"), "they differ in strategy"),
         (("p95", "{strategy: baseline, retry.max_attempts: 3}", "{strategy: retry}"), "no scenario has"),
+        (("p95", "{strategy: baseline}", "{strategy: [retry, baseline]}"), "no two scenarios with this level differ"),
+        (("p95", "{users: 4}", "{users: [40, 41]}"), "claims[0].to.users[1]: users has no such level (got 41)"),
     ],
 )
 def test_plan_refuses_a_claim_that_no_scenario_can_decide_with_its_line(

@@ -10,7 +10,7 @@ from typing import cast
 import pandas as pd
 
 from patternbench.analyze.rounds import label
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, LevelSets, parse_claim
 from patternbench.analyze.statements.claims.judged import (
     LEVEL,
     ClaimedChange,
@@ -156,8 +156,8 @@ def _claim_json(one: JudgedClaim) -> dict[str, object]:
         "says": claim.says,
         "response": claim.response,
         "expected": claim.expected.words,
-        "from": dict(claim.start),
-        "to": dict(claim.end),
+        "from": _levels_json(claim.start),
+        "to": _levels_json(claim.end),
         "where": {name: list(levels) for name, levels in claim.where.items()},
         "over": "mean" if claim.of_mean else None,
         "published": claim.published or None,
@@ -167,6 +167,11 @@ def _claim_json(one: JudgedClaim) -> dict[str, object]:
         "rounds_to_decide": rounds_to_decide(one),
         "changes": [_change_json(one, change) for change in one.changes],
     }
+
+
+def _levels_json(levels: LevelSets) -> dict[str, object]:
+    """The level of each factor, or a list of several."""
+    return {name: of_it[0] if len(of_it) == 1 else list(of_it) for name, of_it in levels.items()}
 
 
 def _own_unit(response: str) -> str:

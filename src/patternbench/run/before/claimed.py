@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import cast
 
-from patternbench.analyze.rounds import label
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, LevelSets, parse_claim
 from patternbench.analyze.statements.claims.pairs import (
     applying,
     differing,
@@ -21,6 +20,7 @@ from patternbench.study.claims import DeclaredClaim
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.problems import Problem, did_you_mean
+from patternbench.terms.quantities import level_text
 
 MOST_NAMED = 20
 """How many allowed names a message lists."""
@@ -75,8 +75,8 @@ def _without_pairs(claim: Claim, path: str, levels: list[Levels]) -> Iterator[Pr
         yield _no_pair(claim, path, [applying(one) for one in levels])
         return
     for where, name, level in levels_named(claim):
-        covered = any(same_level(levels[a].get(name), level) for a, _ in pairs)
-        if where.startswith("where.") and not covered:
+        side = 1 if where.startswith("to.") else 0
+        if not any(same_level(levels[pair[side]].get(name), level) for pair in pairs):
             message = "no two scenarios with this level differ in just what the claim names"
             yield Problem(message, f"{path}.{where}", value=level, hint="leave it out of the claim")
 
@@ -85,8 +85,8 @@ def _no_pair(claim: Claim, path: str, levels: list[Levels]) -> Problem:
     starts, ends = sides_of(claim, levels)
     for side, found, wanted in (("from", starts, claim.start), ("to", ends, claim.end)):
         if not found:
-            rest = f" where {_where(claim)}" if claim.where else ""
-            return Problem(f"no scenario has {label(wanted)}{rest}", f"{path}.{side}", hint="see `patternbench plan`")
+            rest = f" where {_levels(claim.where)}" if claim.where else ""
+            return Problem(f"no scenario has {_levels(wanted)}{rest}", f"{path}.{side}", hint="see `patternbench plan`")
     if starts == ends:
         return Problem("`from` and `to` are the same scenarios", path, allowed="levels that differ")
     beside = min((differing(claim, levels[a], levels[b]) for a in starts for b in ends if a != b), key=len, default=[])
@@ -96,8 +96,8 @@ def _no_pair(claim: Claim, path: str, levels: list[Levels]) -> Problem:
     return Problem(f"{message}: they differ in {names}, too" if beside else message, path, hint=hint)
 
 
-def _where(claim: Claim) -> str:
-    return ", ".join(f"{name}={' or '.join(map(str, levels))}" for name, levels in claim.where.items())
+def _levels(named: LevelSets) -> str:
+    return ", ".join(f"{name}={' or '.join(map(level_text, levels))}" for name, levels in named.items())
 
 
 def _listed(names: Collection[str] | Iterator[str]) -> str:

@@ -92,6 +92,23 @@ def test_a_factor_that_a_claim_names_on_one_side_alone_does_not_differ() -> None
     assert places(claim(from_={"strategy": "baseline"}, to={DELAY: "60ms"})) == []
 
 
+def test_a_list_of_levels_is_compared_level_by_level_and_each_is_told() -> None:
+    one = claim(from_={"strategy": "baseline"}, to={"strategy": "retry", DELAY: ["20ms", "60ms"]}, where={FAULT: 40})
+    assert places(one) == [("40-None", "40-20ms"), ("40-None", "40-60ms")]
+    levels = list(PLANNED.values())
+    both = told_apart(one, [(levels[a], levels[b]) for a, b in pairs_of(one, levels)])
+    assert [told[DELAY] for told in both] == ["20ms", "60ms"]
+    back_offs = claim(from_={DELAY: "20ms"}, to={DELAY: ["20ms", "60ms"]}, where={FAULT: 40})
+    assert places(back_offs) == [("40-20ms", "40-60ms")], "nothing is compared with itself"
+
+
+def test_a_factor_with_several_levels_on_one_side_is_told_with_both() -> None:
+    planned = [{"client": name} for name in ("native", "tower", "backon")]
+    one = claim(from_={"client": "native"}, to={"client": ["tower", "backon"]})
+    told = told_apart(one, [(planned[a], planned[b]) for a, b in pairs_of(one, planned)])
+    assert told == [{"client": "native to tower"}, {"client": "native to backon"}]
+
+
 def test_a_claim_over_the_mean_has_one_interval_and_every_other_one_for_each_pair() -> None:
     assert held(noisy(0.05), claim(over="mean"), claim()).intervals == 1 + 3
     assert len(held(noisy(0.05), claim(over="mean")).claims[0].changes) == 1

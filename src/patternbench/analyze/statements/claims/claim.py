@@ -19,6 +19,8 @@ from patternbench.terms.responses import BY_NAME
 
 Level = str | int | float | bool | None
 Levels = Mapping[str, Level]
+LevelSets = Mapping[str, Sequence[Level]]
+"""The levels that a claim allows of each factor that it names."""
 MEAN = "mean"
 _AMOUNT = r"(\d+(?:\.\d+)?)\s*(%|points?|us|ms|s|m)?"
 _BOUND = re.compile(rf"([<>])\s*([+-]?)\s*{_AMOUNT}")
@@ -33,8 +35,8 @@ class ClaimText(TypedDict):
     response: str
     change: str
     margin: str | None
-    from_: dict[str, Level]
-    to: dict[str, Level]
+    from_: dict[str, Level | list[Level]]
+    to: dict[str, Level | list[Level]]
     where: dict[str, Level | list[Level]]
     over: str | None
     published: str | None
@@ -45,16 +47,17 @@ class Claim:
     """An expected change of a response between levels.
 
     `relative` says whether the change is that of a ratio, in percent; None where that follows from the values.
-    `where` restricts the scenarios to these levels. `of_mean` claims the mean over all pairs instead of each.
+    Its pairs go from scenarios with some of the levels of `start` to those with some of `end`. `where` restricts both.
+    `of_mean` claims the mean over all pairs instead of each.
     """
 
     says: str
     response: str
     expected: Expected
     relative: bool | None
-    start: Levels
-    end: Levels
-    where: Mapping[str, Sequence[Level]]
+    start: LevelSets
+    end: LevelSets
+    where: LevelSets
     of_mean: bool = False
     published: str = ""
 
@@ -80,10 +83,13 @@ class _Direction:
 def parse_claim(text: ClaimText, path: str) -> Claim:
     """The claim that a study writes at a path; raises `DataError` with what is allowed."""
     change = _change(text, path)
-    where = {name: tuple(level) if isinstance(level, list) else (level,) for name, level in text["where"].items()}
-    start, end, of_mean = text["from_"], text["to"], text["over"] == MEAN
-    sides = change.expected, change.relative, start, end, where, of_mean, text["published"] or ""
+    start, end, where = (_level_sets(levels) for levels in (text["from_"], text["to"], text["where"]))
+    sides = change.expected, change.relative, start, end, where, text["over"] == MEAN, text["published"] or ""
     return Claim(text["says"], text["response"], *sides)
+
+
+def _level_sets(levels: Mapping[str, Level | list[Level]]) -> LevelSets:
+    return {name: tuple(level) if isinstance(level, list) else (level,) for name, level in levels.items()}
 
 
 def amount_of(text: str, response: str) -> tuple[float, bool] | None:

@@ -8,13 +8,15 @@ than a linear one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
+from patternbench.analyze.statements.claims.claim import Claim, Level, Levels, LevelSets
+from patternbench.terms.quantities import level_text
 from patternbench.terms.units import Duration
 
 Place = tuple[int, int]
 """The positions of both scenarios of a pair."""
+_BOTH = 2
 
 
 def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
@@ -29,8 +31,8 @@ def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
 def sides_of(claim: Claim, scenarios: Sequence[Levels]) -> tuple[list[int], list[int]]:
     """The positions of the scenarios with the levels of each side."""
     inside = [i for i, levels in enumerate(scenarios) if _within(levels, claim.where)]
-    starts = [i for i in inside if _has(scenarios[i], claim.start)]
-    return starts, [i for i in inside if _has(scenarios[i], claim.end)]
+    starts = [i for i in inside if _within(scenarios[i], claim.start)]
+    return starts, [i for i in inside if _within(scenarios[i], claim.end)]
 
 
 def differing(claim: Claim, a: Levels, b: Levels) -> list[str]:
@@ -41,10 +43,15 @@ def differing(claim: Claim, a: Levels, b: Levels) -> list[str]:
 
 def told_apart(claim: Claim, pairs: Sequence[tuple[Levels, Levels]]) -> list[dict[str, Level]]:
     """For each pair the levels that tell it from the other pairs of the claim."""
-    merged = [{**applying(b), **applying(a)} for a, b in pairs]
-    names = dict.fromkeys(name for levels in merged for name in levels if name not in claim.changed)
+    listed = {name for name in claim.changed if len({*claim.start[name], *claim.end[name]}) > _BOTH}
+    merged = [{**applying(b), **applying(a), **_changes(listed, a, b)} for a, b in pairs]
+    names = dict.fromkeys(name for levels in merged for name in levels if name not in claim.changed - listed)
     varying = [name for name in names if len({_key(levels.get(name)) for levels in merged}) > 1]
     return [{name: levels[name] for name in varying if name in levels} for levels in merged]
+
+
+def _changes(names: Iterable[str], a: Levels, b: Levels) -> dict[str, Level]:
+    return {name: f"{level_text(a.get(name))} to {level_text(b.get(name))}" for name in sorted(names)}
 
 
 def same_level(a: Level, b: Level) -> bool:
@@ -61,12 +68,8 @@ def _one_sided(claim: Claim, a: Levels, b: Levels) -> set[str]:
     return ({*a} ^ {*b}) - claim.factors
 
 
-def _within(levels: Levels, where: Mapping[str, Sequence[Level]]) -> bool:
+def _within(levels: Levels, where: LevelSets) -> bool:
     return all(any(same_level(levels.get(name), one) for one in allowed) for name, allowed in where.items())
-
-
-def _has(levels: Levels, wanted: Levels) -> bool:
-    return all(same_level(levels.get(name), level) for name, level in wanted.items())
 
 
 def _key(level: Level) -> object:
@@ -85,8 +88,7 @@ def _duration(text: str) -> object:
 
 def levels_named(claim: Claim) -> Iterable[tuple[str, str, Level]]:
     """Every level that a claim names: where in the claim, the factor, the level."""
-    yield from ((f"from.{name}", name, level) for name, level in claim.start.items())
-    yield from ((f"to.{name}", name, level) for name, level in claim.end.items())
-    for name, levels in claim.where.items():
-        for number, level in enumerate(levels):
-            yield (f"where.{name}[{number}]" if len(levels) > 1 else f"where.{name}"), name, level
+    for where, named in (("from", claim.start), ("to", claim.end), ("where", claim.where)):
+        for name, levels in named.items():
+            for number, level in enumerate(levels):
+                yield f"{where}.{name}" + (f"[{number}]" if len(levels) > 1 else ""), name, level
