@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,13 +24,14 @@ from patternbench.analyze.load.rate_search import (
 from patternbench.analyze.load.rate_search import capacity as estimate
 from patternbench.cli import output
 from patternbench.cli.load import DurationType, RateType
-from patternbench.cli.shared import quick_option
+from patternbench.cli.shared import BAD_INPUT, quick_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.records.outputs import check_outputs
 from patternbench.run.single.rate_rounds import RateRound, Rig, of_url, rig
 from patternbench.study.load import StudyFile
 from patternbench.terms.data_problems import DataError
+from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.quantities import number, quantity
 from patternbench.terms.units import Duration
 
@@ -72,17 +76,46 @@ def capacity(
     check_outputs([svg] if svg else [], [Path(asked)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
-        with rig(of_url(asked) if "://" in asked else StudyFile.read(asked, quick), duration, objective) as up:
+        with of_the_url(asked), rig(_study(asked, quick), duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
     answer = estimate(repeated([one.step for one in driven], limits), objective)
-    if svg:
-        from patternbench.report.figures.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
-
-        write_svg(svg, [one.step for one in driven], answer, objective)
     tell(driven, answer, objective, limits, json_)
+    if svg and not drawn(svg, [one.step for one in driven], answer, objective):
+        return BAD_INPUT
     return DONE if answer.low is not None else NOT_FOUND
+
+
+def _study(asked: str, quick: bool) -> StudyFile:
+    return of_url(asked) if "://" in asked else StudyFile.read(asked, quick)
+
+
+@contextmanager
+def of_the_url(asked: str) -> Iterator[None]:
+    """Say problems of a URL as such: whoever gave it never saw the study that we made of it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            [_of_the_url(one) if one.file == asked and "://" in asked else one for one in error.problems]
+        ) from None
+
+
+def _of_the_url(problem: Problem) -> Problem:
+    return replace(problem, path="URL", file="", line=None, hint=re.sub("`urls.*`", "the URL", problem.hint))
+
+
+def drawn(svg: Path, steps: list[RateStep], answer: Capacity, objective: RateObjective) -> bool:
+    """Draw the figure, and return whether it could be written. The answer was printed before."""
+    from patternbench.report.figures.capacity_figure import write_svg  # noqa: PLC0415 - slow to import
+
+    try:
+        write_svg(svg, steps, answer, objective)
+    except InputError as error:
+        output.complain(error, as_data=False)
+        return False
+    return True
 
 
 def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from patternbench.cli import output
 from patternbench.cli.terminal import Plain
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
-from patternbench.records.outputs import check_outputs
+from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.study.forms import SUFFIX
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem, did_you_mean
@@ -76,6 +75,5 @@ def write(name: str, out: Path, force: bool) -> list[Path]:
     files = [f"{name}.yaml", *expand(load(STUDIES / f"{name}.yaml")).files()]
     check_outputs([out / file for file in files], [STUDIES / file for file in files], force)
     for file in files:
-        (out / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(STUDIES / file, out / file)
+        write_whole(out / file, (STUDIES / file).read_bytes())
     return [out / file for file in files]

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from patternbench.cli import output
-from patternbench.records.outputs import check_outputs
+from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.run.single import subjects
 from patternbench.study import starters
 from patternbench.study.starters import GOALS, Budget, Goal, StartedService, Subject
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem
 
 WHAT = "What do you want to measure: the URL of a service that runs, a Compose file, or a command that starts one?"
 COMPOSE = (".yaml", ".yml")
@@ -155,13 +154,5 @@ def _write(files: Mapping[str, str], out: Path, force: bool) -> list[Path]:
     paths = [out / name for name in files]
     check_outputs(paths, force=force)
     for path, text in zip(paths, files.values(), strict=True):
-        new = path.with_name(f".{path.name}.new")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(text, encoding="utf-8")
-            new.replace(path)
-        except OSError as error:
-            with suppress(OSError):  # neither half of a new file stays, nor is an old one lost
-                new.unlink()
-            raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
+        write_whole(path, text.encode())
     return paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import keyword
@@ -44,6 +45,7 @@ VERBS = {
     "test-limits": "Test rate-limiting rules with requests; starts nothing.",
     "check-client": "Test whether a client keeps the client contract.",
 }
+GONE = Problem("the folder that you are in was deleted", hint="type `cd` with a folder that is there, and try again")
 USAGE, INTERRUPTED = 2, 130
 UNREAD = 141
 """The exit code where the reader of a pipe went away, as a shell says it of a program that SIGPIPE ended."""
@@ -179,11 +181,17 @@ def _check_texts(arguments: Sequence[str]) -> None:
     hint = "records and reports are written in UTF-8; rename the file or folder, or write the text anew"
     wrong = [text for text in arguments if not_utf8(text)]
     problems = [Problem("this argument isn't text in UTF-8", value=text, hint=hint) for text in wrong]
-    with suppress(OSError):  # a folder that is gone has no name
-        here = str(Path.cwd())
-        problems += [Problem("the name of this folder isn't text in UTF-8", value=here, hint=hint)] * not_utf8(here)
+    here = _here()
+    problems += [Problem("the name of this folder isn't text in UTF-8", value=here, hint=hint)] * not_utf8(here)
     if problems:
         raise InputError(problems)
+
+
+def _here() -> str:
+    """The folder that we are in; nothing where it is gone."""
+    with suppress(OSError):
+        return str(Path.cwd())
+    return ""
 
 
 def _told(error: Exception) -> Problem | None:
@@ -195,7 +203,8 @@ def _told(error: Exception) -> Problem | None:
     from patternbench.lab.host.processes import StartError  # noqa: PLC0415 - only once something has failed
 
     if isinstance(error, OSError):
-        return Problem(reason(error), file=str(error.filename or ""))
+        gone = error.errno == errno.ENOENT and not error.filename and not _here()
+        return GONE if gone else Problem(reason(error), file=str(error.filename or ""))
     if isinstance(error, RuntimeError) and "Symlink loop" in str(error):
         return Problem(str(error), hint="name another file or folder")
     return Problem(str(error)) if isinstance(error, StartError | DriverError) else None

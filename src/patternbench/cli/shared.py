@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,11 +20,11 @@ from patternbench.cli.streams import NAME
 from patternbench.cli.terminal import printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
-from patternbench.records.outputs import check_outputs
+from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.records.tables import TableError, read_table
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.factors import FactorTable
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import Problem, reason
 from patternbench.terms.responses import defaults
 
 Options = TypeVar("Options")
@@ -135,8 +134,7 @@ class JsonWish:
             return
         text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if self.file:
-            with writing(self.file):
-                self.file.write_bytes(text)
+            write_whole(self.file, text)
         if self.printed:
             sys.stdout.buffer.write(text)
 
@@ -161,19 +159,9 @@ def json_options(command: _Command) -> _Command:
     return flag(save(over(wrapped)))  # type: ignore[return-value]
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Say which file can't be written, where the system itself doesn't, such as on a full disk."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
-
-
 def write_page(path: Path, page: str) -> None:
     """Write an HTML page that was asked for. Raises InputError naming the file when it can't be written."""
-    with writing(path):
-        path.write_text(page, encoding="utf-8")
+    write_whole(path, page.encode())
 
 
 class Confidence(click.FloatRange):

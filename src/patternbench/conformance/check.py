@@ -31,6 +31,8 @@ TIMEOUT_S = 15.0
 """How long the first answer of a client may take."""
 ROUND_S = 60.0
 """How long any other may take, a round with all its attempts included."""
+ROUND_BYTES = 1 << 26
+"""How long any may be, in bytes: a round has a few hundred attempts."""
 
 
 class ClientUnreachableError(Exception):
@@ -56,7 +58,7 @@ def check_client(
     itself. `on_finding` gets each finding as it comes. `only` names the rules to check in addition to the description.
     Raises `ClientUnreachableError`.
     """
-    with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, asking.UNBOUNDED), base_url=url) as client:
+    with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, ROUND_BYTES), base_url=url) as client:
         _require_answer(url)
         bench = ClientTrial(client, target)
         findings = [_told(_finding(RULES[0], bench), on_finding)]

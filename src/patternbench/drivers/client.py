@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import orjson
 from pydantic import BaseModel, JsonValue
 
 from patternbench import asking
@@ -101,10 +102,11 @@ class Client:
     def _describe(self) -> dict[str, object]:
         try:
             answer = self._http.get("/client")
-            described = answer.json()
+            described: object = orjson.loads(answer.content)  # refuses what is nested too deeply
         except (httpx.HTTPError, ValueError) as error:
             raise StartError(f"client {self.name} at {self.url} does not answer GET /client: {error}") from None
-        if answer.status_code != OK or not isinstance(described, dict) or described.get("contract") != 1:
+        known = isinstance(described, dict) and described.get("contract") == 1 and described.get("contract") is not True
+        if answer.status_code != OK or not isinstance(described, dict) or not known:
             raise StartError(f"client {self.name} at {self.url} does not speak version 1 of the client contract")
         return described
 
@@ -121,9 +123,12 @@ class Client:
         """The parts of a round that the client's library can't express."""
         try:
             answer = self._http.post("/check", json=body.model_dump())
-            return ClientRefusal.model_validate_json(answer.content).problems
+            problems = ClientRefusal.model_validate_json(answer.content).problems
         except (httpx.HTTPError, ValueError) as error:
             raise ClientError(f"client {self.name} broke the contract at POST /check: {error!r}") from None
+        if answer.status_code != OK:
+            raise ClientError(f"client {self.name} broke the contract at POST /check: it answered {answer.status_code}")
+        return problems
 
     def run(
         self,

@@ -76,6 +76,8 @@ def existing_file(folder: Path, file: str, setting: str) -> str:
     """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none."""
     path = _absolute(folder, file)
     if not path.is_file():
+        if path.is_dir():
+            raise InputError(Problem("is a folder; a file is needed", setting, value=str(path)))
         raise InputError(Problem("there is no such file", setting, value=str(path), hint=_alike(path)))
     return str(path)
 

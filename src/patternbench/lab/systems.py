@@ -272,8 +272,13 @@ def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
 
 def own_file(system: System, beside: Path) -> str | None:
     """The name, from the study's folder, of the file that lies there and describes its system; None for any other."""
-    file = beside / "systems" / f"{system.name}.yaml" if isinstance(system, NamedSystem) else None
-    return str(file.relative_to(beside)) if file and file.is_file() else None
+    name = own_name(system)
+    return name if name and (beside / name).is_file() else None
+
+
+def own_name(system: System) -> str:
+    """How a file of the user's own that describes a system is called, from the study's folder; "" for a URL."""
+    return f"systems/{system.name}.yaml" if isinstance(system, NamedSystem) else ""
 
 
 def names(beside: Path | None = None) -> list[str]:

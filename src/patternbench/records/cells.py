@@ -46,11 +46,12 @@ def _typed(cells: pd.Series, response: bool) -> tuple[pd.Series, list[str]]:
     texts = set(cells.unique()) - {""}
     words = (_NOTHING if response else _NO_NUMBER) & texts
     rest = texts - words
-    if not rest or not (_spelled(rest) if response else _consistent(rest)):
+    if not (_spelled(rest) if response else rest and _consistent(rest)):
         return cells.mask(cells == "", None).astype(object), list(_why_text(rest, response))
     missing = cells.isin({"", *words})
     said = [f"has no number in {int(cells.isin(words).sum()):,} cells ({', '.join(sorted(words))})"] if words else []
-    return pd.to_numeric(cells.mask(missing, None)), said
+    numbers = pd.to_numeric(cells.mask(missing, None))
+    return numbers if str(numbers.dtype) in _EXACT else numbers.astype(float), said
 
 
 def _spelled(texts: Collection[str]) -> bool:

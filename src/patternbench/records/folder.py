@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from patternbench.study.text.files import read_start, read_text, regular
-from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem, reason
 
 PRIVATE_FOLDER, PRIVATE_FILE, USUAL_FILE = 0o700, 0o600, 0o666  # of each, the umask leaves the part that it allows
 LARGEST = 1_000_000_000
@@ -272,12 +273,19 @@ def unused(path: Path) -> Path:
 
 
 def _resolved(path: Path) -> Path:
-    """The absolute path without links. Raises InputError for links that lead in a circle."""
+    """The absolute path without links. Raises InputError for links that lead in a circle, and names that are too long.
+
+    Raises FileNotFoundError where the folder that we are in is gone.
+    """
     try:
         return path.resolve()
-    except (OSError, RuntimeError, ValueError):
-        hint = "name a folder that can be reached"
-        raise InputError(Problem("leads nowhere: its links form a circle", file=str(path), hint=hint)) from None
+    except FileNotFoundError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        why = "leads nowhere: its links form a circle"
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            why = f"can't be used: {reason(error)}"
+        raise InputError(Problem(why, file=str(path), hint="name a folder that can be reached")) from None
 
 
 def _short(path: Path) -> str:

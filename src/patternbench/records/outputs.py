@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from patternbench.records.folder import MARK_FILE
-from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem, reason
 
 OWN = frozenset(
     {
@@ -32,6 +34,42 @@ def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path] = (), force: b
     problems += [Problem("is named for several outputs", str(path), hint="name one file for each") for path in twice]
     if problems:
         raise InputError(problems)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file as `written_whole` does."""
+    with written_whole(path) as draft:
+        draft.write_bytes(content)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Where to write a file, so that a reader finds the old one or the whole new one; its folders are made.
+
+    Raises InputError naming the file if it can't be written: nothing half written stays, and no old one is lost. A
+    device or a pipe is written to as it is.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not _holds_something(path):
+            yield path
+        else:
+            yield from _draft(path.resolve())
+    except OSError as error:
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
+
+
+def _draft(path: Path) -> Iterator[Path]:
+    """A draft next to a file, which gets the file's name in the end, with the rights that the old one had."""
+    draft = path.with_name(f".patternbench-{os.getpid()}.new")  # the file's name with an ending could be too long
+    try:
+        yield draft
+        if path.exists():
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _problems(path: Path, inputs: Sequence[Path], force: bool) -> list[Problem]:

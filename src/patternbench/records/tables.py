@@ -189,10 +189,17 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         table = pq.ParquetFile(path).read()
         _check_columns(table, path)
         # What pandas notes of a table adds nothing that we read, and may be damaged.
-        made: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+        made: pd.DataFrame = _as_numbers(table.replace_schema_metadata(None)).to_pandas()
     except _UNREADABLE as cause:
         raise _damaged(path, cause) from None
     return made
+
+
+def _as_numbers(table: pa.Table) -> pa.Table:
+    """The table with decimals, and columns without any value, as numbers: pandas would hold both as objects."""
+    types = [pa.float64() if pa.types.is_decimal(t) or pa.types.is_null(t) else t for t in table.schema.types]
+    fields = [field.with_type(kind) for field, kind in zip(table.schema, types, strict=True)]
+    return table.cast(pa.schema(fields))
 
 
 def _check_columns(table: pa.Table, path: Path) -> None:

@@ -18,7 +18,7 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts, csv_file, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
-from patternbench.records.outputs import check_outputs
+from patternbench.records.outputs import check_outputs, written_whole
 from patternbench.report.model import counting
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import ShareKind
@@ -26,7 +26,7 @@ from patternbench.study.faults.kinds.abort import Abort
 from patternbench.study.faults.kinds.delay import Delay
 from patternbench.study.model.tree import leaves
 from patternbench.study.models import Strategy
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
@@ -56,11 +56,9 @@ def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) ->
         frame, suffix, table = _makers()[wanted.table](run, wanted.every_round), wanted.format, wanted.table
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(frame, path, suffix, tables.factors_of(run.rounds) if table == "rounds" else ())
-    except OSError as error:
-        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
+    factors = tables.factors_of(run.rounds) if table == "rounds" else ()
+    with written_whole(path) as draft:
+        _write(frame, draft, suffix, factors)
     return path
 
 

@@ -196,13 +196,21 @@ def _engine_clients(study: Study, noted: Manifest) -> frozenset[str]:
 
 
 def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
-    """Raise InputError where the file that describes the system is not what it was when the run began."""
-    name = systems.own_file(study.system, inputs.beside)
-    kept_file = noted.files.get(name or "")
-    if name and kept_file and files.digest(inputs.beside / name) != kept_file.sha256:
-        hint = f"restore it ({inputs.path(name)}), or begin a new run"
+    """Raise InputError where the file that describes the system is not what it was when the run began, or is gone."""
+    name = systems.own_name(study.system)
+    kept_file = noted.files.get(name)
+    if kept_file is None:
+        return
+    file, copy = inputs.beside / name, inputs.path(name)
+    if not file.is_file():
+        moved = f"if its folder was moved, type `ln -s NEW_PLACE {inputs.beside}`"
+        hint = f"{moved}; if it was deleted, restore it ({copy})"
+        message = "is no longer there, and it describes the system of this run"
+        raise InputError(Problem(message, file=str(file), hint=hint))
+    if files.digest(file) != kept_file.sha256:
+        hint = f"restore it ({copy}), or begin a new run"
         message = "has changed since the run began, so further rounds would measure another system"
-        raise InputError(Problem(message, file=str(inputs.beside / name), hint=hint))
+        raise InputError(Problem(message, file=str(file), hint=hint))
 
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:

@@ -88,7 +88,10 @@ class PrometheusApi:
         while start <= ended:
             last = min(ended, start + span - step_s)
             times = {"start": f"{start:.3f}", "end": f"{last:.3f}", "step": f"{step_s:g}"}
-            yield from self._asked("query_range", {"query": query, **times}, TypeAdapter(_MatrixAnswer)).data.result
+            for line in self._asked("query_range", {"query": query, **times}, TypeAdapter(_MatrixAnswer)).data.result:
+                if len(line.values) > (last - start) / step_s + 2:  # both ends count, and one is for rounding
+                    raise ApiError(f"{self.url} answers with more values of a series than it was asked for")
+                yield line
             start += span
 
     def _asked(self, what: str, fields: Mapping[str, str], answer: TypeAdapter[Answer]) -> Answer:

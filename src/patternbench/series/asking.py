@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import pandas as pd
 
@@ -17,6 +18,8 @@ from patternbench.study.watching import Series
 
 MOST_LABEL_SETS = 100
 """Label sets to keep per series: a label such as a user's id would make one per user."""
+MOST_TARGETS = 1000
+"""Targets of a Prometheus at most: each is kept with each round."""
 SETTLES_WITHIN_S = 2.5
 """How long to wait for the last scrape of a round. A later scrape isn't part of the round."""
 GLANCE_S = 0.1
@@ -45,10 +48,10 @@ class Asker:
         try:
             self._await_last_scrape(load.ended)
             values = {name: self._values(series, load) for name, series in asked.items()}
-            targets = list(self._targets(values, load))
+            targets = _some(list(self._targets(values, load)))
         except ApiError as error:
             raise ObservationError(f"Prometheus gave no series: {error}") from None
-        kept = {name: dict(list(lines.items())[:MOST_LABEL_SETS]) for name, lines in values.items()}
+        kept = {name: dict(islice(lines.items(), MOST_LABEL_SETS)) for name, lines in values.items()}
         told = Asked(
             prometheus=self.prometheus.url,
             measured_from_s=load.measured_from - load.began,
@@ -70,7 +73,9 @@ class Asker:
     def _values(self, series: Series, load: LoadTimes) -> Values:
         values: Values = {}
         for line in self.prometheus.over(series.query, load.began, load.ended, series.step.seconds):
-            values.setdefault(_text(line), []).extend(line.values)
+            of_line = values.setdefault(_text(line), [])
+            if len(values) <= MOST_LABEL_SETS or of_line:
+                of_line.extend(line.values)
         return values
 
     def _targets(self, values: Mapping[str, Values], load: LoadTimes) -> Iterator[ScrapedTarget]:
@@ -83,6 +88,13 @@ class Asker:
             if not self.shared or instance in instances:
                 failed = number - good.get((job, instance), 0)
                 yield ScrapedTarget(job=job, instance=instance, scrapes=number, failed=failed)
+
+
+def _some(targets: list[ScrapedTarget]) -> list[ScrapedTarget]:
+    """Raise ApiError for more targets than are kept."""
+    if len(targets) > MOST_TARGETS:
+        raise ApiError(f"it scrapes {len(targets):,} targets; at most {MOST_TARGETS:,} are kept")
+    return targets
 
 
 def problems(prometheus: PrometheusApi, asked: Mapping[str, Series]) -> dict[str, str]:

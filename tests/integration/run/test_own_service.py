@@ -116,7 +116,12 @@ def test_a_run_keeps_the_file_of_its_system_and_goes_on_with_no_other(run: Finis
     assert copy.read_text() == SYSTEM
     file.write_text(SYSTEM.replace("2GB", "1GB"))
     changed = patternbench("resume", str(run.folder))
+    file.unlink()
+    gone = patternbench("resume", str(run.folder))
     file.write_text(SYSTEM)
+    assert gone.returncode == 2
+    assert f"{file}: is no longer there" in gone.stderr
+    assert str(copy) in gone.stderr
     assert changed.returncode == 2
     assert f"{file}: has changed since the run began" in changed.stderr
     assert str(copy) in changed.stderr

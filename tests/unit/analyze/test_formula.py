@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.models.formula import build_design
+from patternbench.analyze.models.formula import MOST_COEFFICIENTS, build_design
 from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.terms.data_problems import DataError
 
@@ -232,3 +232,18 @@ def test_a_column_near_1e9_keeps_its_effect_and_its_digits() -> None:
 def test_a_column_that_varies_by_rounding_alone_is_refused_in_words() -> None:
     frame = table().assign(x=lambda t: 1e16 + 2 * (t["x"] > 0))
     assert "No term is left" in problem("y ~ x", frame)
+
+
+@pytest.mark.parametrize("formula", ["p95 ~ C(name)", "p95 ~ users * C(name)", "p95 ~ C(name):C(kind)"])
+def test_a_model_of_too_many_coefficients_is_refused_before_it_is_fitted(formula: str) -> None:
+    count = 3 * (MOST_COEFFICIENTS + 2)
+    table = pd.DataFrame({"p95": range(count), "users": range(count), "kind": ["a", "b", "c"] * (count // 3)})
+    table["name"] = [f"n{number // 3}" for number in range(count)]
+    with pytest.raises(DataError, match=rf"coefficients, \d+ of them for .*C\(name\).*at most {MOST_COEFFICIENTS}"):
+        build_design(formula, table)
+
+
+def test_a_model_of_exactly_as_many_coefficients_as_are_allowed_is_built() -> None:
+    levels = [f"n{number}" for number in range(MOST_COEFFICIENTS)]
+    table = pd.DataFrame({"p95": range(2 * len(levels)), "name": levels * 2})
+    assert len(build_design("p95 ~ C(name)", table).columns) == MOST_COEFFICIENTS

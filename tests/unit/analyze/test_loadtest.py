@@ -132,3 +132,13 @@ def test_text_in_a_time_is_located() -> None:
     table.loc[3, "elapsed"] = "slow"
     with pytest.raises(DataError, match="row 4: column elapsed must hold numbers but holds 'slow'"):
         analyze_load_test(table)
+
+
+@pytest.mark.parametrize(("column", "option", "most"), [("allThreads", "load", 2000), ("responseCode", "status", 100)])
+def test_a_column_of_far_too_many_values_is_refused_before_anything_is_computed(
+    column: str, option: str, most: int
+) -> None:
+    rows = log(per_level=1000)
+    rows[column] = range(len(rows))
+    with pytest.raises(DataError, match=rf"--{option}.*column {column} has [\d,]+ different values; at most {most:,}"):
+        analyze_load_test(rows)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from patternbench.cli.main import main
+from patternbench.lab.component import existing_file
 from patternbench.lab.host import accounts
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
@@ -101,20 +101,6 @@ def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch
     assert accounts.owner_of_new(tmp_path / "svc", "").user == "54321"
 
 
-def test_init_names_the_file_that_it_cannot_write_and_leaves_no_half_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(path: Path, text: str, **_: str) -> None:
-        path.touch()
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(SystemExit):
-        main(["init", "--command", "sh", "--yes", "--out", str(tmp_path)])
-    assert "retry.yaml: cannot be written: No space left on device" in capsys.readouterr().err
-    assert not list(tmp_path.glob("*retry*"))
-
-
 def test_a_url_that_is_no_client_is_a_problem_of_the_study(tmp_path: Path) -> None:
     study = loads(
         "patternbench: 1\nname: x\nsystem: {url: 'http://127.0.0.1:1'}\nclients: {mine: {url: 'http://127.0.0.1:1'}}\n"
@@ -124,3 +110,19 @@ def test_a_url_that_is_no_client_is_a_problem_of_the_study(tmp_path: Path) -> No
     found = preflight.inexpressible(study, expand(study).scenarios, Inputs(tmp_path), (), ())
     assert [problem.path for problem in found] == ["clients"]
     assert "client mine at http://127.0.0.1:1 does not answer GET /client" in found[0].message
+
+
+def test_capacity_of_a_url_speaks_of_the_url_and_not_of_a_study_that_nobody_saw(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["capacity", URL, "--objective", "p95<=1s"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith("error: URL: does not answer")
+    assert said.endswith("start it first, or correct the URL")
+    assert "urls[0]" not in said
+
+
+def test_a_folder_in_place_of_a_program_is_called_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; a file is needed"):
+        existing_file(tmp_path, str(tmp_path), "command")

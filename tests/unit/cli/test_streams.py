@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +53,21 @@ def test_an_interrupt_during_the_imports_shows_no_traceback() -> None:
     code += "sys.meta_path.insert(0, types.SimpleNamespace(find_spec=interrupt)); command.main()"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (-signal.SIGINT, "")
+
+
+def test_sigterm_ends_a_command_as_ctrl_c_does_and_soon() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        line = [*COMMAND, "capacity", f"http://127.0.0.1:{server.getsockname()[1]}/", "--objective", "p95<=1s"]
+        run = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with server.accept()[0]:  # it asks, and waits for an answer that never comes
+            run.send_signal(signal.SIGTERM)
+            _, errors = run.communicate(timeout=10)
+    assert (run.returncode, errors.strip()) == (130, "interrupted")
+
+
+def test_numbers_beyond_what_a_float_holds_print_no_warning_of_a_library(tmp_path: Path) -> None:
+    rows = "".join(f"{level},{value}\n" for level, value in (("a", 1e-300), ("b", 1e300)) for _ in range(3))
+    (tmp_path / "t.csv").write_text(f"level,p95\n{rows}")
+    done = ended(["compare", "t.csv", "--baseline", "level=a", "--by", "level", "--response", "p95"], tmp_path, "")
+    assert "Warning" not in done.stderr

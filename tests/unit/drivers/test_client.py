@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.support.hostile_servers import serving
 
+from patternbench.conformance.check import check_client
 from patternbench.drivers import client as module
 from patternbench.drivers.client import Client, ClientError
 from patternbench.drivers.registry import ClientSpec
@@ -165,3 +167,42 @@ def test_a_client_is_reached_past_a_proxy_of_the_environment(tmp_path: Path, mon
     end = json.dumps({"end": {"rows": 1, "duration_us": 20, "cpu_us": 3}}).encode() + b"\n"
     with scripted(DESCRIPTION, BATCH + end) as spec:
         assert Client(spec, tmp_path).run(ROUND).end.rows == 1
+
+
+@pytest.mark.parametrize("description", [DESCRIPTION | {"contract": True}, DESCRIPTION | {"contract": "1"}])
+def test_a_version_of_the_contract_that_is_no_number_is_refused(description: object, tmp_path: Path) -> None:
+    with scripted(description, b"") as spec, pytest.raises(StartError, match="does not speak version 1"):
+        Client(spec, tmp_path)
+
+
+def test_a_client_that_fails_to_check_a_round_has_not_agreed_to_it(tmp_path: Path) -> None:
+    with scripted(DESCRIPTION, b'{"problems": []}', status=500) as spec:
+        client = Client(spec, tmp_path)
+        with pytest.raises(ClientError, match="at POST /check: it answered 500"):
+            client.check(ROUND)
+        client.close()
+
+
+def test_a_description_that_is_nested_without_end_is_refused_in_words(tmp_path: Path) -> None:
+    deep: object = 1
+    for _ in range(900):
+        deep = [deep]
+    with scripted(DESCRIPTION | {"library": deep}, b"") as spec:
+        Client(spec, tmp_path).close()  # what a reader can hold is read
+    with nested(100_000) as url, pytest.raises(StartError, match="does not answer GET /client"):
+        Client(ClientSpec("deep", url=url), tmp_path)
+    with nested(100_000) as url:
+        (finding,) = check_client(url, only=())
+    assert (finding.status, "is not JSON" in finding.seen) == ("failed", True)
+
+
+@contextmanager
+def nested(depth: int) -> Iterator[str]:
+    """A client whose description is nothing but lists in lists."""
+    body = b"[" * depth + b"]" * depth
+
+    def describe(send: Callable[[bytes], None]) -> None:
+        send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    with serving(describe) as url:
+        yield url

@@ -76,3 +76,8 @@ def test_levels_that_print_alike_are_one_level(tmp_path: Path) -> None:
 
 def test_an_empty_cell_is_no_level(tmp_path: Path) -> None:
     assert column(tmp_path, ["retry", ""]).isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("digits", [["123456789012345678901234567890", "5"], ["", ""]])
+def test_a_response_of_huge_numbers_or_of_none_is_still_one_of_numbers(tmp_path: Path, digits: list[str]) -> None:
+    assert str(column(tmp_path, digits, "p95").dtype) == "float64"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -58,3 +59,10 @@ def test_an_unknown_time_zone_is_not_called_another_kind_of_file(tmp_path: Path)
     path = written(tmp_path / "a.parquet", {"x": pa.array([0], pa.timestamp("us", "Nowhere/X"))})
     with pytest.raises(TableError, match="cannot be read"):
         read_table(path)
+
+
+def test_decimals_and_a_column_without_a_value_are_read_as_numbers(tmp_path: Path) -> None:
+    decimals = pa.array([Decimal("1.5"), None], pa.decimal128(10, 2))
+    pq.write_table(pa.table({"p95": decimals, "p50": pa.nulls(2)}), tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet")
+    assert (read["p95"].tolist()[0], str(read["p50"].dtype)) == (1.5, "float64")

@@ -10,7 +10,7 @@ from patternbench.report.svg import draw
 from patternbench.terms.visible import visible
 
 
-@pytest.mark.parametrize("sign", ["\x1b", "\x00", "\u2028", "\u202e", "\ufffe", "\ud800"])
+@pytest.mark.parametrize("sign", ["\x1b", "\x00", "\u2028", "\u202e", "\ufffe", "\ud800", "\u200b", "\U000e0041"])
 def test_a_level_with_a_control_character_is_drawn_and_ends_no_process(sign: str) -> None:
     values = [{f"le{sign}vel": f"a{sign}b", "y": 1}]
     encoding = {"x": {"field": f"le{sign}vel", "type": "nominal"}, "y": {"field": "y", "type": "quantitative"}}
@@ -39,3 +39,8 @@ def test_neither_the_words_nor_the_data_of_a_page_hold_what_acts_on_it() -> None
 def section_of(text: str) -> Markup:
     """A part of a page, whose texts a filter sets as code."""
     return Markup(environment().from_string("{{ text | coded }} {{ text }}").render(text=text))
+
+
+@pytest.mark.parametrize(("sign", "shown"), [("\u200b", "\\u200b"), ("\u00ad", "\\xad"), ("\U000e0041", "\\U000e0041")])
+def test_what_nobody_sees_is_written_out_so_that_no_two_levels_look_alike(sign: str, shown: str) -> None:
+    assert visible(f"a{sign}") == f"a{shown}"

@@ -14,7 +14,7 @@ from patternbench.observe import samples
 from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
 from patternbench.series import api
 from patternbench.series.api import PrometheusApi
-from patternbench.series.asking import MOST_LABEL_SETS, Asker
+from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, Asker
 from patternbench.series.observer import OBSERVER
 from patternbench.series.records import kept
 from patternbench.series.records.kept import SeenSeries
@@ -233,3 +233,15 @@ def test_a_share_of_nothing_is_kept_and_costs_no_round(value: str, tmp_path: Pat
     assert again is not None
     assert again.samples["value"].isna().sum() == seen.samples["value"].isna().sum()
     assert len(again.samples) == len(seen.samples)
+
+
+def test_a_series_of_more_values_than_were_asked_for_is_refused() -> None:
+    many = line(mode="user") | {"values": [[BEGAN, "1"]] * 1000}
+    with pytest.raises(ObservationError, match="more values of a series than it was asked for"):
+        asked_of(MadeUp({"cpu": [many]}, UP))
+
+
+def test_a_prometheus_with_targets_without_end_is_refused() -> None:
+    scrapes = [sample(4, job="shop", instance=str(number)) for number in range(MOST_TARGETS + 1)]
+    with pytest.raises(ObservationError, match="it scrapes 1,001 targets; at most 1,000 are kept"):
+        asked_of(MadeUp({"cpu": [line()]}, UP | {"count_over_time(up": scrapes}))

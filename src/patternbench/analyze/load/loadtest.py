@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ _FEWEST_LEVELS = 4
 _KNEE_LEVELS = 6
 _SIMULATIONS = 1000
 _ALPHA = 0.05
+#: Distinct loads, and distinct statuses, at most: more are those of another column. The knee takes their square.
+MOST_LEVELS, MOST_STATUSES = 2000, 100
 #: The column of a run's requests that says which block they are from.
 _BLOCK = "block"
 #: Prefixes of statuses that aren't failures; journeys have "good" instead of a status.
@@ -148,10 +150,20 @@ def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list
     complete = table[np.isfinite(table[["load", "time", "response"]].to_numpy(dtype=float)).all(axis=1)]
     if complete.empty:
         raise DataError(DataProblem("no request has a load, a time and a response time."))
+    raise_if_any(_too_many(complete, wanted))
     lost = len(table) - len(complete)
     return complete, [
         Note("missing", f"{lost:,} requests without a load, time or response time left out.")
     ] if lost else []
+
+
+def _too_many(table: pd.DataFrame, names: Mapping[str, str]) -> Iterator[DataProblem]:
+    """Problems of columns with more different values than a load test has loads or statuses."""
+    for option, most in (("load", MOST_LEVELS), ("status", MOST_STATUSES)):
+        count = int(table[option].nunique())
+        if count > most:
+            what = f"column {names[option]} has {count:,} different values; at most {most:,} are analysed."
+            yield DataProblem(what, f"--{option}", "Name another column, or group its values.")
 
 
 def _numbers(column: pd.Series, name: str) -> pd.Series:

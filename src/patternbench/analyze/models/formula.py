@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,8 @@ _NEGLIGIBLE = 1e-6
 #: A column that varies by less than this share of its mean varies by rounding alone.
 _ROUNDING = 1e-13
 _NAMED_AT_MOST = 3
+#: Coefficients of a model at most. The time of a fit grows with their cube, and nobody reads more of them.
+MOST_COEFFICIENTS = 200
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
 
 def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]:
     counts = column.astype(object).dropna().value_counts(sort=False)
+    if counts.empty:
+        return []  # the check for complete rows names it
     texts = pd.Series(counts.index.map(str), dtype=object)
     unread = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
     wrong = int(counts[unread].sum())
@@ -255,6 +260,7 @@ def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame)
 
 
 def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> DesignMatrix:
+    raise_if_any(_too_wide(parsed, frame))
     x, columns, blocks = right_side(parsed, frame)
     left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
     y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
@@ -268,6 +274,22 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not _is_number(frame[n])}
     ranges = {n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels}
     return DesignMatrix(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
+
+
+def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
+    """A model of more coefficients than can be fitted in reasonable time: usually an id was taken for a category."""
+    spans = {name: frame[name].nunique() - 1 for name in parsed.right if not _is_number(frame[name])}
+    widths = {
+        parsed.shown(str(term)): math.prod(spans.get(name, 1) for name in parsed.reads(term))
+        for term in parsed.formula.rhs
+    }
+    count, widest = sum(widths.values()), max(widths, key=widths.__getitem__)
+    if count <= MOST_COEFFICIENTS:
+        return []
+    what = (
+        f"has {count:,} coefficients, {widths[widest]:,} of them for {widest}; at most {MOST_COEFFICIENTS} are fitted."
+    )
+    return [DataProblem(what, at(parsed.text), "Leave that out, group its levels, or write them as a number.")]
 
 
 def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:

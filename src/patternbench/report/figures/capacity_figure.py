@@ -9,12 +9,13 @@ import altair as alt
 import pandas as pd
 
 from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
+from patternbench.records.outputs import write_whole
 from patternbench.report.svg import draw
 
 
 def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> None:
     """Draw the rounds of a search into an SVG file."""
-    path.write_text(draw(figure(steps, capacity, objective).to_dict()), encoding="utf-8")
+    write_whole(path, draw(figure(steps, capacity, objective).to_dict()).encode())
 
 
 def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:
