@@ -111,6 +111,20 @@ describe("an eager lease", function()
     assert.are.same({ "reserve 30", "refund 29" }, told)
   end)
 
+  it("whose batch was not answered takes no other before the store has answered what takes nothing", function()
+    local leasing, subject = fresh(), subject_of(limit_of("eager"))
+    store = away
+    for _ = 1, 3 do
+      assert.is_nil((leasing.decide(subject, {})))
+    end
+    assert.are.same({ "reserve 30", "take 0", "take 0" }, told)
+    store = plenty
+    assert.is_true(leasing.decide(subject, {}).allowed)
+    now = now + 2e6
+    assert.is_true(leasing.decide(subject, {}).allowed)
+    assert.are.same({ "take 0", "reserve 30", "refund 29", "reserve 30" }, { unpack(told, 4) })
+  end)
+
   it("that found nothing left asks again after a second", function()
     local leasing, subject = fresh(), subject_of(limit_of("eager"))
     store = nothing_left
@@ -142,7 +156,25 @@ describe("a lazy lease", function()
     store = plenty
     leasing.sweep()
     leasing.sweep()
-    assert.are.same({ "report 0", "report 7", "report 7" }, told)
+    assert.are.same({ "report 0", "report 7", "take 0", "report 7" }, told)
+  end)
+
+  it("reports what was not answered once more, and only to a store that answers what takes nothing", function()
+    local leasing, subject = fresh(), subject_of(limit_of("lazy"))
+    store = plenty
+    leasing.decide(subject, {})
+    now, store = now + 2e6, away
+    for _ = 1, 3 do
+      leasing.sweep()
+      leasing.decide(subject, {})
+    end
+    store = plenty
+    leasing.sweep()
+    local reports = {}
+    for _, each in ipairs(told) do
+      reports[#reports + 1] = each ~= "take 0" and each or nil
+    end
+    assert.are.same({ "report 0", "report 1", "report 1" }, reports)
   end)
 
   it("reports with its next batch what the store has not heard of", function()
@@ -153,7 +185,7 @@ describe("a lazy lease", function()
     leasing.sweep()
     store = plenty
     leasing.decide(subject, {})
-    assert.are.same({ "report 0", "report 1", "report 1" }, told)
+    assert.are.same({ "report 0", "report 1", "take 0", "report 1" }, told)
   end)
 
   it("takes no batch while the store has not answered what was used of the last one", function()

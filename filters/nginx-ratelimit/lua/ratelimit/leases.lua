@@ -27,7 +27,18 @@ M.believed = 1e6
 
 --- A lease that holds nothing yet.
 function M.new(now)
-  return { credits = 0, used = 0, at = 0, expires = 0, since = now, served = 0, rate = 0, denied_until = 0 }
+  return { credits = 0, used = 0, at = 0, expires = 0, since = now, served = 0, rate = 0, denied_until = 0, doubted = 0 }
+end
+
+--- Notes that the store has not answered, so that nobody knows what it has booked. A store that stalls books all that it was
+-- asked when it goes on: until it answers a look, which takes nothing, the lease neither asks for a batch nor reports again.
+function M.doubt(lease)
+  lease.doubted = 1
+end
+
+--- Whether the store has to answer a look first.
+function M.is_doubted(lease)
+  return lease.doubted == 1
 end
 
 --- Whether a lease rejects its client without asking the store again: for a while, and under the same limit only.
@@ -113,6 +124,7 @@ function M.fill(lease, now, limit, answer, reported, time)
   end
   lease.at, lease.expires = time or now, ending(limit, now, answer)
   lease.counted_until = counted_until(limit, now, answer, lease.expires)
+  lease.doubted = 0
   believe(lease, now, limit, answer)
   return lease.credits
 end
@@ -146,6 +158,7 @@ function M.owe(lease, now, amount, until_then)
     return false
   end
   lease.used, lease.counted_until = lease.used + amount, max(lease.counted_until or 0, until_then)
+  M.doubt(lease)
   return true
 end
 

@@ -57,6 +57,21 @@ local function tell(requests, deadlines)
   return answers ~= nil
 end
 
+-- Whether the store answers what takes nothing; nil and a reason when it doesn't.
+local function look(key, limit, deadlines)
+  return asking.ask(limit.store, { { key = key, limit = limit, verb = "take", amount = 0, binding = false } }, deadlines)
+end
+
+-- Tells what leases owe; when the last call of one was not answered, only to a store that answers a look.
+local function tell_surely(requests)
+  for _, request in ipairs(requests) do
+    if request.is_doubted then
+      return look(request.key, request.limit) ~= nil and tell(requests)
+    end
+  end
+  return tell(requests)
+end
+
 -- What a lease still owes the store, as a request; nil when nothing.
 local function debt(lease, now)
   local verb, amount = leases.settle(lease, now, lease.limit)
@@ -68,6 +83,7 @@ local function debt(lease, now)
       amount = amount,
       at = lease.at,
       counted_until = lease.counted_until,
+      is_doubted = leases.is_doubted(lease),
       binding = false,
     }
 end
@@ -77,11 +93,17 @@ local function wanting(lease, subject)
   local now, mode = clock.steady(), subject.limit.lease.mode
   local owed = mode == "eager" and now >= lease.expires and debt(lease, now) or nil
   local verb, amount = leases.request(lease, now, subject.limit, subject.cost)
-  return { owed = owed, verb = verb, amount = amount }
+  return { owed = owed, verb = verb, amount = amount, is_doubted = leases.is_doubted(lease) }
 end
 
 local function ask_store(subject, wanted, deadlines)
   local limit = subject.limit
+  if wanted.is_doubted then
+    local answers, err = look(subject.key, limit, deadlines)
+    if not answers then
+      return nil, err
+    end
+  end
   if wanted.owed then
     tell({ wanted.owed }, deadlines)
   end
@@ -139,6 +161,7 @@ local function fetch(lease, subject, deadlines)
   local wanted = wanting(lease, subject)
   local answers, err = ask_store(subject, wanted, deadlines)
   if not answers then
+    leases.doubt(lease)
     return nil, err
   end
   take_in(lease, subject, wanted, answers)
@@ -258,6 +281,7 @@ local function fetch_for_all(subject, wanted, deadlines)
       look_at(key, limit, lease.expires)
       return use_or_give_up(lease, subject)
     end
+    leases.doubt(lease)
   end)
   return found, not answers and err or nil
 end
@@ -370,7 +394,7 @@ end
 function M.sweep(all)
   local now = clock.steady()
   for _, batch in ipairs(by_store(owed_in_balancer(now, all, owed_in_worker(now, all)))) do
-    local ok, is_told = pcall(tell, batch)
+    local ok, is_told = pcall(tell_surely, batch)
     settled(batch, ok and is_told)
   end
 end

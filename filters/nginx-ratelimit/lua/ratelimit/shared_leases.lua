@@ -27,6 +27,7 @@ local fields = {
   "denied_until",
   "denied_limit",
   "denied_burst",
+  "doubted",
   "fetching_until",
 }
 local bytes = #fields * 8
