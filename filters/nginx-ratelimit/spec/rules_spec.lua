@@ -90,6 +90,13 @@ describe("rules", function()
     assert.equal(50, by_tier.plain.localized.burst)
   end)
 
+  it("has lists of addresses in the spelling of the keys, whichever source has these", function()
+    for _, from in ipairs({ { from = "address" }, { from = "variable", name = "remote_addr" } }) do
+      local parsed = rules.parse(changed({ limit = { key = from, deny = { "2001:DB8::9", "::ffff:192.0.2.1" } } }), read)
+      assert.are.same({ ["2001:db8:0:0::/64"] = true, ["192.0.2.1"] = true }, parsed.limits[1].deny)
+    end
+  end)
+
   it("with a limit of any name has keys that fit into MariaDB, and no two limits share one", function()
     local stem, longest = ("n"):rep(300), keys.client("no-key", ("k"):rep(64))
     local seen = {}

@@ -190,6 +190,8 @@ end
 function M.never(prefix)
   if find(prefix, "[?#]") then
     return "no path has a ? or a #; leave out what begins there"
+  elseif find(prefix, "%z") then
+    return "nginx takes no path with a NUL"
   elseif find(prefix, "%%%x%x") then
     return ('paths are compared decoded: write "%s"'):format(M.decoded(prefix))
   elseif M.resolved(prefix) ~= prefix then

@@ -8,6 +8,7 @@ local cjson = require("cjson.safe")
 local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
 local keys = require("ratelimit.keys")
+local origins = require("ratelimit.origins")
 local paths = require("ratelimit.paths")
 local shape = require("ratelimit.shape")
 
@@ -248,29 +249,36 @@ local function check_sidecar(each, path, problems, stores)
   end
 end
 
+-- Methods that nginx answers with 405 before it looks for a location.
+local unheard = { CONNECT = true, TRACE = true }
+
+local function is_none_heard(methods)
+  for _, method in ipairs(methods) do
+    if not unheard[method] then
+      return false
+    end
+  end
+  return true
+end
+
 local function check_match(each, path, problems)
   local why = each.path_prefix and paths.never(each.path_prefix)
   if why then
     shape.problem(problems, path .. ".path_prefix", each.path_prefix, "no request would match: " .. why)
   end
-end
-
--- Whether the only key is the client's address, which has one spelling.
-local function is_of_addresses(each)
-  return #each.key == 1 and each.key[1].from == "address"
+  if each.methods and is_none_heard(each.methods) then
+    shape.problem(problems, path .. ".methods", each.methods, "no request would match: nginx refuses these methods itself")
+  end
 end
 
 local function check_listed(each, field, listed, path, problems)
-  if not addresses.listed(listed, each.ipv6_prefix) then
-    local allowed = 'no client has this key: write an address such as "192.0.2.1", or a network such as "2001:db8::/%d"'
-    shape.problem(problems, path .. "." .. field, listed, allowed:format(each.ipv6_prefix))
+  local _, why = origins.listed(listed, each.key, each.ipv6_prefix)
+  if why then
+    shape.problem(problems, path .. "." .. field, listed, "no client has this key: " .. why)
   end
 end
 
 local function check_lists(each, path, problems)
-  if not is_of_addresses(each) then
-    return
-  end
   for _, field in ipairs({ "allow", "deny" }) do
     for i, listed in ipairs(each[field]) do
       check_listed(each, ("%s[%d]"):format(field, i - 1), listed, path, problems)
@@ -293,6 +301,12 @@ local function check_tiers(each, path, problems, stores)
   end
 end
 
+local function check_cost(cost, path, problems)
+  if type(cost) == "table" and cost.default and cost.most and cost.default > cost.most then
+    shape.problem(problems, path .. ".default", cost.default, ("is more than the most: write at most %d"):format(cost.most))
+  end
+end
+
 local function check_limit(each, path, problems, stores)
   for i, from in ipairs(each.key or {}) do
     check_source(from, ("%s.key[%d]"):format(path, i - 1), problems)
@@ -302,6 +316,7 @@ local function check_limit(each, path, problems, stores)
   end
   check_algorithm(each, path, problems)
   check_lease(each, path, problems)
+  check_cost(each.cost, path .. ".cost", problems)
   check_match(each.match, path .. ".match", problems)
   check_store(each, path, problems, stores)
   check_sidecar(each, path, problems, stores)
@@ -441,12 +456,12 @@ end
 local function keyed(each, map)
   local out = {}
   for key, value in pairs(map) do
-    out[is_of_addresses(each) and addresses.listed(key, each.ipv6_prefix) or key] = value
+    out[origins.listed(key, each.key, each.ipv6_prefix)] = value
   end
   return out
 end
 
--- Lists of addresses in the spelling of the keys.
+-- Lists in the spelling of the keys.
 local function prepare_lists(each)
   each.allow, each.deny = keyed(each, set(each.allow)), keyed(each, set(each.deny))
   each.clients = keyed(each, each.clients)

@@ -7,6 +7,7 @@ local addresses = require("ratelimit.addresses")
 local arguments = require("ratelimit.arguments")
 local fields = require("ratelimit.fields")
 local headers = require("ratelimit.headers")
+local origins = require("ratelimit.origins")
 local tokens = require("ratelimit.tokens")
 
 local M = {}
@@ -66,40 +67,9 @@ local readers = {
   end,
 }
 
-local prefixes = { http_ = "header", arg_ = "query", cookie_ = "cookie" }
--- nginx's variables of addresses, and which of them has it in words.
-local addressing = {
-  remote_addr = "remote_addr",
-  binary_remote_addr = "remote_addr",
-  realip_remote_addr = "realip_remote_addr",
-  proxy_protocol_addr = "proxy_protocol_addr",
-}
-
--- nginx's variables `http_*`, `arg_*`, `cookie_*` and for the address are read like the sources that they stand for.
-local function of_variable(from)
-  if addressing[from.name] then
-    return { from = "address", variable = addressing[from.name], ipv6_prefix = from.ipv6_prefix }
-  end
-  for prefix, kind in pairs(prefixes) do
-    local name = from.name:lower():match("^" .. prefix .. "(.+)$")
-    if name then
-      return { from = kind, name = name, ignore_case = true }
-    end
-  end
-  return from
-end
-
--- The header, and nginx's variable that is the target's host or the header's.
-local function of_host(from)
-  if from.from == "header" and headers.name(from.name) == "host" or from.from == "variable" and from.name == "host" then
-    return { from = "host" }
-  end
-  return from
-end
-
 -- Made once for each source of the rules.
 local function prepare(from)
-  local real = of_host(from.from == "variable" and of_variable(from) or from)
+  local real = origins.real(from)
   if real.from == "header" or real.from == "jwt" then
     real.header = headers.name(real.name or "Authorization")
   end
