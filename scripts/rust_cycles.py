@@ -1,8 +1,9 @@
 """Which files of a Rust crate import each other in a circle.
 
-    python scripts/rust_cycles.py [FOLDER]
+    python scripts/rust_cycles.py [FOLDER ...]
 
-Prints each circle and ends with 1 when there is any; FOLDER holds crates (engine/crates by default). A file depends on
+Prints each circle and ends with 1 when there is any. Each FOLDER holds crates, however deep (by default those of the
+engine and of clients). A file depends on
 the file that defines what it names, wherever that is re-exported. A re-export by itself (``pub use``) makes no
 dependency: what a file does not use, it passes on. Tests are left out.
 """
@@ -15,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CRATES = Path(__file__).parents[1] / "engine" / "crates"
+ROOT = Path(__file__).parents[1]
+FOLDERS = (ROOT / "engine" / "crates", ROOT / "clients")
 ROOTS = ("lib.rs", "main.rs")
 USE = re.compile(r"^[ \t]*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);", re.MULTILINE)
 NAMED = re.compile(r"\b(?:crate|super)(?:::\w+)+")
@@ -35,11 +37,18 @@ class Module:
 
 def main(arguments: list[str]) -> int:
     """Print every circle of every crate; the exit code."""
-    crates = Path(arguments[0]) if arguments else CRATES
-    found = [circle for crate in sorted(crates.iterdir()) if (crate / "src").is_dir() for circle in circles(crate)]
+    folders = [Path(argument) for argument in arguments] or FOLDERS
+    found = [circle for folder in folders for crate in crates(folder) for circle in circles(crate)]
     for circle in found:
         print(circle)
     return 1 if found else 0
+
+
+def crates(folder: Path) -> list[Path]:
+    """The crates below a folder."""
+    found = {manifest.parent for manifest in folder.rglob("Cargo.toml")}
+    built = {"target", "node_modules", ".venv"}
+    return sorted(crate for crate in found if (crate / "src").is_dir() and not built & {*crate.parts})
 
 
 def circles(crate: Path) -> list[str]:

@@ -1,9 +1,12 @@
-//! What every client in Rust shares: the contract's server, rounds, users and rows, on one thread of tokio.
+//! What every client of a library in Rust shares: rounds, users and rows, on one thread of tokio.
+//!
+//! The contract's server is a crate of its own below, `server`, which the load engine is served by as well.
 
 mod adapter;
 mod alarm;
 mod clock;
 mod connection;
+mod library;
 mod outcome;
 mod problem;
 mod refusals;
@@ -12,7 +15,6 @@ mod rows;
 mod running;
 mod seeds;
 mod serve;
-mod server;
 mod target;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -1,20 +1,20 @@
 //! Starts a client, and says where it listens.
 
-use crate::{Adapter, server};
-use serde_json::json;
-use std::io::{self, Write};
-use std::net::Ipv4Addr;
+use crate::Adapter;
+use crate::library::Library;
+use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;
 use std::rc::Rc;
-use tokio::net::TcpListener;
-use tokio::task::LocalSet;
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Serves the contract on `--port` (0, the default, takes a free one) until the process is ended.
 ///
 /// What the `main` of a client calls. It returns only when it cannot begin, and says why on standard error.
 pub fn serve(adapter: impl Adapter) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Err(why) = port(&arguments).and_then(|port| run(Rc::new(adapter), port)) else {
+    let served = |port| patternbench_contract_server::serve(Library(Rc::new(adapter)), LOOPBACK, port);
+    let Err(why) = port(&arguments).and_then(served) else {
         return ExitCode::SUCCESS;
     };
     eprintln!("error: {why}");
@@ -33,22 +33,6 @@ fn port(arguments: &[String]) -> Result<u16, String> {
         [flag, text] if flag == "--port" => text.parse().map_err(|_| unread()),
         _ => Err(unread()),
     }
-}
-
-fn run(adapter: Rc<dyn Adapter>, port: u16) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start the client: {error}"))?;
-    LocalSet::new().block_on(&runtime, async {
-        let taken = |error| format!("cannot listen on port {port}: {error}; --port 0 takes a free one");
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .await
-            .map_err(taken)?;
-        let address = listener.local_addr().map_err(taken)?;
-        let line = json!({"listening": address.to_string()});
-        writeln!(io::stdout(), "{line}").map_err(|error| format!("cannot say where it listens: {error}"))?;
-        server::accept(listener, adapter).await;
-        Ok(())
-    })
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
     ]
     .into_iter()
     .flatten()
-    .chain(finished.refused.iter().map(not_followed))
+    .chain(finished.totals.refused().iter().map(not_followed))
     .collect()
 }
 
@@ -203,7 +203,7 @@ fn never_good(counts: &Counts) -> Option<Doubt> {
 }
 
 fn exhausted(finished: &Finished) -> Option<Doubt> {
-    let count = finished.failures[Failure::Exhausted as usize];
+    let count = finished.totals.failed(Failure::Exhausted);
     (count > 0).then(|| Doubt {
         name: "out_of_sockets",
         value: count as f64,
@@ -227,7 +227,7 @@ fn stalled(finished: &Finished) -> Option<Doubt> {
 }
 
 fn abandoned(finished: &Finished) -> Option<Doubt> {
-    let count = finished.abandoned;
+    let count = finished.totals.abandoned();
     (count > 0).then(|| Doubt {
         name: "unanswered_at_the_end",
         value: count as f64,
@@ -286,7 +286,7 @@ fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
 
 /// What most connections failed by, as far as that can be said plainly.
 fn most_frequent(finished: &Finished) -> String {
-    let kinds = Failure::ALL.iter().zip(finished.measured_failures);
+    let kinds = Failure::ALL.iter().zip(finished.totals.measured_failures());
     let most = kinds
         .filter(|(_, count)| *count > 0)
         .max_by_key(|(_, count)| *count);
@@ -308,10 +308,10 @@ fn most_frequent(finished: &Finished) -> String {
 }
 
 fn without_tls(finished: &Finished) -> Option<Doubt> {
-    let count = finished.failures[Failure::Tls as usize];
+    let count = finished.totals.failed(Failure::Tls);
     let reason = finished
-        .tls_reason
-        .as_deref()
+        .totals
+        .tls_reason()
         .unwrap_or("the server gave no reason");
     (count > 0).then(|| Doubt {
         name: "tls_failed",

@@ -21,5 +21,5 @@ pub use command::{CommandError, check, command, listed};
 pub use doubts::Doubt;
 pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
-pub use run::{Epoll, Exchange, Finished, RunError, World, run, run_in};
+pub use run::{Epoll, Exchange, Finished, RunError, Totals, World, run, run_in};
 pub use units::Nanos;

@@ -27,7 +27,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "calls": counts.calls - unsent(&counts),
         "successes": counts.good_calls,
         "errors": counts.calls - unsent(&counts) - counts.good_calls,
-        "journeys": finished.journeys,
+        "journeys": finished.totals.journeys(),
         "dropped": counts.of(Outcome::Dropped),
         "rejected": counts.of(Outcome::Rejected),
         "warm_up_rows": counts.warm_up,
@@ -93,7 +93,7 @@ pub fn statuses(counts: &[u64; 10]) -> Value {
 }
 
 fn socket_errors(finished: &Finished) -> Value {
-    let kinds = Failure::ALL.iter().zip(finished.failures);
+    let kinds = Failure::ALL.iter().zip(finished.totals.failures());
     kinds
         .map(|(failure, count)| (failure.name().to_owned(), json!(count)))
         .collect::<Map<_, _>>()
@@ -102,10 +102,8 @@ fn socket_errors(finished: &Finished) -> Value {
 
 fn redirect_errors(finished: &Finished) -> Value {
     let count = |kind: usize| {
-        let known = finished
-            .refused
-            .iter()
-            .find(|(refusal, _)| refusal.kind() == kind);
+        let mut refused = finished.totals.refused().iter();
+        let known = refused.find(|(refusal, _)| refusal.kind() == kind);
         known.map_or(0, |(_, count)| *count)
     };
     let names = Refusal::NAMES.iter().enumerate();
@@ -148,7 +146,7 @@ fn generator(finished: &Finished, frame: &Frame<'_>) -> Value {
         "elapsed_s": finished.elapsed.as_secs_f64(),
         "connections": finished.connections,
         "descriptor_limit": frame.descriptors,
-        "unanswered": finished.abandoned,
+        "unanswered": finished.totals.abandoned(),
     })
 }
 

@@ -83,7 +83,9 @@ fn recorded(name: &str, job: &Value) {
     assert!(rows.len() > 100, "{}", rows.len());
     let mut log = format!(
         "warm-up {:?}, elapsed {:?}, journeys {}\n",
-        finished.warm_up, finished.elapsed, finished.journeys
+        finished.warm_up,
+        finished.elapsed,
+        finished.totals.journeys()
     );
     for row in &rows {
         writeln!(log, "{}", line(row)).unwrap();

@@ -139,14 +139,14 @@ fn a_user_goes_through_a_batch_as_often_as_it_is_asked_to_after_the_warm_up() {
     let (rows, finished) = simulate(&job(URL, workload.clone(), steps.clone()), |_| {
         Some((10 * MS, 200))
     });
-    assert_eq!((rows.len(), finished.journeys), (16, 4));
+    assert_eq!((rows.len(), finished.totals.journeys()), (16, 4));
     let warm = with(
         job(URL, workload, steps),
         json!({"warm_up_us": 45_000, "duration_us": 60_000_000}),
     );
     let (rows, finished) = simulate(&warm, |_| Some((10 * MS, 200)));
     assert_eq!(
-        (rows.len(), finished.journeys),
+        (rows.len(), finished.totals.journeys()),
         (32, 4),
         "the journeys that began in the warm-up do not count: one of them ends after it"
     );
@@ -159,7 +159,7 @@ fn a_journey_that_stops_at_a_failure_has_ended() {
     let (rows, finished) = simulate(&job(URL, workload, steps), |number| {
         Some((MS, if number == 0 { 500 } else { 200 }))
     });
-    assert_eq!((rows.len(), finished.journeys), (5, 3));
+    assert_eq!((rows.len(), finished.totals.journeys()), (5, 3));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The verb `client`.
 
-mod server;
+mod native;
 
+use patternbench_contract_server::serve;
 use std::net::IpAddr;
 use std::process::ExitCode;
 
@@ -25,6 +26,6 @@ const EXAMPLE: &str = "Example:
 
 /// Serves until it is ended.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
-    server::serve(arguments.host, arguments.port)?;
+    serve(native::Native, arguments.host, arguments.port)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -59,7 +59,7 @@ fn drive_round(round: Round, audience: &impl Audience) -> Result<String, String>
 }
 
 fn last_line(finished: &Finished, cpu: Duration) -> Result<String, String> {
-    if finished.failures[Failure::Exhausted as usize] > 0 {
+    if finished.totals.failed(Failure::Exhausted) > 0 {
         return Err(OUT_OF_SOCKETS.to_owned());
     }
     Ok(end_line(finished.written.rows, finished.elapsed, cpu))

@@ -12,34 +12,84 @@ enum Source {
     Trace(Trace, Vec<Option<u16>>, usize),
 }
 
-/// An arrival that is due.
+/// When the next arrival of a group is due, and as whom it comes.
 #[derive(Debug, Clone, Copy)]
-pub struct Due {
-    pub at: Nanos,
+struct Due {
+    at: Nanos,
     user: Option<u32>,
+    step: Option<u16>,
+}
+
+/// An arrival that was due.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    pub group: usize,
+    pub user: u32,
+    pub at: Nanos,
+    /// The step that its journey begins with, where a trace names one.
     pub step: Option<u16>,
+    /// How many calls of its group may be in flight.
+    pub max_in_flight: u32,
 }
 
 /// The arrivals of one group.
-pub struct Arriving {
-    pub group: usize,
+struct Arriving {
+    group: usize,
     source: Source,
     users: u32,
-    pub max_in_flight: u32,
+    max_in_flight: u32,
     left: u64,
     count: u64,
-    pub next: Option<Due>,
+    next: Option<Due>,
     /// Whether the time was over before the arrivals were.
-    pub outlasts: bool,
+    outlasts: bool,
 }
 
-/// The arrivals of all groups that have an open workload; schedules are taken out of the job, since they change.
-pub fn all(job: &mut Job) -> Vec<Arriving> {
-    let (seed, end) = (job.seed, job.warm_up.saturating_add(job.duration));
-    let groups = job.groups.iter_mut().enumerate();
-    groups
-        .filter_map(|(index, group)| Some(Arriving::new(index, open_of(&mut group.workload)?, seed, end)))
-        .collect()
+/// The arrivals of all groups that have an open workload.
+pub struct Schedules(Vec<Arriving>);
+
+impl Schedules {
+    /// Takes the schedules out of a job, since they change.
+    pub fn new(job: &mut Job) -> Self {
+        let (seed, end) = (job.seed, job.warm_up.saturating_add(job.duration));
+        let groups = job.groups.iter_mut().enumerate();
+        let open = groups.filter_map(|(index, group)| {
+            Some(Arriving::new(index, open_of(&mut group.workload)?, seed, end))
+        });
+        Self(open.collect())
+    }
+
+    /// How many groups have arrivals.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The next arrival of one of these groups, if it is due.
+    #[inline]
+    pub fn take_due(&mut self, index: usize, now: Nanos, end: Nanos) -> Option<Arrived> {
+        self.0[index].take_due(now, end)
+    }
+
+    /// When the next arrival is due.
+    pub fn next_at(&self) -> Option<Nanos> {
+        let due = self.0.iter().filter_map(|arriving| arriving.next);
+        due.map(|due| due.at).min()
+    }
+
+    /// Lets nothing arrive from a moment on.
+    pub fn end_at(&mut self, end: Nanos) {
+        self.0.iter_mut().for_each(|arriving| arriving.end_at(end));
+    }
+
+    /// Whether nothing arrives any more.
+    pub fn is_over(&self) -> bool {
+        self.0.iter().all(|arriving| arriving.next.is_none())
+    }
+
+    /// Whether the time was over before the arrivals of some group were.
+    pub fn outlast(&self) -> bool {
+        self.0.iter().any(|arriving| arriving.outlasts)
+    }
 }
 
 fn open_of(workload: &mut Workload) -> Option<&mut Open> {
@@ -71,27 +121,33 @@ impl Arriving {
         arriving
     }
 
-    /// When the next arrival is due.
-    pub fn next_at(&self) -> Option<Nanos> {
-        self.next.map(|due| due.at)
+    fn take_due(&mut self, now: Nanos, end: Nanos) -> Option<Arrived> {
+        let due = self.next.filter(|due| due.at <= now)?;
+        self.advance(end);
+        Some(Arrived {
+            group: self.group,
+            user: self.user(due),
+            at: due.at,
+            step: due.step,
+            max_in_flight: self.max_in_flight,
+        })
     }
 
     /// Draws the next arrival, or none when the time or the count is over.
-    pub fn advance(&mut self, end: Nanos) {
+    fn advance(&mut self, end: Nanos) {
         let due = if self.left == 0 { None } else { self.source.next() };
         self.left = self.left.saturating_sub(1);
         self.next = due;
         self.end_at(end);
     }
 
-    /// Lets nothing arrive from a moment on.
-    pub fn end_at(&mut self, end: Nanos) {
+    fn end_at(&mut self, end: Nanos) {
         self.outlasts |= self.next.is_some_and(|due| due.at >= end);
         self.next = self.next.filter(|due| due.at < end);
     }
 
     /// The user that an arrival comes as.
-    pub fn user(&mut self, due: Due) -> u32 {
+    fn user(&mut self, due: Due) -> u32 {
         self.count += 1;
         due.user
             .unwrap_or(((self.count - 1) % u64::from(self.users)) as u32)

@@ -1,9 +1,8 @@
 //! What comes of a round, or why nothing does.
 
 use super::placement::Placement;
-use crate::redirect::Refusal;
+use super::totals::Totals;
 use patternbench_attemptlog::{LogError, Written};
-use patternbench_wire::Failure;
 use std::time::Duration;
 
 /// Why a round could not go on, in a sentence.
@@ -34,28 +33,18 @@ pub struct Finished {
     pub elapsed: Duration,
     /// How long the round went on after its planned end and all waiting for answers.
     pub overrun: Duration,
-    /// Failures of connections by kind, in the order of [`Failure::ALL`], warm-up included.
-    pub failures: [u64; Failure::ALL.len()],
-    /// The same without the warm-up.
-    pub measured_failures: [u64; Failure::ALL.len()],
+    /// What was counted beside attempts.
+    pub totals: Totals,
     /// The thread that drove the load, where it ran on a machine.
     pub generator: Generator,
     /// Connections that were opened.
     pub connections: u64,
-    /// Attempts that were given up because the time for waiting was over.
-    pub abandoned: u64,
-    /// Journeys that ended, of those that began after the warm-up.
-    pub journeys: u64,
     /// How long the warm-up was.
     pub warm_up: Duration,
     /// How many answers were missing when the time of the warm-up was over.
     pub warm_up_missing: u64,
     /// Whether the service was still getting faster when the time of the warm-up was over.
     pub warm_up_unsettled: bool,
-    /// Redirects that were not followed, one of each kind with how many there were, warm-up included.
-    pub refused: Vec<(Refusal, u64)>,
-    /// Why TLS failed for the first time, when it did.
-    pub tls_reason: Option<String>,
     /// The report of the first attempts, if the job asks for it.
     pub told: Option<Vec<serde_json::Value>>,
     /// How often each policy acted, outermost first.

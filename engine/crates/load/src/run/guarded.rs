@@ -4,16 +4,30 @@ use super::wires::Key;
 use crate::job::Job;
 use crate::units::Nanos;
 use patternbench_attemptlog::Row;
-use patternbench_policies::stack::{Call, Decision, Stack};
+use patternbench_policies::outcome::Outcome;
+use patternbench_policies::stack::{Call, Decision, Stack, Turn, Waiter};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
 /// What all calls share.
 pub struct Policies {
-    pub stack: Stack,
-    pub decisions: Vec<Decision>,
+    stack: Stack,
+    decisions: Vec<Decision>,
     /// A stream of its own, so that jitter doesn't change what templates draw.
-    pub random: Pcg64,
+    random: Pcg64,
+}
+
+/// What the policies hear of a call.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// A request of a call that began at a moment (µs).
+    Begins(u64),
+    /// The attempt of a frame has ended.
+    Ended(u32, Outcome),
+    /// The call's timer has gone off.
+    Woken,
+    /// The frame has been given a place in a bulkhead.
+    Granted(u32),
 }
 
 impl Policies {
@@ -24,6 +38,33 @@ impl Policies {
             random: Pcg64::seed_from_u64(job.seed ^ 0xA076_1D64_78BD_642F),
         };
         (!job.policies.is_empty()).then(|| Box::new(policies()))
+    }
+
+    /// What a call is to do after an event. [`Self::keep`] takes the list back, so that a call costs no memory.
+    pub fn decide(&mut self, call: &mut Call, event: Event, now_us: u64) -> Vec<Decision> {
+        let mut turn = Turn {
+            stack: &mut self.stack,
+            now_us,
+            rng: &mut self.random,
+            decisions: &mut self.decisions,
+        };
+        match event {
+            Event::Begins(intended_us) => call.begin(&mut turn, intended_us),
+            Event::Ended(frame, outcome) => call.ended(&mut turn, frame, outcome),
+            Event::Woken => call.wake(&mut turn),
+            Event::Granted(frame) => call.granted(&mut turn, frame),
+        }
+        std::mem::take(&mut self.decisions)
+    }
+
+    /// Keeps an empty list for the next decisions.
+    pub fn keep(&mut self, decisions: Vec<Decision>) {
+        self.decisions = decisions;
+    }
+
+    /// The next call that waited and has been given a place in a bulkhead.
+    pub fn next_granted(&mut self) -> Option<Waiter> {
+        self.stack.next_granted()
     }
 
     /// How often each policy acted.

@@ -4,29 +4,27 @@
 //! connection, decides what comes next, and goes back to waiting; nothing blocks, and nothing spins. What they know of
 //! time and of connections comes from a [`World`], so that the same code runs on sockets and in simulated time.
 //!
-//! What a round holds is in `runner`, made of `session`, `arrivals`, `guarded`, `trace`, `wires` and `timers`, which only
-//! hold data. What happens to it is one file per matter: `turn` (the loop), `users`, `arriving`, `attempts`, `answers`,
-//! `redirects`, `policies`, `telling`.
+//! `runner` is a round while it runs. Its parts keep their own data: `links` (connections), `population` (sessions and
+//! their groups), `arrivals` (schedules), `timers`, `guarded` (policies), `timing` (warm-up and end), `totals`, `draws`
+//! and `trace`. What happens to it is one file per matter below `runner`: `turn` (the loop), `users`, `arriving`,
+//! `attempts`, `answers`, `redirects`, `policies`, `telling`.
 
-mod answers;
 mod arrivals;
-mod arriving;
-mod attempts;
 pub mod clock;
+mod draws;
 mod epoll;
 mod finished;
 mod guarded;
+mod links;
 mod placement;
-mod policies;
-mod redirects;
+mod population;
 mod runner;
 mod session;
 mod spread;
-mod telling;
 mod timers;
+mod timing;
+mod totals;
 mod trace;
-mod turn;
-mod users;
 mod verdict;
 mod warm_up;
 mod wires;
@@ -34,6 +32,7 @@ mod world;
 
 pub use epoll::Epoll;
 pub use finished::{Finished, Generator, RunError};
+pub use totals::Totals;
 pub use world::{Exchange, World};
 
 use crate::job::Job;

@@ -1,12 +1,10 @@
 //! What users and arrivals do: begin calls, pause, take the next step, and end.
 
-use super::guarded::Guarded;
-use super::runner::Runner;
-use super::session::{Session, advance, ends_journey, group_of, journey_of, step_of};
-use super::timers::Alarm;
-use super::wires::Key;
-use super::world::World;
+use super::Runner;
 use crate::job::{Closed, Job, Late, Until, Workload};
+use crate::run::session::{Session, advance, ends_journey, group_of, journey_of, step_of};
+use crate::run::timers::Alarm;
+use crate::run::world::World;
 use crate::units::Nanos;
 
 impl<W: World> Runner<W> {
@@ -19,35 +17,19 @@ impl<W: World> Runner<W> {
             let at = at as Nanos;
             let mut session = Session::user(group, user);
             session.paced = at;
-            let index = self.add_session(session);
+            let index = self.population.add(session);
             self.begin_journey(job, index, None);
             self.go_on_at(job, index, None, at);
         }
     }
 
-    pub(super) fn add_session(&mut self, mut session: Session) -> usize {
-        self.epochs = self.epochs.wrapping_add(1);
-        session.epoch = self.epochs;
-        let group = &mut self.groups[session.group];
-        group.in_flight += u32::from(!session.is_user);
-        session.memory = group.scripted.then(Box::default);
-        let who = Key {
-            index: self.sessions.vacant_key(),
-            epoch: session.epoch,
-        };
-        let policies = self.policies.as_ref();
-        session.guarded = policies.map(|_| Guarded::new(who, session.group, session.user));
-        self.sessions.insert(session)
-    }
-
     /// Puts a session before the first step of a journey: the given one, or the next in turn.
     pub(super) fn begin_journey(&mut self, job: &Job, index: usize, journey: Option<usize>) {
-        let session = &mut self.sessions[index];
-        let group = &mut self.groups[session.group];
+        let number = self.population.number_journey();
+        let (session, group) = self.population.with_group(index);
         session.step = 0;
         session.fresh = true;
-        self.begun_journeys = self.begun_journeys.wrapping_add(1);
-        session.number = self.begun_journeys;
+        session.number = number;
         session.journey = journey.unwrap_or_else(|| group.journeys.next());
         if let Some(memory) = &mut session.memory {
             let group_job = &job.groups[session.group];
@@ -56,22 +38,18 @@ impl<W: World> Runner<W> {
             memory
                 .captured
                 .resize(group_job.journeys[session.journey].captured, String::new());
-            memory.line = group.feed(&group_job.feeder, &mut self.random);
+            memory.line = self.draws.line(group, &group_job.feeder);
         }
     }
 
     fn pause_until(&mut self, index: usize, at: Nanos) {
-        let epoch = self.sessions[index].epoch;
+        let epoch = self.population[index].epoch;
         self.timers.set(at, Alarm::Session { index, epoch });
     }
 
     pub(super) fn wake_session(&mut self, job: &Job, index: usize, epoch: u32, at: Nanos) {
-        if self
-            .sessions
-            .get(index)
-            .is_some_and(|session| session.epoch == epoch)
-        {
-            if self.sessions[index].again {
+        if self.population.is_there(index, epoch) {
+            if self.population[index].again {
                 self.ask(job, index, at, at);
             } else {
                 self.begin_call(job, index, at, at);
@@ -82,19 +60,18 @@ impl<W: World> Runner<W> {
     /// Begins a session's next call; `possible` is when it could have begun, to know the generator's lateness.
     pub(super) fn begin_call(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
         let now = self.now();
-        if self.sessions[index].is_user {
+        if self.population[index].is_user {
             if !self.wants_more(job, index, now) {
                 return self.end_session(index);
             }
             self.count_call(index, intended);
         }
-        let session = &mut self.sessions[index];
-        let group = &mut self.groups[session.group];
+        let (session, group) = self.population.with_group(index);
         session.intended = intended;
         session.attempts = 0;
         session.failed_items = 0;
         if std::mem::take(&mut session.fresh) {
-            session.measured = intended >= self.warm_up;
+            session.measured = self.timing.is_measured(intended);
         }
         if session.is_user {
             group.in_flight += 1;
@@ -106,7 +83,7 @@ impl<W: World> Runner<W> {
 
     /// Sends a request of a call, through the policies when there are any.
     fn ask(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
-        if self.sessions[index].guarded.is_some() {
+        if self.population[index].guarded.is_some() {
             self.ask_policies(job, index, intended, possible);
         } else {
             self.send_attempt(job, index, 0, intended, possible);
@@ -115,43 +92,42 @@ impl<W: World> Runner<W> {
 
     /// Whether a user may begin another call.
     fn wants_more(&self, job: &Job, index: usize, now: Nanos) -> bool {
-        let session = &self.sessions[index];
+        let session = &self.population[index];
         let Workload::Closed(closed) = &job.groups[session.group].workload else {
             return true;
         };
         let left = |until: &Until| match until {
-            Until::Calls(_) => self.groups[session.group].calls_left > 0,
+            Until::Calls(_) => self.population.group(session.group).calls_left > 0,
             Until::CallsPerUser(calls) => session.calls < *calls,
             Until::SuccessesPerUser(successes) => session.successes < *successes,
             Until::JourneysPerUser(journeys) => session.journeys < *journeys,
             Until::AttemptsPerUser(attempts) => session.sent < *attempts,
         };
-        now < self.end && closed.until.iter().all(left)
+        now < self.timing.end() && closed.until.iter().all(left)
     }
 
     /// Counts a call that a user begins; those of the warm-up end nothing.
     fn count_call(&mut self, index: usize, intended: Nanos) {
-        if intended >= self.warm_up {
-            let session = &mut self.sessions[index];
+        if self.timing.is_measured(intended) {
+            let (session, group) = self.population.with_group(index);
             session.calls += 1;
-            let left = &mut self.groups[session.group].calls_left;
-            *left = left.saturating_sub(1);
+            group.calls_left = group.calls_left.saturating_sub(1);
         }
     }
 
     /// A call has ended, and its session goes on.
     pub(super) fn call_ended(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
-        let session = &mut self.sessions[index];
+        let (session, group) = self.population.with_group(index);
         session.again = false;
         if session.is_user {
-            self.groups[session.group].in_flight -= 1;
+            group.in_flight -= 1;
         }
-        if success && session.intended >= self.warm_up {
+        if success && self.timing.is_measured(session.intended) {
             session.successes += 1;
         }
-        if ends_journey(job, session, success) {
-            session.journeys += u64::from(session.measured);
-            self.journeys += u64::from(session.measured);
+        if session.measured && ends_journey(job, session, success) {
+            session.journeys += 1;
+            self.totals.count_journey();
         }
         self.go_on(job, index, success, rejected, now);
     }
@@ -165,13 +141,13 @@ impl<W: World> Runner<W> {
         success: bool,
         now: Nanos,
     ) -> Option<Nanos> {
-        let session = &self.sessions[index];
+        let session = &self.population[index];
         let step = step_of(job, session);
         match (&step.poll, &step.until_expected) {
             (Some(poll), _) => polls.then(|| now + poll.every),
             (None, Some(repeat)) => {
                 let at = request_turn(job, session, now).unwrap_or(now + repeat.every);
-                let in_time = at < self.end && at <= session.intended.saturating_add(repeat.limit);
+                let in_time = at < self.timing.end() && at <= session.intended.saturating_add(repeat.limit);
                 (!success && in_time && session.attempts < repeat.attempts).then_some(at)
             }
             (None, None) => None,
@@ -180,7 +156,7 @@ impl<W: World> Runner<W> {
 
     /// Sends another request of the present call at a moment, or now when that has come.
     pub(super) fn ask_again(&mut self, job: &Job, index: usize, at: Nanos, now: Nanos) {
-        let session = &mut self.sessions[index];
+        let session = &mut self.population[index];
         session.again = true;
         if group_of(job, session).workload.turns() {
             session.paced = at;
@@ -193,10 +169,10 @@ impl<W: World> Runner<W> {
 
     /// After a call: the next step, or the next journey, or the end.
     fn go_on(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
-        if self.sessions[index].is_user && !self.wants_more(job, index, now) {
+        if self.population[index].is_user && !self.wants_more(job, index, now) {
             return self.end_session(index);
         }
-        let session = &mut self.sessions[index];
+        let session = &mut self.population[index];
         // A rejected call takes no time: without a pause the user would spin.
         let (moment, rest) = if rejected {
             (None, rejected_pause(job, session))
@@ -220,18 +196,17 @@ impl<W: World> Runner<W> {
 
     /// Lets a session's next call begin at a moment: now, when it has come, or later. No user waits beyond the load's end.
     fn go_on_at(&mut self, job: &Job, index: usize, now: Option<Nanos>, at: Nanos) {
+        let end = self.timing.end();
         match now {
-            _ if at >= self.end && self.sessions[index].is_user => self.pause_until(index, self.end),
+            _ if at >= end && self.population[index].is_user => self.pause_until(index, end),
             Some(now) if at <= now => self.begin_call(job, index, at, now),
             _ => self.pause_until(index, at),
         }
     }
 
     fn end_session(&mut self, index: usize) {
-        let session = self.sessions.remove(index);
-        self.groups[session.group].in_flight -= u32::from(!session.is_user);
-        if let Some(key) = session.wire {
-            self.wires.release(key);
+        if let Some(key) = self.population.remove(index) {
+            self.links.release(key);
         }
     }
 }

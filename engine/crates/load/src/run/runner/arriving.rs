@@ -1,10 +1,10 @@
 //! Lets arrivals begin their journeys when they are due, without waiting for answers.
 
-use super::arrivals::Due;
-use super::runner::Runner;
-use super::session::Session;
-use super::world::World;
+use super::Runner;
 use crate::job::Job;
+use crate::run::arrivals::Arrived;
+use crate::run::session::Session;
+use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_attemptlog::{Outcome, Row};
 
@@ -14,29 +14,25 @@ const AT_ONCE: usize = 64;
 impl<W: World> Runner<W> {
     /// Lets everything arrive that is due.
     pub(super) fn arrive(&mut self, job: &Job, now: Nanos) {
-        for index in 0..self.arriving.len() {
+        for index in 0..self.schedules.len() {
             for _ in 0..AT_ONCE {
-                let Some(due) = self.arriving[index].next.filter(|due| due.at <= now) else {
+                let Some(arrived) = self.schedules.take_due(index, now, self.timing.end()) else {
                     break;
                 };
-                let end = self.end;
-                self.arriving[index].advance(end);
-                self.arrive_one(job, index, due);
+                self.arrive_one(job, arrived);
             }
         }
     }
 
-    fn arrive_one(&mut self, job: &Job, index: usize, due: Due) {
-        let arriving = &mut self.arriving[index];
-        let user = arriving.user(due);
-        let (group, room) = (arriving.group, arriving.max_in_flight);
-        let journey = self.journey_for(job, group, due.step);
-        if self.groups[group].in_flight >= room {
-            return self.drop_arrival(job, group, journey, due.at, user);
+    fn arrive_one(&mut self, job: &Job, arrived: Arrived) {
+        let Arrived { group, user, at, .. } = arrived;
+        let journey = self.journey_for(job, group, arrived.step);
+        if self.population.group(group).in_flight >= arrived.max_in_flight {
+            return self.drop_arrival(job, group, journey, at, user);
         }
-        let session = self.add_session(Session::arrival(group, user, journey));
+        let session = self.population.add(Session::arrival(group, user, journey));
         self.begin_journey(job, session, Some(journey));
-        self.begin_call(job, session, due.at, due.at);
+        self.begin_call(job, session, at, at);
     }
 
     fn journey_for(&mut self, job: &Job, group: usize, step: Option<u16>) -> usize {
@@ -47,13 +43,13 @@ impl<W: World> Runner<W> {
                 .position(|journey| journey.steps[0].name == name)
         };
         step.and_then(begins_with)
-            .unwrap_or_else(|| self.groups[group].journeys.next())
+            .unwrap_or_else(|| self.population.group_mut(group).journeys.next())
     }
 
     fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
-        let call = self.groups[group].next_call(user);
+        let call = self.population.group_mut(group).next_call(user);
         let moment = (due / 1000) as i64;
-        self.begun_journeys = self.begun_journeys.wrapping_add(1);
+        let number = self.population.number_journey();
         let step = &job.groups[group].journeys[journey].steps[0];
         self.log.push(Row {
             user,
@@ -64,7 +60,7 @@ impl<W: World> Runner<W> {
             status: 0,
             outcome: Outcome::Dropped,
             success: false,
-            warm_up: due < self.warm_up,
+            warm_up: !self.timing.is_measured(due),
             intended_us: moment,
             start_us: moment,
             first_byte_us: -1,
@@ -74,7 +70,7 @@ impl<W: World> Runner<W> {
             call_response_us: 0,
             call_success: false,
             redirects: 0,
-            journey: self.begun_journeys,
+            journey: number,
             ends_journey: job.log_journeys,
             items: step.items.as_ref().map_or(0, |items| items.carried),
             failed_items: 0,

@@ -3,45 +3,33 @@
 //! Which attempt is a call's last is known only when the policies have decided, so the row of the latest one is held back
 //! until then.
 
-use super::guarded::Guarded;
-use super::runner::Runner;
-use super::session::{ends_journey, microseconds, step_of};
-use super::timers::Alarm;
-use super::verdict::{Ended, Verdict, judge};
-use super::wires::{Attempt, Key};
-use super::world::World;
+use super::Runner;
 use crate::job::Job;
+use crate::run::guarded::Event;
+use crate::run::session::{ends_journey, microseconds, step_of};
+use crate::run::timers::Alarm;
+use crate::run::verdict::{Ended, Verdict, judge};
+use crate::run::wires::{Attempt, Key};
+use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_attemptlog::{Outcome, Row};
 use patternbench_policies::outcome::{self, Failure, Kind};
 use patternbench_policies::retry::retry_after_us;
-use patternbench_policies::stack::{Decision, Turn, Why};
+use patternbench_policies::stack::{Decision, Why};
 use patternbench_wire::{Answer, headers_of};
 use std::time::SystemTime;
 
-/// What the policies are told.
-enum Event {
-    Begins(u64),
-    Ended(u32, outcome::Outcome),
-    Woken,
-    Granted(u32),
-}
-
 impl<W: World> Runner<W> {
-    fn guarded(&mut self, index: usize) -> Option<&mut Guarded> {
-        self.sessions.get_mut(index)?.guarded.as_deref_mut()
-    }
-
     /// Lets a request of a call begin its way through the policies.
     pub(super) fn ask_policies(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
-        let begun_us = self.sessions[index].intended / 1000;
-        if let Some(guarded) = self.guarded(index) {
+        let begun_us = self.population[index].intended / 1000;
+        if let Some(guarded) = self.population.guarded(index) {
             guarded.possible = possible;
             guarded.intended = Some(intended);
             guarded.again = false;
             guarded.attempted = false;
         }
-        self.decide(job, index, &Event::Begins(begun_us));
+        self.decide(job, index, Event::Begins(begun_us));
     }
 
     /// Remembers an answer's `Retry-After`.
@@ -51,12 +39,12 @@ impl<W: World> Runner<W> {
         }
         let asked_us = match answer.status {
             429 | 503 => self
-                .wires
+                .links
                 .parser(key)
-                .and_then(|parser| asked_us(parser.head(), self.world.today())),
+                .and_then(|parser| asked_us(parser.head(), self.links.today())),
             _ => None,
         };
-        if let Some(guarded) = self.guarded(attempt.session) {
+        if let Some(guarded) = self.population.guarded(attempt.session) {
             guarded.asked_us = asked_us;
         }
     }
@@ -71,33 +59,36 @@ impl<W: World> Runner<W> {
         kept: Option<Key>,
     ) {
         let index = attempt.session;
-        let row = self.row(step_of(job, &self.sessions[index]), attempt, ended, now, false);
-        self.last_end = now;
+        let row = self.row(step_of(job, &self.population[index]), attempt, ended, now, false);
+        self.timing.attempt_ended(now);
         self.hold(index, row);
         self.keep_wire(index, kept);
-        let Some(guarded) = self.guarded(index) else {
+        let Some(guarded) = self.population.guarded(index) else {
             return;
         };
         guarded.wires.retain(|(frame, _)| *frame != attempt.frame);
         guarded.again = matches!(ended, Ended::Answer(_, Verdict::Again));
         guarded.possible = now;
         let outcome = outcome_of(ended, guarded.asked_us.take());
-        self.decide(job, index, &Event::Ended(attempt.frame, outcome));
+        self.decide(job, index, Event::Ended(attempt.frame, outcome));
     }
 
     /// Holds a row back, and logs the one that was held before: it was not the call's last.
     pub(super) fn hold(&mut self, index: usize, row: Row) {
-        let before = self.guarded(index).and_then(|guarded| guarded.held.replace(row));
+        let before = self
+            .population
+            .guarded(index)
+            .and_then(|guarded| guarded.held.replace(row));
         before.into_iter().for_each(|row| self.log.push(row));
     }
 
     /// A session keeps one connection; what is left over is for anybody.
     fn keep_wire(&mut self, index: usize, kept: Option<Key>) {
         let Some(key) = kept else { return };
-        let wire = &mut self.sessions[index].wire;
+        let wire = &mut self.population[index].wire;
         match wire {
             None => *wire = Some(key),
-            Some(_) => self.wires.release(key),
+            Some(_) => self.links.release(key),
         }
     }
 
@@ -106,67 +97,45 @@ impl<W: World> Runner<W> {
         while let Some(waiter) = self
             .policies
             .as_mut()
-            .and_then(|policies| policies.stack.next_granted())
+            .and_then(|policies| policies.next_granted())
         {
             let (index, epoch) = ((waiter.who >> 32) as usize, waiter.who as u32);
             let now = self.now();
-            if self
-                .sessions
-                .get(index)
-                .is_some_and(|session| session.epoch == epoch)
-            {
-                self.guarded(index)
+            if self.population.is_there(index, epoch) {
+                self.population
+                    .guarded(index)
                     .into_iter()
                     .for_each(|guarded| guarded.possible = now);
-                self.decide(job, index, &Event::Granted(waiter.frame));
+                self.decide(job, index, Event::Granted(waiter.frame));
             }
         }
     }
 
     /// A session's timer for the policies has gone off.
     pub(super) fn wake_policy(&mut self, job: &Job, index: usize, epoch: u32, at: Nanos) {
-        let Some(session) = self
-            .sessions
-            .get_mut(index)
-            .filter(|session| session.epoch == epoch)
-        else {
+        if !self.population.is_there(index, epoch) {
             return;
-        };
-        let Some(guarded) = session
-            .guarded
-            .as_deref_mut()
-            .filter(|guarded| guarded.alarm == Some(at))
-        else {
+        }
+        let guarded = self.population.guarded(index);
+        let Some(guarded) = guarded.filter(|guarded| guarded.alarm == Some(at)) else {
             return;
         };
         guarded.alarm = None;
         if let Some(due_us) = guarded.call.wake_at_us() {
             guarded.possible = due_us * 1000;
-            self.decide(job, index, &Event::Woken);
+            self.decide(job, index, Event::Woken);
         }
     }
 
-    fn decide(&mut self, job: &Job, index: usize, event: &Event) {
+    fn decide(&mut self, job: &Job, index: usize, event: Event) {
         let now_us = self.now() / 1000;
         let (Some(policies), Some(guarded)) = (
             self.policies.as_deref_mut(),
-            self.sessions[index].guarded.as_deref_mut(),
+            self.population[index].guarded.as_deref_mut(),
         ) else {
             return;
         };
-        let mut turn = Turn {
-            stack: &mut policies.stack,
-            now_us,
-            rng: &mut policies.random,
-            decisions: &mut policies.decisions,
-        };
-        match *event {
-            Event::Begins(intended_us) => guarded.call.begin(&mut turn, intended_us),
-            Event::Ended(frame, outcome) => guarded.call.ended(&mut turn, frame, outcome),
-            Event::Woken => guarded.call.wake(&mut turn),
-            Event::Granted(frame) => guarded.call.granted(&mut turn, frame),
-        }
-        let decisions = std::mem::take(&mut policies.decisions);
+        let decisions = policies.decide(&mut guarded.call, event, now_us);
         self.carry_out(job, index, decisions);
     }
 
@@ -181,7 +150,7 @@ impl<W: World> Runner<W> {
             }
         }
         if let Some(policies) = &mut self.policies {
-            policies.decisions = decisions;
+            policies.keep(decisions);
         }
         match done {
             Some(outcome) => self.guarded_done(job, index, outcome == outcome::Outcome::Good),
@@ -190,7 +159,7 @@ impl<W: World> Runner<W> {
     }
 
     fn send_frame(&mut self, job: &Job, index: usize, frame: u32) {
-        let Some(guarded) = self.guarded(index) else {
+        let Some(guarded) = self.population.guarded(index) else {
             return;
         };
         guarded.attempted = true;
@@ -201,8 +170,8 @@ impl<W: World> Runner<W> {
 
     /// Makes sure that the policies are woken; as with connections, one timer per session is enough.
     fn set_alarm(&mut self, index: usize) {
-        let epoch = self.sessions[index].epoch;
-        let Some(guarded) = self.guarded(index) else {
+        let epoch = self.population[index].epoch;
+        let Some(guarded) = self.population.guarded(index) else {
             return;
         };
         let Some(at) = guarded.call.wake_at_us().map(|us| us.saturating_mul(1000)) else {
@@ -220,8 +189,8 @@ impl<W: World> Runner<W> {
         let Some((attempt, ended)) = self.take_attempt(index, frame, why) else {
             return;
         };
-        self.last_end = now;
-        let row = self.row(step_of(job, &self.sessions[index]), attempt, ended, now, false);
+        self.timing.attempt_ended(now);
+        let row = self.row(step_of(job, &self.population[index]), attempt, ended, now, false);
         match why {
             Why::TimedOut => self.hold(index, row),
             // The faster one is the call's last.
@@ -232,16 +201,15 @@ impl<W: World> Runner<W> {
     /// Takes an attempt off its connection, or out of those that failed before they began.
     fn take_attempt(&mut self, index: usize, frame: u32, why: Why) -> Option<(Attempt, Ended)> {
         let is_it = |attempt: &Attempt| attempt.session == index && attempt.frame == frame;
-        if let Some(place) = self.stillborn.iter().position(|(attempt, _)| is_it(attempt)) {
-            let (attempt, failure) = self.stillborn.remove(place);
-            self.failures[failure as usize] += 1;
+        if let Some((attempt, failure)) = self.links.take_one_failed(is_it) {
+            self.totals.count_failure(failure, false);
             return Some((attempt, Ended::Failure(failure)));
         }
-        let wires = &mut self.guarded(index)?.wires;
+        let wires = &mut self.population.guarded(index)?.wires;
         let place = wires.iter().position(|(known, _)| *known == frame)?;
         let (_, key) = wires.swap_remove(place);
-        let attempt = self.wires.get_mut(key)?.attempt.take()?;
-        self.wires.close(key);
+        let attempt = self.links.take_attempt(key)?;
+        self.links.close(key);
         let ended = match why {
             Why::TimedOut => Ended::Timeout,
             Why::Superseded => Ended::Abandoned,
@@ -253,6 +221,7 @@ impl<W: World> Runner<W> {
     fn guarded_done(&mut self, job: &Job, index: usize, good: bool) {
         let now = self.now();
         let (again, attempted) = self
+            .population
             .guarded(index)
             .map_or((false, false), |guarded| (guarded.again, guarded.attempted));
         // A request that the policies keep back ends the call.
@@ -262,7 +231,7 @@ impl<W: World> Runner<W> {
         {
             return self.ask_again(job, index, at, now);
         }
-        let rejected = self.sessions[index].attempts == 0;
+        let rejected = self.population[index].attempts == 0;
         self.log_end(job, index, good, Outcome::Rejected, now);
         self.call_ended(job, index, good, rejected, now);
     }
@@ -270,8 +239,11 @@ impl<W: World> Runner<W> {
     /// Logs the row that ends a call: that of its last attempt, or one that says why it had none. Where the time is over
     /// (`unsent` is dropped) its journey has not ended.
     fn log_end(&mut self, job: &Job, index: usize, good: bool, unsent: Outcome, now: Nanos) {
-        let intended_us = microseconds(self.sessions[index].intended);
-        let held = self.guarded(index).and_then(|guarded| guarded.held.take());
+        let intended_us = microseconds(self.population[index].intended);
+        let held = self
+            .population
+            .guarded(index)
+            .and_then(|guarded| guarded.held.take());
         let mut row = held.unwrap_or_else(|| self.unsent(job, index, unsent, now));
         if row.outcome.was_sent() {
             row.call_response_us = row.end_us - intended_us;
@@ -282,13 +254,13 @@ impl<W: World> Runner<W> {
             (row.success, row.outcome) = (false, Outcome::ExpectationFailed);
         }
         let over = unsent != Outcome::Dropped;
-        row.ends_journey = job.log_journeys && over && ends_journey(job, &self.sessions[index], good);
+        row.ends_journey = job.log_journeys && over && ends_journey(job, &self.population[index], good);
         self.log.push(row);
     }
 
     /// The row of a call that was never sent.
     fn unsent(&self, job: &Job, index: usize, outcome: Outcome, now: Nanos) -> Row {
-        let session = &self.sessions[index];
+        let session = &self.population[index];
         Row {
             user: session.user,
             group: session.group as u16,
@@ -298,7 +270,7 @@ impl<W: World> Runner<W> {
             status: 0,
             outcome,
             success: false,
-            warm_up: session.intended < self.warm_up,
+            warm_up: !self.timing.is_measured(session.intended),
             intended_us: microseconds(session.intended),
             start_us: microseconds(now),
             first_byte_us: -1,
@@ -320,9 +292,8 @@ impl<W: World> Runner<W> {
 
     /// Logs what was held back of calls that have not ended when the time for waiting is over.
     pub(super) fn abandon_guarded(&mut self, job: &Job, now: Nanos) {
-        let all: Vec<usize> = self.sessions.iter().map(|(index, _)| index).collect();
-        for index in all {
-            let Some(guarded) = self.guarded(index) else {
+        for index in self.population.places() {
+            let Some(guarded) = self.population.guarded(index) else {
                 continue;
             };
             if guarded.call.is_active() {

@@ -1,13 +1,12 @@
 //! Attempts that are sent on: each stays one attempt, from its first send to its final answer.
 
-use super::runner::Runner;
-use super::session::{group_of, journey_of, step_of};
-use super::verdict::Verdict;
-use super::wires::{Attempt, Key, Trip};
-use super::world::World;
+use super::Runner;
 use crate::jar::{Asked, Jar, Moment};
 use crate::job::{Filled, Job};
 use crate::redirect::{Refusal, location, redirected};
+use crate::run::session::{group_of, journey_of, step_of};
+use crate::run::wires::{Attempt, Key, Trip};
+use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure, Target, hostname};
 
@@ -32,7 +31,7 @@ impl<W: World> Runner<W> {
         jar: Option<&Jar>,
         attempt: Attempt,
     ) -> Result<(), Failure> {
-        let target = &job.targets[self.wires.get(key).ok_or(Failure::Closed)?.target].0;
+        let target = &job.targets[self.links.get(key).ok_or(Failure::Closed)?.target].0;
         if let Some(trace) = &mut self.trace {
             trace.sends(attempt.session, target, &trip.request);
         }
@@ -41,14 +40,13 @@ impl<W: World> Runner<W> {
         let bytes = trip.request.render(target, cookie);
         let expected = trip.expected;
         let trip = Some(Box::new(trip));
-        self.wires
-            .send(&mut self.world, key, (&bytes, expected), attempt, trip)
+        self.links.send(key, (&bytes, expected), attempt, trip)
     }
 
     /// Keeps the cookies of an answer, final or not.
     pub(super) fn keep_cookies(&mut self, job: &Job, attempt: Attempt, key: Key, now: Nanos) {
         let Some((wire, trip)) = self
-            .wires
+            .links
             .get(key)
             .and_then(|wire| Some((wire, wire.trip.as_ref()?)))
         else {
@@ -56,10 +54,10 @@ impl<W: World> Runner<W> {
         };
         let target = &job.targets[wire.target].0;
         let host = hostname(trip.request.authority(target));
-        let session = &mut self.sessions[attempt.session];
+        let session = &mut self.population[attempt.session];
         let keeps = journey_of(job, session).cookies;
         if let Some(memory) = session.memory.as_mut().filter(|_| keeps) {
-            let today = self.world.today();
+            let today = self.links.today();
             let moment = Moment { now, today };
             let asked = asked(&trip.request, target, &host);
             memory.jar.keep(wire.parser().head(), asked, moment);
@@ -74,9 +72,9 @@ impl<W: World> Runner<W> {
         key: Key,
         answer: Answer,
     ) -> Option<Result<Hop, Refusal>> {
-        let wire = self.wires.get(key)?;
+        let wire = self.links.get(key)?;
         let trip = wire.trip.as_deref()?;
-        let most = step_of(job, &self.sessions[attempt.session]).max_redirects;
+        let most = step_of(job, &self.population[attempt.session]).max_redirects;
         let location = location(answer.status, wire.parser().head()).filter(|_| most > 0)?;
         if attempt.hops >= most {
             return Some(Err(Refusal::TooMany));
@@ -98,47 +96,31 @@ impl<W: World> Runner<W> {
         attempt.hops += 1;
         attempt.first_byte = None;
         self.forget_wire(attempt);
-        let new = group_of(job, &self.sessions[attempt.session]).new_connections;
+        let new = group_of(job, &self.population[attempt.session]).new_connections;
         let sent = self
             .wire_onward(key, answer.keep_alive, target, new)
             .and_then(|key| {
                 self.hold_wire(attempt, key);
-                let memory = self.sessions[attempt.session].memory.take();
-                let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
+                let memory = self.population[attempt.session].memory.take();
+                let cookies = journey_of(job, &self.population[attempt.session]).cookies;
                 let jar = memory.as_ref().map(|memory| &memory.jar).filter(|_| cookies);
                 let sent = self.send_trip(job, key, trip, jar, attempt);
-                self.sessions[attempt.session].memory = memory;
+                self.population[attempt.session].memory = memory;
                 self.sent(key, attempt, sent)
             });
         if let Err(failure) = sent {
-            self.stillborn.push((attempt, failure));
+            self.links.fail(attempt, failure);
         }
     }
 
     /// The same connection when it goes to the right target and can be kept, or another.
     fn wire_onward(&mut self, key: Key, keep_alive: bool, target: usize, new: bool) -> Result<Key, Failure> {
-        let same = self.wires.get(key).is_some_and(|wire| wire.target == target);
+        let same = self.links.get(key).is_some_and(|wire| wire.target == target);
         match (keep_alive, same) {
             (true, true) => return Ok(key),
-            (true, false) => self.wires.release(key),
-            (false, _) => self.wires.close(key),
+            (true, false) => self.links.release(key),
+            (false, _) => self.links.close(key),
         }
-        match new {
-            true => self.wires.open(&mut self.world, target),
-            false => self.wires.take(&mut self.world, target),
-        }
-    }
-
-    /// Counts a redirect that is not followed. Its answer fails the call.
-    pub(super) fn refuse(&mut self, refusal: Refusal) -> Verdict {
-        let known = self
-            .refused
-            .iter_mut()
-            .find(|(known, _)| known.kind() == refusal.kind());
-        match known {
-            Some((_, count)) => *count += 1,
-            None => self.refused.push((refusal, 1)),
-        }
-        Verdict::Unexpected
+        self.links.take(target, new)
     }
 }

@@ -1,13 +1,13 @@
 //! Attempts: sent over a connection, watched, ended and logged.
 
-use super::runner::Runner;
-use super::session::{Session, ends_journey, group_of, journey_of, microseconds, step_of};
-use super::timers::Alarm;
-use super::trace::keeping;
-use super::verdict::{Ended, Verdict, judge};
-use super::wires::{Attempt, Key, Trip};
-use super::world::World;
+use super::Runner;
 use crate::job::{Job, Step};
+use crate::run::session::{Session, ends_journey, group_of, journey_of, microseconds, step_of};
+use crate::run::timers::Alarm;
+use crate::run::trace::keeping;
+use crate::run::verdict::{Ended, Verdict, judge};
+use crate::run::wires::{Attempt, Key, Trip};
+use crate::run::world::World;
 use crate::template::Values;
 use crate::units::Nanos;
 use patternbench_attemptlog::Row;
@@ -23,14 +23,14 @@ impl<W: World> Runner<W> {
         possible: Nanos,
     ) {
         let target = self.next_target(job, index);
-        let session = &mut self.sessions[index];
+        let session = &mut self.population[index];
         session.attempts = session.attempts.saturating_add(1);
-        session.sent += u64::from(session.intended >= self.warm_up);
+        session.sent += u64::from(self.timing.is_measured(session.intended));
         let step = step_of(job, session);
         let start = self.now();
         let attempt = Attempt {
             session: index,
-            number: self.sessions[index].attempts,
+            number: self.population[index].attempts,
             frame,
             intended,
             start,
@@ -45,23 +45,23 @@ impl<W: World> Runner<W> {
             self.sent(key, attempt, sent)
         });
         if let Err(failure) = sent {
-            self.stillborn.push((attempt, failure));
+            self.links.fail(attempt, failure);
         }
     }
 
     /// Where the next request of a session goes: to the target whose turn it is, or to the one that its user keeps to.
     fn next_target(&mut self, job: &Job, index: usize) -> usize {
-        let session = &self.sessions[index];
+        let session = &self.population[index];
         if group_of(job, session).sticky {
-            self.dealt.of(session.user)
+            self.links.target_of(session.user)
         } else {
-            self.spread.next()
+            self.links.next_target()
         }
     }
 
     /// Remembers which connection carries an attempt.
     pub(super) fn hold_wire(&mut self, attempt: Attempt, key: Key) {
-        match &mut self.sessions[attempt.session] {
+        match &mut self.population[attempt.session] {
             Session {
                 guarded: Some(guarded),
                 ..
@@ -71,7 +71,7 @@ impl<W: World> Runner<W> {
     }
 
     pub(super) fn forget_wire(&mut self, attempt: Attempt) {
-        match &mut self.sessions[attempt.session] {
+        match &mut self.population[attempt.session] {
             Session {
                 guarded: Some(guarded),
                 ..
@@ -89,7 +89,7 @@ impl<W: World> Runner<W> {
     ) -> Result<(), Failure> {
         match sent {
             Ok(()) => self.watch(key, attempt.deadline),
-            Err(_) => self.wires.close(key),
+            Err(_) => self.links.close(key),
         }
         sent
     }
@@ -102,14 +102,14 @@ impl<W: World> Runner<W> {
         target: usize,
         attempt: Attempt,
     ) -> Result<(), Failure> {
-        let Some(memory) = self.sessions[attempt.session].memory.take() else {
+        let Some(memory) = self.population[attempt.session].memory.take() else {
             // Without a memory nothing varies: see `Journey::is_scripted`.
             let bytes = step.request.fixed(target).unwrap_or_default();
             let request = (bytes, step.expected);
-            return self.wires.send(&mut self.world, key, request, attempt, None);
+            return self.links.send(key, request, attempt, None);
         };
-        let cookies = journey_of(job, &self.sessions[attempt.session]).cookies;
-        let session = &self.sessions[attempt.session];
+        let cookies = journey_of(job, &self.population[attempt.session]).cookies;
+        let session = &self.population[attempt.session];
         let (request, expected) = match &step.poll {
             Some(poll) if session.again => (&poll.request, poll.expected),
             _ => (&step.request, step.expected),
@@ -120,51 +120,50 @@ impl<W: World> Runner<W> {
             .lines
             .get(memory.line)
             .unwrap_or(&no_columns);
+        let (counters, random) = self.draws.sources();
         let mut values = Values {
             user: session.user,
             call: session.call,
-            counters: &mut self.counters,
+            counters,
             columns,
             captured: &memory.captured,
             item: memory.present(),
-            random: &mut self.random,
+            random,
         };
         let traced = self.trace.is_some();
         let expected = if traced { keeping(expected) } else { expected };
         let lasting = traced || cookies || step.max_redirects > 0;
         let sent = match request.fixed(target).filter(|_| !lasting) {
-            Some(bytes) => self
-                .wires
-                .send(&mut self.world, key, (bytes, expected), attempt, None),
+            Some(bytes) => self.links.send(key, (bytes, expected), attempt, None),
             None => {
                 let request = request.fill(&job.targets[target].0, &mut values);
                 let jar = cookies.then_some(&memory.jar);
                 self.send_trip(job, key, Trip { request, expected }, jar, attempt)
             }
         };
-        self.sessions[attempt.session].memory = Some(memory);
+        self.population[attempt.session].memory = Some(memory);
         sent
     }
 
     /// The connection that a session has, when it goes to the right target, or another.
     fn wire_for(&mut self, job: &Job, index: usize, target: usize) -> Result<Key, Failure> {
-        if group_of(job, &self.sessions[index]).new_connections {
-            return self.wires.open(&mut self.world, target);
+        if group_of(job, &self.population[index]).new_connections {
+            return self.links.take(target, true);
         }
-        if let Some(key) = self.sessions[index].wire.take() {
-            match self.wires.get(key) {
+        if let Some(key) = self.population[index].wire.take() {
+            match self.links.get(key) {
                 Some(wire) if wire.target == target => return Ok(key),
-                Some(_) => self.wires.release(key),
+                Some(_) => self.links.release(key),
                 None => {}
             }
         }
-        self.wires.take(&mut self.world, target)
+        self.links.take(target, false)
     }
 
     /// Makes sure that somebody looks when an attempt is overdue. One timer per connection is enough: when it is
     /// early, it is set again, so that a request costs no timer of its own.
     fn watch(&mut self, key: Key, deadline: Nanos) {
-        let Some(wire) = self.wires.get_mut(key) else {
+        let Some(wire) = self.links.get_mut(key) else {
             return;
         };
         if wire.alarm.is_none_or(|alarm| alarm > deadline) {
@@ -189,18 +188,17 @@ impl<W: World> Runner<W> {
         kept: Option<Key>,
     ) {
         let index = attempt.session;
-        let step = step_of(job, &self.sessions[index]);
+        let step = step_of(job, &self.population[index]);
         let (_, success) = judge(ended);
-        if self.warming.is_open() && matches!(ended, Ended::Answer(..)) {
+        if self.timing.is_warm_up_open() && matches!(ended, Ended::Answer(..)) {
             self.warmed(job, now.saturating_sub(attempt.start));
         }
         if let Ended::Failure(failure) = ended {
-            self.failures[failure as usize] += 1;
-            let measured = self.sessions[index].intended >= self.warm_up;
-            self.measured_failures[failure as usize] += u64::from(measured);
+            let measured = self.timing.is_measured(self.population[index].intended);
+            self.totals.count_failure(failure, measured);
         }
         self.trace_failure(job, attempt, ended, now);
-        if self.sessions[index].guarded.is_some() {
+        if self.population[index].guarded.is_some() {
             return self.guarded_ended(job, attempt, ended, now, kept);
         }
         let again = self.next_attempt(
@@ -211,7 +209,7 @@ impl<W: World> Runner<W> {
             now,
         );
         self.log_attempt(job, step, attempt, ended, now, again.is_none());
-        self.sessions[index].wire = kept;
+        self.population[index].wire = kept;
         match again {
             Some(at) => self.ask_again(job, index, at, now),
             None => self.call_ended(job, index, success, false, now),
@@ -227,9 +225,9 @@ impl<W: World> Runner<W> {
         now: Nanos,
         ends: bool,
     ) {
-        self.last_end = now;
+        self.timing.attempt_ended(now);
         let mut row = self.row(step, attempt, ended, now, ends);
-        let session = &self.sessions[attempt.session];
+        let session = &self.population[attempt.session];
         let over = ends && !matches!(ended, Ended::Abandoned);
         row.ends_journey = job.log_journeys && over && ends_journey(job, session, row.success);
         self.log.push(row);
@@ -238,7 +236,7 @@ impl<W: World> Runner<W> {
     /// The row of an attempt; `ends` tells whether its call ends with it.
     pub(super) fn row(&self, step: &Step, attempt: Attempt, ended: Ended, now: Nanos, ends: bool) -> Row {
         let (outcome, success) = judge(ended);
-        let session = &self.sessions[attempt.session];
+        let session = &self.population[attempt.session];
         let (status, bytes) = match ended {
             Ended::Answer(answer, _) => (
                 answer.status,
@@ -255,7 +253,7 @@ impl<W: World> Runner<W> {
             status,
             outcome,
             success,
-            warm_up: session.intended < self.warm_up,
+            warm_up: !self.timing.is_measured(session.intended),
             intended_us: microseconds(attempt.intended),
             start_us: microseconds(attempt.start),
             first_byte_us: attempt.first_byte.map_or(-1, microseconds),
@@ -278,12 +276,12 @@ impl<W: World> Runner<W> {
 
     /// Logs what is still in flight when the time for waiting is over.
     pub(super) fn abandon(&mut self, job: &Job, now: Nanos) {
-        for attempt in self.wires.attempts() {
-            self.abandoned += 1;
-            let step = step_of(job, &self.sessions[attempt.session]);
-            if self.sessions[attempt.session].guarded.is_some() {
+        for attempt in self.links.attempts() {
+            self.totals.count_abandoned();
+            let step = step_of(job, &self.population[attempt.session]);
+            if self.population[attempt.session].guarded.is_some() {
                 let row = self.row(step, attempt, Ended::Abandoned, now, false);
-                self.last_end = now;
+                self.timing.attempt_ended(now);
                 self.hold(attempt.session, row);
             } else {
                 self.log_attempt(job, step, attempt, Ended::Abandoned, now, true);

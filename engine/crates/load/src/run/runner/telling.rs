@@ -1,12 +1,12 @@
 //! Tells attempts one by one while they end.
 
-use super::runner::Runner;
-use super::session::{draw, step_of};
-use super::trace::{Heard, captured, missed, shown};
-use super::verdict::{Ended, Verdict, judge};
-use super::wires::{Attempt, Key, Wire};
-use super::world::World;
+use super::Runner;
 use crate::job::{Job, Kept};
+use crate::run::session::{draw, step_of};
+use crate::run::trace::{Heard, captured, missed, shown};
+use crate::run::verdict::{Ended, Verdict, judge};
+use crate::run::wires::{Attempt, Key, Wire};
+use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure};
 use serde_json::{Map, json};
@@ -36,10 +36,10 @@ impl<W: World> Runner<W> {
         if self.trace.is_none() {
             return;
         }
-        let session = &self.sessions[attempt.session];
+        let session = &self.population[attempt.session];
         let step = step_of(job, session);
         let polling = session.polls(step);
-        let Some(parser) = self.wires.get(key).map(Wire::parser) else {
+        let Some(parser) = self.links.get(key).map(Wire::parser) else {
             return;
         };
         let kept = Kept {
@@ -67,7 +67,7 @@ impl<W: World> Runner<W> {
     pub(super) fn trace_failure(&mut self, job: &Job, attempt: Attempt, ended: Ended, now: Nanos) {
         let missed = match ended {
             Ended::Answer(..) => return,
-            Ended::Failure(Failure::Tls) => self.tls_reason.clone(),
+            Ended::Failure(Failure::Tls) => self.totals.tls_reason().map(str::to_owned),
             Ended::Failure(failure) => Some(failure.name().to_owned()),
             Ended::Timeout => Some("timeout".to_owned()),
             Ended::Abandoned => None,
@@ -81,7 +81,7 @@ impl<W: World> Runner<W> {
     }
 
     fn tell(&mut self, job: &Job, attempt: Attempt, heard: Heard, now: Nanos) {
-        let session = &self.sessions[attempt.session];
+        let session = &self.population[attempt.session];
         let (group, step) = (&job.groups[session.group].name, step_of(job, session).name);
         let Some(trace) = self.trace.as_deref_mut().filter(|trace| trace.has_room()) else {
             return;

@@ -1,45 +1,44 @@
 //! Answers, as they come in over connections.
 
-use super::runner::Runner;
-use super::session::{draw, group_of, step_of};
-use super::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
-use super::wires::{Attempt, Key};
-use super::world::World;
+use super::Runner;
 use crate::job::{Job, Kept, Poll};
+use crate::run::session::{draw, group_of, step_of};
+use crate::run::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
+use crate::run::wires::{Attempt, Key, Wire};
+use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure, Progress, Readiness};
 
 impl<W: World> Runner<W> {
     pub(super) fn handle(&mut self, job: &Job, event: Readiness) {
-        let Some(key) = self.wires.of_event(event) else {
+        let Some((key, progress)) = self.links.progress(event) else {
             return;
         };
-        let progress = self.wires.progress(&mut self.world, key, event);
         let now = self.now();
         match progress {
             Ok(Progress::Waiting) => {}
             Ok(Progress::Begun) => self.begun(key, now),
             Ok(Progress::More) => {
                 self.begun(key, now);
-                self.unread.push(event);
+                self.links.read_later(event);
             }
             Ok(Progress::Done(answer)) => self.answered(job, key, answer, now),
-            Ok(Progress::Gone) => self.wires.close(key),
+            Ok(Progress::Gone) => self.links.close(key),
             Err(failure) => self.failed(job, key, failure, now),
         }
     }
 
     fn begun(&mut self, key: Key, now: Nanos) {
-        if let Some(attempt) = self.wires.get_mut(key).and_then(|wire| wire.attempt.as_mut()) {
+        if let Some(attempt) = self.links.get_mut(key).and_then(|wire| wire.attempt.as_mut()) {
             attempt.first_byte.get_or_insert(now);
         }
     }
 
     fn answered(&mut self, job: &Job, key: Key, mut answer: Answer, now: Nanos) {
-        let Some(mut attempt) = self.wires.get_mut(key).and_then(|wire| wire.attempt.take()) else {
+        let Some(mut attempt) = self.links.take_attempt(key) else {
             return;
         };
-        answer.keep_alive &= !group_of(job, &self.sessions[attempt.session]).new_connections;
+        answer.keep_alive &= !group_of(job, &self.population[attempt.session]).new_connections;
         attempt.first_byte.get_or_insert(now);
         self.keep_cookies(job, attempt, key, now);
         let (verdict, refused) = match self.next_hop(job, attempt, key, answer) {
@@ -49,28 +48,28 @@ impl<W: World> Runner<W> {
             }
             Some(Err(refusal)) => {
                 let why = refusal.to_string();
-                (self.refuse(refusal), Some(why))
+                self.totals.count_refused(refusal);
+                // The answer of a redirect that is not followed fails the call.
+                (Verdict::Unexpected, Some(why))
             }
             None => (self.examine_all(job, attempt, key, answer, now), None),
         };
         self.trace_answer(job, attempt, key, (answer, verdict), refused, now);
         self.listen(attempt, key, answer);
         if !answer.keep_alive {
-            self.wires.close(key);
+            self.links.close(key);
         }
         let kept = answer.keep_alive.then_some(key);
         self.attempt_ended(job, attempt, Ended::Answer(answer, verdict), now, kept);
     }
 
     fn failed(&mut self, job: &Job, key: Key, failure: Failure, now: Nanos) {
-        let attempt = self.wires.get_mut(key).and_then(|wire| wire.attempt.take());
-        if failure == Failure::Tls && self.tls_reason.is_none() {
-            self.tls_reason = self
-                .wires
-                .get(key)
-                .and_then(|wire| wire.reason().map(str::to_owned));
+        let attempt = self.links.take_attempt(key);
+        if failure == Failure::Tls {
+            let reason = self.links.get(key).and_then(Wire::reason);
+            self.totals.tls_failed(reason);
         }
-        self.wires.close(key);
+        self.links.close(key);
         if let Some(attempt) = attempt {
             self.attempt_ended(job, attempt, Ended::Failure(failure), now, None);
         }
@@ -79,17 +78,17 @@ impl<W: World> Runner<W> {
     /// What an answer means, and how many of the items that its call carries have failed.
     fn examine_all(&mut self, job: &Job, attempt: Attempt, key: Key, answer: Answer, now: Nanos) -> Verdict {
         let verdict = self.examine(job, attempt, key, answer, now);
-        let Some(items) = &step_of(job, &self.sessions[attempt.session]).items else {
+        let Some(items) = &step_of(job, &self.population[attempt.session]).items else {
             return verdict;
         };
-        let failed = self.wires.parser(key).and_then(|parser| {
+        let failed = self.links.parser(key).and_then(|parser| {
             items.failed(&Kept {
                 status: answer.status,
                 head: parser.head(),
                 body: parser.body(),
             })
         });
-        self.sessions[attempt.session].failed_items = failed.unwrap_or(0);
+        self.population[attempt.session].failed_items = failed.unwrap_or(0);
         match verdict {
             Verdict::Good if failed.is_none() => Verdict::Unexpected,
             verdict => verdict,
@@ -105,7 +104,7 @@ impl<W: World> Runner<W> {
         answer: Answer,
         now: Nanos,
     ) -> Verdict {
-        let session = &mut self.sessions[attempt.session];
+        let session = &mut self.population[attempt.session];
         let step = step_of(job, session);
         let (polling, draw) = (session.polls(step), draw(job, session));
         let memory = session.memory.as_deref_mut();
@@ -116,7 +115,7 @@ impl<W: World> Runner<W> {
                 Verdict::BadStatus
             };
         }
-        let Some(parser) = self.wires.parser(key) else {
+        let Some(parser) = self.links.parser(key) else {
             return Verdict::Unexpected;
         };
         let kept = Kept {

@@ -1,0 +1,167 @@
+//! The world of a round with its connections: where requests go, what waits to be read, what failed before it began.
+
+use super::spread::{Dealt, Spread};
+use super::wires::{Attempt, Key, Trip, Wire, Wires};
+use super::world::World;
+use crate::job::Job;
+use crate::units::Nanos;
+use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness};
+use std::time::SystemTime;
+
+/// The world, and the connections of a round in it.
+pub struct Links<W: World> {
+    world: W,
+    wires: Wires<W::Connection>,
+    /// Whose turn it is of the targets.
+    spread: Spread,
+    /// The target that each user keeps to, in groups that do.
+    dealt: Dealt,
+    /// Attempts that failed before they began, to be handled in the next turn rather than in a recursion.
+    unsent: Vec<(Attempt, Failure)>,
+    /// Connections that have more to read than they were given time for.
+    unread: Vec<Readiness>,
+}
+
+impl<W: World> Links<W> {
+    pub fn new(job: &Job, world: W) -> Self {
+        let weights = || job.targets.iter().map(|(_, weight)| *weight);
+        Self {
+            world,
+            wires: Wires::new(job.targets.iter().map(|(target, _)| target.clone()).collect()),
+            spread: Spread::new(weights()),
+            dealt: Dealt::new(weights()),
+            unsent: Vec::new(),
+            unread: Vec::new(),
+        }
+    }
+
+    pub fn begin(&mut self) {
+        self.world.begin();
+    }
+
+    /// Nanoseconds since the round's start.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        self.world.now()
+    }
+
+    pub fn today(&self) -> SystemTime {
+        self.world.today()
+    }
+
+    /// The target whose turn it is.
+    #[inline]
+    pub fn next_target(&mut self) -> usize {
+        self.spread.next()
+    }
+
+    /// The target that a user keeps to.
+    pub fn target_of(&mut self, user: u32) -> usize {
+        self.dealt.of(user)
+    }
+
+    /// A connection to a target: a `new` one, or an idle one if there is any.
+    #[inline]
+    pub fn take(&mut self, target: usize, new: bool) -> Result<Key, Failure> {
+        if new {
+            self.wires.open(&mut self.world, target)
+        } else {
+            self.wires.take(&mut self.world, target)
+        }
+    }
+
+    pub fn get(&self, key: Key) -> Option<&Wire<W::Connection>> {
+        self.wires.get(key)
+    }
+
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Wire<W::Connection>> {
+        self.wires.get_mut(key)
+    }
+
+    /// What a connection kept of its last answer.
+    pub fn parser(&self, key: Key) -> Option<&AnswerParser> {
+        self.wires.parser(key)
+    }
+
+    /// Takes the attempt off a connection.
+    #[inline]
+    pub fn take_attempt(&mut self, key: Key) -> Option<Attempt> {
+        self.wires.get_mut(key)?.attempt.take()
+    }
+
+    /// Puts a connection back for any session.
+    pub fn release(&mut self, key: Key) {
+        self.wires.release(key);
+    }
+
+    pub fn close(&mut self, key: Key) {
+        self.wires.close(key);
+    }
+
+    /// Sends an attempt's request over a connection.
+    #[inline]
+    pub fn send(
+        &mut self,
+        key: Key,
+        request: (&[u8], Expected),
+        attempt: Attempt,
+        trip: Option<Box<Trip>>,
+    ) -> Result<(), Failure> {
+        self.wires.send(&mut self.world, key, request, attempt, trip)
+    }
+
+    /// Goes on with the connection that something was reported about, unless it is gone.
+    #[inline]
+    pub fn progress(&mut self, event: Readiness) -> Option<(Key, Result<Progress, Failure>)> {
+        let key = self.wires.of_event(event)?;
+        Some((key, self.wires.progress(&mut self.world, key, event)))
+    }
+
+    /// Reads the rest of a connection in the next turn.
+    pub fn read_later(&mut self, event: Readiness) {
+        self.unread.push(event);
+    }
+
+    /// Sleeps until something is ready or `alarm`, and puts what is ready into a list.
+    pub fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        self.world.sleep(alarm, ready)?;
+        ready.append(&mut self.unread);
+        Ok(())
+    }
+
+    /// Remembers an attempt that failed before it began.
+    pub fn fail(&mut self, attempt: Attempt, failure: Failure) {
+        self.unsent.push((attempt, failure));
+    }
+
+    /// The attempts that failed before they began since the last turn.
+    #[inline]
+    pub fn take_failed(&mut self) -> Vec<(Attempt, Failure)> {
+        std::mem::take(&mut self.unsent)
+    }
+
+    /// Takes one attempt out of those that failed before they began.
+    pub fn take_one_failed(&mut self, is_it: impl Fn(&Attempt) -> bool) -> Option<(Attempt, Failure)> {
+        let place = self.unsent.iter().position(|(attempt, _)| is_it(attempt))?;
+        Some(self.unsent.remove(place))
+    }
+
+    pub fn has_failed(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Whether there is something to do at once.
+    pub fn is_pressing(&self) -> bool {
+        self.has_failed() || !self.unread.is_empty()
+    }
+
+    /// All attempts that are on their way.
+    pub fn attempts(&self) -> Vec<Attempt> {
+        self.wires.attempts()
+    }
+
+    /// How many connections were opened.
+    pub fn opened(&self) -> u64 {
+        self.wires.opened
+    }
+}
