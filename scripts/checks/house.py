@@ -15,11 +15,10 @@ from pathlib import Path
 
 from scripts import python_cycles
 from scripts.checks import hints
-from scripts.rust_cycles import circles
+from scripts.rust_cycles import FOLDERS, circles, crates
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/patternbench"
-CRATES = ROOT / "engine/crates"
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def python_circles(modules: Modules) -> Iterator[Site]:
 
 def rust_cycles(_: Modules) -> Iterator[Site]:
     """Files of a Rust crate that depend on each other in a circle."""
-    for crate in sorted(path for path in CRATES.iterdir() if (path / "src").is_dir()):
+    for crate in (crate for folder in FOLDERS for crate in crates(folder)):
         yield from (Site(crate, 1, circle) for circle in circles(crate))
 
 

@@ -7,31 +7,26 @@ import signal
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from urllib.parse import urlsplit
 
 import click
 from rich.live import Live
 
-from patternbench.cli import load_policies, output
+from patternbench.cli import output
+from patternbench.cli.load_study import TIMEOUT, USERS, AskedJob, Options, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, Load, as_problem
-from patternbench.drivers.origins import From, TracedJob, throughout, traced
-from patternbench.lab.host.processes import absolute
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
-from patternbench.study.text.files import problem_of
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-USERS = 50
 TOLD = (
     "requests",
     "errors",
@@ -109,39 +104,11 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} isn't a list of weights; write for example 3,1", param, ctx)
 
 
-@dataclass(frozen=True)
-class Options:
-    """The arguments and options of the command line."""
-
-    urls: tuple[str, ...]
-    rate: float | None
-    users: int | None
-    duration: Duration | None
-    requests: int | None
-    warm_up: Duration
-    poisson: bool
-    in_flight: int
-    method: str
-    headers: tuple[str, ...]
-    body: str | None
-    timeout: Duration
-    ca: str | None
-    insecure: bool
-    seed: int
-    weights: tuple[int, ...] = ()
-    unix_socket: str | None = None
-    deadline: Duration | None = None
-    retry: int | None = None
-    hedge: Duration | None = None
-    policies: Path | None = None
-    redirects: int = 0
-
-
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--rate", type=RateType(), help="Open workload: calls per second (or 120/m), on a schedule.")
 @click.option(
-    "--users", type=click.IntRange(1, 1_000_000), help="Closed workload: number of virtual users.  [default: 50]"
+    "--users", type=click.IntRange(1, 1_000_000), help=f"Closed workload: number of virtual users.  [default: {USERS}]"
 )
 @click.option(
     "--duration", type=DurationType(), help="How long to keep starting calls.  [default: 10s without --requests]"
@@ -156,23 +123,26 @@ class Options:
     show_default=True,
     help="With --rate: calls in flight at most; above it, calls are dropped and counted.",
 )
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="GET", show_default=True)
+@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="[default: GET]")
 @click.option(
     "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of every request. May be repeated."
 )
 @click.option(
     "--body", help="The text to send, or @FILE. ${user}, ${random:1-100}, ... are replaced in text, not in files."
 )
-@click.option(
-    "--timeout", type=DurationType(), default="30s", show_default=True, help="Longest duration of an attempt."
-)
+@click.option("--timeout", type=DurationType(), help=f"Longest duration of an attempt.  [default: {TIMEOUT}]")
 @click.option(
     "--redirects",
     type=click.IntRange(0, 20),
     metavar="N",
-    default=0,
-    show_default=True,
-    help="Follow up to N redirects, and only to the hosts of the URLs.",
+    help="Follow up to N redirects, and only to the hosts of the URLs.  [default: 0]",
+)
+@click.option(
+    "--journey",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Send the journeys of a YAML or JSON file, written as in a study: a list of steps, `journey` or `journeys`. "
+    "Their paths come after the URL's.",
 )
 @click.option("--deadline", type=DurationType(positive=True), help="End each call this long after its intended start.")
 @click.option(
@@ -241,123 +211,7 @@ def check_out(out: Path | None) -> None:
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
 
-def job_of(options: Options, log: bool) -> TracedJob:
-    """The engine's job (contracts/load) for what the command line asks, each field with its flag; raises InputError."""
-    if options.rate is not None and options.users is not None:
-        hint = "choose: --rate is an open workload, --users a closed one"
-        raise InputError(Problem("--rate and --users do not go together", hint=hint))
-    duration = _lasting(options)
-    job: dict[str, object] = {
-        "contract": 1,
-        "seed": From(options.seed, "--seed"),
-        "targets": From(_targets(options), "URL"),
-        "tls": {
-            "ca_file": From(options.ca and _file(options.ca, "--ca"), "--ca"),
-            "verify": From(not options.insecure, "--insecure"),
-        },
-        "warm_up_us": From(options.warm_up.us, "--warm-up"),
-        "duration_us": From(duration.us if duration else None, "--duration"),
-        "drain_us": From(options.timeout.us, "--timeout"),
-        "log_attempts": log,
-        "groups": From(_groups(options), "--users" if options.rate is None else "--in-flight"),
-    }
-    stack = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
-    return traced(job | ({"policies": stack} if stack else {}))
-
-
-def _lasting(options: Options) -> Duration | None:
-    """How long calls start after the warm-up; None when a count ends the load."""
-    return options.duration or (None if options.requests else Duration.parse("10s"))
-
-
-def _groups(options: Options) -> list[dict[str, object]]:
-    return [{"workload": _workload(options), "journeys": [{"steps": [_step(options)]}]}]
-
-
-def _targets(options: Options) -> list[dict[str, object]]:
-    weights = options.weights or (1,) * len(options.urls)
-    if len(weights) != len(options.urls):
-        allowed = f"one weight for each of the {len(options.urls)} URLs"
-        raise InputError(Problem("has too few or too many weights", path="--weights", value=weights, allowed=allowed))
-    urls = [_at_socket(options.unix_socket, url) if options.unix_socket else url for url in options.urls]
-    return [
-        {"url": From(url, "URL"), "weight": From(weight, "--weights")}
-        for url, weight in zip(urls, weights, strict=True)
-    ]
-
-
-def _file(path: str, flag: str) -> str:
-    """The absolute path of a file for the engine to read. Raises InputError if there is no such file."""
-    problem = problem_of(path)
-    if problem is not None:
-        raise InputError(replace(problem, path=flag))
-    return absolute(path)
-
-
-def _at_socket(path: str, url: str) -> str:
-    """The engine's URL for a request over a Unix socket."""
-    parts = urlsplit(url)
-    if parts.scheme != "http" or not parts.netloc:
-        allowed = "http://HOST/PATH with --unix-socket"
-        raise InputError(Problem("has no host and path", path="URL", value=url, allowed=allowed))
-    query = f"?{parts.query}" if parts.query else ""
-    return f"unix:{absolute(path)}:{parts.path or '/'}{query}"
-
-
-def _workload(options: Options) -> dict[str, object]:
-    calls = From(options.requests, "--requests")
-    if options.rate is None:
-        until = {"until": {"calls": calls}} if options.requests else {}
-        return {"closed": {"users": From(options.users or USERS, "--users"), **until}}
-    return {
-        "open": {
-            "schedule": From({"constant": {"rate": From(options.rate, "--rate")}}, "--rate"),
-            "spacing": From("poisson" if options.poisson else "regular", "--poisson"),
-            "max_in_flight": From(options.in_flight, "--in-flight"),
-            "calls": calls,
-        }
-    }
-
-
-def _step(options: Options) -> dict[str, object]:
-    step: dict[str, object] = {
-        "method": From(options.method.upper(), "--method"),
-        "headers": throughout(_headers(options), "--header"),
-        "timeout_us": From(options.timeout.us, "--timeout"),
-    }
-    if options.redirects:
-        step["max_redirects"] = From(options.redirects, "--redirects")
-    if options.body is not None and options.body.startswith("@"):
-        step["body_file"] = From(_file(options.body[1:], "--body"), "--body")
-    elif options.body is not None:
-        step["body"] = From(options.body, "--body")
-    return step
-
-
-def _headers(options: Options) -> dict[str, str]:
-    headers = dict(map(_header, options.headers))
-    named = any(name.lower() == "host" for name in headers)
-    return headers if named or options.unix_socket is None else {"Host": _host(options), **headers}
-
-
-def _host(options: Options) -> str:
-    """The Host header to send over a Unix socket, whose path doesn't name a host."""
-    hosts = {urlsplit(url).netloc for url in options.urls}
-    if len(hosts) > 1:
-        raise InputError(
-            Problem("names several hosts for one socket", path="URL", allowed="one host with --unix-socket")
-        )
-    return hosts.pop()
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise InputError(Problem("isn't a header", path="--header", value=text, allowed="'NAME: VALUE'"))
-    return name.strip(), value.strip()
-
-
-def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
+def drive(job: AskedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
     console = Plain(stderr=True)
     history = History()
@@ -370,7 +224,7 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
                 history.add(progress)
                 view.update(live(history, options.urls, length(options)))
     except JobError as error:
-        raise InputError([as_problem(problem, job.origin(problem.path)) for problem in error.problems]) from None
+        raise InputError([job.placed(as_problem(problem, problem.path)) for problem in error.problems]) from None
     except DriverError as error:
         raise click.ClickException(str(error)) from None
     assert load.summary is not None
@@ -379,7 +233,7 @@ def drive(job: TracedJob, out: Path, logs: Path, options: Options, quiet: bool) 
 
 def length(options: Options) -> float | None:
     """For how many seconds calls start, the warm-up included; None when a count ends the load."""
-    duration = _lasting(options)
+    duration = options.lasting
     return options.warm_up.seconds + duration.seconds if duration else None
 
 

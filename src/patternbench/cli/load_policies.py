@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from patternbench.drivers import stacks
-from patternbench.drivers.origins import From, plain, throughout
 from patternbench.study.load import validated
 from patternbench.study.model.tree import count
 from patternbench.study.text.document import Document, parse
 from patternbench.study.text.files import read_text
-from patternbench.study.workload.policies import Stack
+from patternbench.study.workload.policies import Policy, Stack
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
@@ -19,22 +17,18 @@ BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
 """The longest pauses of ``--retry``: each pause is drawn between 0 and these (full jitter)."""
 
 
-def of_flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:
-    """The engine's stack for the flags, in their one order: deadline, retry, hedge."""
-    wanted = {
+def flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> dict[str, dict[str, object]]:
+    """The policies of the flags that are given, in their one order: deadline, retry, hedge."""
+    wanted: dict[str, dict[str, object]] = {
         "--deadline": {"deadline": deadline} if deadline else {},
         "--retry": {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
         "--hedge": {"hedge": {"delay": hedge}} if hedge else {},
     }
-    flags = [flag for flag, policy in wanted.items() if policy]
-    if not flags:
-        return []
-    stack = Stack.model_validate({"stack": [wanted[flag] for flag in flags]}).stack
-    return [throughout(plain(stacks.policy(policy, flag)), flag) for policy, flag in zip(stack, flags, strict=True)]
+    return {flag: policy for flag, policy in wanted.items() if policy}
 
 
-def of_file(path: str) -> list[From]:
-    """The engine's stack for a YAML or JSON file in a study's words; raises InputError naming each line."""
+def of_file(path: str) -> list[Policy]:
+    """The stack of a YAML or JSON file in a study's words; raises InputError naming each line."""
     document = parse(read_text(path), path)
     if isinstance(document.value, list):
         lines = {("stack", *keys): line for keys, line in document.lines.items()}
@@ -43,15 +37,15 @@ def of_file(path: str) -> list[From]:
     if count(stack.stack) > 1:
         hint = "give each field one value, or write a study to compare several"
         raise InputError(Problem("a list of levels makes several stacks of one", file=path, hint=hint))
-    return stacks.stacked(stack.stack, "--policies")
+    return stack.stack
 
 
-def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[From]:
-    """The engine's stack, which comes from the file or from flags."""
+def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[Policy]:
+    """The stack, which comes from the file or from flags."""
     if path is None:
-        return of_flags(deadline, retry, hedge)
-    flags = {"--deadline": deadline, "--retry": retry, "--hedge": hedge}
-    for flag, value in flags.items():
+        policies = [*flags(deadline, retry, hedge).values()]
+        return Stack.model_validate({"stack": policies}).stack if policies else []
+    for flag, value in {"--deadline": deadline, "--retry": retry, "--hedge": hedge}.items():
         if value is not None:
             hint = f"put it into {path}, where its place in the order is clear"
             raise InputError(Problem(f"does not go with {flag}", path="--policies", hint=hint))

@@ -291,13 +291,15 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
     closed = task.treatment.workload.closed
     if closed is None:
         return None
+    users = closed.users.level
     counts = (
-        ("successes", None if closed.max_attempts else closed.successes, summary.successes),
-        ("requests", closed.requests, summary.calls),
-        ("journeys", closed.journeys, summary.journeys),
+        ("successes", None if closed.max_attempts else closed.successes, users, summary.successes),
+        ("requests", closed.requests, users, summary.calls),
+        ("journeys", closed.journeys, users, summary.journeys),
+        ("calls", closed.calls, 1, summary.calls),
     )
-    for asked, wanted, got in counts:
-        missing = closed.users.level * wanted.level - got if wanted else 0
+    for asked, wanted, each, got in counts:
+        missing = each * wanted.level - got if wanted else 0
         if missing > 0:
             return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
     return None

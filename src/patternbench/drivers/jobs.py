@@ -321,6 +321,7 @@ def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
 def _closed(closed: Closed, origin: str) -> Job:
     ends = {
         "successes_per_user": From(only(closed.successes), f"{origin}.successes"),
+        "calls": From(only(closed.calls), f"{origin}.calls"),
         "calls_per_user": From(only(closed.requests), f"{origin}.requests"),
         "journeys_per_user": From(only(closed.journeys), f"{origin}.journeys"),
     }
@@ -500,10 +501,11 @@ def _path(name: str, task: Task) -> str:
 def _drain(task: Task) -> int:
     """How many microseconds answers are waited for: as long as any call may take, but not beyond the time limit."""
     left = task.limit_with_warm_up.us + GRACE.us - task.warm_up.us - duration(task.treatment.workload, task).us
-    return min(_longest_wait(task), max(left, GRACE.us))
+    return min(longest_wait(task), max(left, GRACE.us))
 
 
-def _longest_wait(task: Task) -> int:
+def longest_wait(task: Task) -> int:
+    """How many microseconds a call of a round may take at most."""
     workload, values = task.treatment.workload, _texts_of(task)
     senders = [crowd.group if crowd.group and crowd.group.sends else workload for crowd in crowds(workload)]
     return max((_wait(step) for sends in senders for step in _steps(sends, values)), default=0)

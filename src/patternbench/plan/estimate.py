@@ -41,7 +41,8 @@ def round_seconds(scenario: Scenario) -> float:
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
     """The duration of a closed workload that ends by a count of each user's calls."""
-    calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or 0
+    together = (only(closed.calls) or 0) / closed.users.level
+    calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or together
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * share / (1 - share)
     alone = (calls + failures) * ATTEMPT_S + failures * _pause(scenario.strategy)

@@ -126,11 +126,12 @@ def placed(text: str, file: str) -> Iterator[None]:
         yield
     except InputError as error:
         document = forms.chosen(parse_study(text, file))
-        problems = [_placed(problem, document) for problem in error.problems]
+        problems = [located(problem, document) for problem in error.problems]
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0)) from None
 
 
-def _placed(problem: Problem, document: Document) -> Problem:
+def located(problem: Problem, document: Document) -> Problem:
+    """A problem that only has its path in a document, with file and line."""
     lines = {dotted(path): line for path, line in document.lines.items() if path}
     path = _as_written(problem.path, lines)
     around = path

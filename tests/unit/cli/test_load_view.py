@@ -140,14 +140,14 @@ def test_a_rate_makes_an_open_workload() -> None:
     assert made["groups"][0]["workload"]["open"] == {
         "schedule": {"constant": {"rate": 500.0}},
         "spacing": "poisson",
+        "users": 1,
         "max_in_flight": 9,
-        "calls": None,
     }
 
 
 def test_without_a_rate_users_wait_for_ten_seconds() -> None:
     made = job()
-    assert made["groups"][0]["workload"] == {"closed": {"users": 50}}
+    assert made["groups"][0]["workload"] == {"closed": {"users": 50, "think_us": 0}}
     assert made["duration_us"] == 10_000_000
 
 
@@ -158,10 +158,12 @@ def test_a_number_of_requests_needs_no_duration() -> None:
 
 
 def test_a_request_is_what_the_flags_say() -> None:
-    made = job(method="post", headers=("A: b:c", "X:"), body="hi ${user}", ca=__file__, insecure=True)
+    urls = ("https://127.0.0.1:8080/",)
+    made = job(urls=urls, method="post", headers=("A: b:c", "X:"), body="hi ${user}", ca=__file__)
     (step,) = made["groups"][0]["journeys"][0]["steps"]
     assert (step["method"], step["headers"], step["body"]) == ("POST", {"A": "b:c", "X": ""}, "hi ${user}")
-    assert made["tls"] == {"ca_file": __file__, "verify": False}
+    assert made["tls"] == {"ca_file": __file__}
+    assert job(urls=urls, ca=__file__, insecure=True)["tls"] == {"verify": False}
 
 
 def test_flags_of_policies_stack_in_one_order() -> None:
@@ -249,5 +251,6 @@ def test_what_makes_no_sense_is_refused(flags: dict[str, Any], said: str) -> Non
     ],
 )
 def test_a_problem_of_the_engine_is_told_at_the_flag_that_it_comes_from(path: str, flag: str) -> None:
-    given = {"rate": 5.0, "headers": ("X-Rate: 1",), "body": "x", "deadline": Duration.parse("1s"), "retry": 3}
+    policies = {"deadline": Duration.parse("1s"), "retry": 3}
+    given = {"urls": ("https://a/",), "ca": __file__, "rate": 5.0, "headers": ("X-Rate: 1",), "body": "x", **policies}
     assert job_of(Options(**{**DEFAULTS, **given}), log=True).origin(path) == flag

@@ -22,7 +22,7 @@ from patternbench.terms.units import Number
 from patternbench.terms.urls import HOSTS, PATHS, encoded, sendable, url_mistake
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)]
-Users = Annotated[int, Field(ge=1, le=100_000)]
+Users = Annotated[int, Field(ge=1, le=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Multiplier = Annotated[Number, Field(ge=1, le=100)]
 Share = Annotated[Number, Field(gt=0, le=1)]

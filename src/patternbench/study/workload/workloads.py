@@ -53,19 +53,21 @@ class Closed(OneOf):
     successes: Levels[Count] | None = None
     requests: Levels[Count] | None = None
     journeys: Levels[Count] | None = None
+    calls: Levels[Count] | None = None
     duration: Levels[PositiveDuration] | None = None
     max_attempts: Levels[Count] | None = None
     rejected_pause: Levels[PositiveDuration] = Levels.one(Duration.parse("1ms"))
 
     @classmethod
     def choices(cls) -> list[str]:
-        """Its end: each user's successful calls, each user's calls, each user's journeys, or time."""
-        return ["successes", "requests", "journeys", "duration"]
+        """Its end: each user's successful calls, calls or journeys, the calls of all users together, or time."""
+        return ["successes", "requests", "journeys", "calls", "duration"]
 
     @property
     def engine_needs(self) -> str | None:
         """The first of its fields that only the load engine knows."""
-        return next((name for name in ("requests", "journeys", "start_over") if getattr(self, name) is not None), None)
+        names = ("requests", "journeys", "calls", "start_over")
+        return next((name for name in names if getattr(self, name) is not None), None)
 
     def omits(self, name: str) -> bool:
         """An open limit of attempts is part of the configuration (as null), as it has been since version 1."""
