@@ -133,8 +133,10 @@ def test_steps_last_as_long_as_they_say_their_warm_up_included() -> None:
     assert rendered(text, warm_up="2s")["duration_us"] == 3_000_000
 
 
-@pytest.mark.parametrize(("ends", "until"), [("successes", "successes_per_user"), ("requests", "calls_per_user")])
-def test_a_count_of_each_user_ends_a_closed_workload(ends: str, until: str) -> None:
+@pytest.mark.parametrize(
+    ("ends", "until"), [("successes", "successes_per_user"), ("requests", "calls_per_user"), ("calls", "calls")]
+)
+def test_a_count_of_each_user_or_of_all_ends_a_closed_workload(ends: str, until: str) -> None:
     text = f"workload: {{closed: {{users: 3, {ends}: 5}}, journey: [{{path: /}}]}}"
     job = rendered(text, limit="10s", warm_up="1s")
     assert job["groups"][0]["workload"]["closed"]["until"] == {until: 5}
@@ -549,6 +551,9 @@ def test_a_round_that_did_not_reach_its_count_falls_short() -> None:
     batch = task("workload: {closed: {users: 2, journeys: 3}, journey: [{path: /}]}")
     assert "1 journeys are missing" in str(shortfall(batch, done.model_copy(update={"journeys": 5})))
     assert shortfall(batch, done.model_copy(update={"journeys": 6})) is None
+    together = task("workload: {closed: {users: 3, calls: 16}}")
+    assert "1 calls are missing" in str(shortfall(together, done))
+    assert shortfall(together, done.model_copy(update={"calls": 16})) is None
     assert shortfall(given_, done.model_copy(update={"interrupted": True})) == "the load engine was interrupted"
 
 

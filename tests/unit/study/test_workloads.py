@@ -100,7 +100,7 @@ def test_two_kinds_of_workload_do_not_stand_together() -> None:
 
 
 def test_a_closed_workload_ends_in_one_way() -> None:
-    assert "exactly one of successes, requests, journeys, duration" in problem("closed: {users: 1}").allowed
+    assert "exactly one of successes, requests, journeys, calls, duration" in problem("closed: {users: 1}").allowed
     assert problem("closed: {users: 1, requests: 5, duration: 1s}").path == "workload.closed"
 
 
