@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.clients import tables as clients
+from benchmarks.drivers import tables as drivers
 from benchmarks.engine import tables as engine
 from benchmarks.overhead import tables as overhead
 from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
@@ -29,6 +30,7 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (PERFORMANCE, truth.PART): truth.committed,
     (PERFORMANCE, overhead.PART): overhead.committed,
     (PERFORMANCE, clients.PART): clients.committed,
+    (PERFORMANCE, drivers.PART): drivers.committed,
     (INSURANCE, startup.PART): startup.committed,
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks import common, evidence, pages
 from benchmarks.clients import tables as client_tables
+from benchmarks.drivers import tables as driver_tables
 from benchmarks.engine import tables as engine_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
@@ -309,3 +310,22 @@ def test_what_a_library_costs_is_told_only_where_the_rounds_show_it() -> None:
     assert shown[-1].startswith("10.0 [") and not shown[-1].endswith("cannot be told")
     noisy = client_tables.line_of(client_rows([50, 80, 20, 50], [60, 30, 70, 55]), "a", among=1)
     assert noisy[-1].endswith("cannot be told")
+
+
+def driver_rows(jobs: list[float], contract: list[float]) -> list[dict[str, Any]]:
+    """Rounds of the two drivers of the native client, by their requests per second."""
+    rates = {driver_tables.JOBS: jobs, driver_tables.CONTRACT: contract}
+    return [
+        {"round": n, "driver": driver, "per_s": rate, "cpu_us": 1e6 / rate, "beyond_s": 0.1}
+        for driver, values in rates.items()
+        for n, rate in enumerate(values)
+    ]
+
+
+def test_the_ratio_of_the_two_drivers_comes_from_paired_rounds_and_is_told_only_where_they_show_it() -> None:
+    # The machine is half as fast in the second round, which changes no ratio.
+    rows = driver_rows([100_000, 50_000, 101_000], [25_000, 12_500, 25_000])
+    assert driver_tables.ratio_of(rows, "per_s").startswith("4.0")
+    assert driver_tables.ratio_of(rows, "cpu_us").startswith("0.25 [")
+    noisy = driver_tables.ratio_of(driver_rows([10.0, 30.0, 20.0], [20.0, 10.0, 25.0]), "per_s")
+    assert noisy.endswith("cannot be told")
