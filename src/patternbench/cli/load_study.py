@@ -99,18 +99,18 @@ class AskedJob(TracedJob):
 
     def origin(self, path: str) -> str:
         """The flag, or the place in a file, that says what the job has at a path."""
-        return _origin(super().origin(path), self.options)
+        return _flag_or_place(super().origin(path), self.options)
 
     def placed(self, problem: Problem) -> Problem:
         """A problem under a path of the job as the user knows it."""
-        return _placed(replace(problem, path=super().origin(problem.path)), self.options, self.document)
+        return _at_its_flag(replace(problem, path=super().origin(problem.path)), self.options, self.document)
 
 
 def job_of(options: Options, log: bool) -> AskedJob:
     """The engine's job (contracts/load) for what the command line asks; raises InputError."""
     _refuse_nonsense(options)
-    document = _document(options)
-    task = _task(options, document)
+    document = _study_document(options)
+    task = _round_of_load(options, document)
     made = jobs.job(task)
     duration = options.lasting
     beyond: dict[str, object] = {
@@ -136,9 +136,9 @@ def _refuse_nonsense(options: Options) -> None:
             raise InputError(Problem(f"does not go with {flag}", path="--journey", hint=hint))
 
 
-def _task(options: Options, document: Document) -> Task:
+def _round_of_load(options: Options, document: Document) -> Task:
     """The round to drive. Its time limit is the load's duration, which the warm-up does not shorten."""
-    study = _study(options, document)
+    study = _declared_study(options, document)
     scenarios = expand(study).scenarios
     if len(scenarios) > 1:
         hint = "give each field one value, or write a study to compare several"
@@ -146,16 +146,16 @@ def _task(options: Options, document: Document) -> Task:
     (scenario,) = scenarios
     lasting = options.lasting or Duration.parse("24h")
     inputs = Inputs(options.journey.resolve().parent if options.journey else Path.cwd())
-    made = Task(scenario, _targets(options), lasting, options.warm_up, options.seed, 0, inputs)
+    made = Task(scenario, _weighted_targets(options), lasting, options.warm_up, options.seed, 0, inputs)
     return replace(made, warm_up_on_top=True)
 
 
-def _study(options: Options, document: Document) -> Study:
+def _declared_study(options: Options, document: Document) -> Study:
     """The study; raises InputError with its problems at the flags and lines that they come from."""
     try:
         study = cast(Study, validated(Study, document))
     except InputError as error:
-        raise InputError([_placed(problem, options, document) for problem in error.problems]) from None
+        raise InputError([_at_its_flag(problem, options, document) for problem in error.problems]) from None
     return study if options.journey else study.model_copy(update={"workload": _at_the_url(study.workload)})
 
 
@@ -170,7 +170,7 @@ def _at_the_url(workload: Workload) -> Workload:
     return workload.model_copy(update={"journey": journey})
 
 
-def _document(options: Options) -> Document:
+def _study_document(options: Options) -> Document:
     """The study as plain data, with the lines of the file of journeys."""
     sent = _of_file(str(options.journey)) if options.journey else Document("", _of_flags(options))
     policies = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
@@ -178,8 +178,8 @@ def _document(options: Options) -> Document:
     study = {
         "patternbench": 1,
         "name": "load",
-        "system": _system(options),
-        "workload": {**_calls(options), **sent.fields},
+        "system": _asked_system(options),
+        "workload": {**_when_calls_begin(options), **sent.fields},
         "strategies": [{"client": "native", **pattern}],
     }
     return Document(sent.file, study, {("workload", *path): line for path, line in sent.lines.items()})
@@ -204,19 +204,23 @@ def _of_file(file: str) -> Document:
 def _of_flags(options: Options) -> dict[str, object]:
     """The one request. A file to send, or redirects to follow, makes it the step of a journey."""
     request = {"method": (options.method or "GET").upper(), "timeout": str(options.timeout or TIMEOUT)}
-    step: dict[str, object] = {**request, **_body(options)}
+    step: dict[str, object] = {**request, **_request_body(options)}
     if options.redirects:
         step["redirects"] = options.redirects
     return {"journey": [{"name": jobs.REQUEST, **step}]} if {"redirects", "body_file"} & {*step} else {"request": step}
 
 
-def _body(options: Options) -> dict[str, object]:
+def _request_body(options: Options) -> dict[str, object]:
     if options.body is None:
         return {}
-    return {"body_file": _file(options.body[1:], "--body")} if options.body.startswith("@") else {"body": options.body}
+    return (
+        {"body_file": _readable_file(options.body[1:], "--body")}
+        if options.body.startswith("@")
+        else {"body": options.body}
+    )
 
 
-def _calls(options: Options) -> dict[str, object]:
+def _when_calls_begin(options: Options) -> dict[str, object]:
     """When calls begin and end."""
     lasting = {} if options.lasting is None else {"duration": str(options.lasting)}
     if options.rate is None:
@@ -231,16 +235,16 @@ def _calls(options: Options) -> dict[str, object]:
     return {"open": {"rate": options.rate, "spacing": spacing, "in_flight": options.in_flight, **lasting, **arrivals}}
 
 
-def _system(options: Options) -> dict[str, object]:
-    """Who is asked. Load goes to the URLs themselves (``_targets``), which the engine checks."""
-    ca = options.ca and _file(options.ca, "--ca")
+def _asked_system(options: Options) -> dict[str, object]:
+    """Who is asked. Load goes to the URLs themselves (``_weighted_targets``), which the engine checks."""
+    ca = options.ca and _readable_file(options.ca, "--ca")
     urls = [f"{'https' if url.startswith('https:') else 'http'}://localhost" for url in options.urls]
     encrypted = "https://localhost" in urls
     trust: dict[str, object] = {"verify": False} if options.insecure else {"ca": ca} if ca else {}
-    return {"urls": urls, "headers": _headers(options), **(trust if encrypted else {})}
+    return {"urls": urls, "headers": _sent_headers(options), **(trust if encrypted else {})}
 
 
-def _targets(options: Options) -> tuple[Endpoint, ...]:
+def _weighted_targets(options: Options) -> tuple[Endpoint, ...]:
     weights = options.weights or (1,) * len(options.urls)
     if len(weights) != len(options.urls):
         allowed = f"one weight for each of the {len(options.urls)} URLs"
@@ -249,7 +253,7 @@ def _targets(options: Options) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(url, weight) for url, weight in zip(urls, weights, strict=True))
 
 
-def _file(path: str, flag: str) -> str:
+def _readable_file(path: str, flag: str) -> str:
     """The absolute path of a file for the engine to read. Raises InputError if there is no such file."""
     problem = problem_of(path)
     if problem is not None:
@@ -267,7 +271,7 @@ def _at_socket(path: str, url: str) -> str:
     return f"unix:{absolute(path)}:{parts.path or '/'}{query}"
 
 
-def _headers(options: Options) -> dict[str, str]:
+def _sent_headers(options: Options) -> dict[str, str]:
     headers = dict(map(_header, options.headers))
     named = any(name.lower() == "host" for name in headers)
     return headers if named or options.unix_socket is None else {"Host": _host(options), **headers}
@@ -290,12 +294,12 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _placed(problem: Problem, options: Options, document: Document) -> Problem:
+def _at_its_flag(problem: Problem, options: Options, document: Document) -> Problem:
     """A problem of the study at the flag, or at the line of a file, that it comes from."""
     if _is_of_file(problem.path, options):
         shown = located(replace(problem, file="", line=None), document)
         return replace(shown, path=shown.path.removeprefix("workload."))
-    return replace(problem, path=_origin(problem.path, options), file="", line=None)
+    return replace(problem, path=_flag_or_place(problem.path, options), file="", line=None)
 
 
 def _is_of_file(path: str, options: Options) -> bool:
@@ -303,7 +307,7 @@ def _is_of_file(path: str, options: Options) -> bool:
     return options.journey is not None and path.startswith("workload.") and field in SENT
 
 
-def _origin(path: str, options: Options) -> str:
+def _flag_or_place(path: str, options: Options) -> str:
     """The flag that says what a study has at a path; a place in a file is told as a study tells it."""
     policy = POLICY.match(path)
     if policy:
