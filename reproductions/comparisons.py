@@ -20,10 +20,9 @@ from patternbench.analyze.statements.claims.claim import ClaimText, Levels, pars
 from patternbench.analyze.statements.claims.pairs import pairs_of
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
+from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
 from patternbench.study.load import load
-from patternbench.terms.quantities import SHARES
-from patternbench.terms.responses import BY_NAME
 from patternbench.terms.units import Duration
 from reproductions import comparison_figures
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
@@ -62,13 +61,16 @@ class Shown:
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim of a study: what a response does from a scenario to another, each called by its configuration."""
+    """A claim of a study: what a response does from a scenario to another, each called by its configuration.
+
+    Where it is claimed of several pairs of scenarios, the first ones have the names.
+    """
 
     text: str
     says: str
     column: str
     scale: Scale
-    scenarios: tuple[str, str]
+    pairs: Sequence[tuple[str, str]]
     condition: str
     first: str
     second: str
@@ -113,10 +115,10 @@ class Comparison:
 
     def _compared(self, claim: StudyClaim) -> Compared:
         ids, levels = list(planned(self.study)), list(planned(self.study).values())
-        ((a, b),) = pairs_of(claim, levels)
-        (condition, first), (_, second) = self.names[ids[a]], self.names[ids[b]]
+        pairs = [(ids[a], ids[b]) for a, b in pairs_of(claim, levels)]
+        (condition, first), (_, second) = (self.names[scenario] for scenario in pairs[0])
         says = SAME if claim.expected.is_margin else claim.expected.words
-        sides = (ids[a], ids[b]), condition, first, second
+        sides = pairs, condition, first, second
         return Compared(claim.says, says, claim.response, _scale(claim.response), *sides)
 
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +133,7 @@ class Comparison:
 
     def claims(self, rounds: pd.DataFrame) -> list[Claim]:
         """What is claimed, with the values of both scenarios by block."""
-        return [Claim(one.text, one.says, [_sides(rounds, one)], one.scale) for one in self.compared]
+        return [Claim(one.text, one.says, _sides(rounds, one), one.scale) for one in self.compared]
 
 
 @cache
@@ -156,9 +158,8 @@ def _kept_level(level: object) -> object:
 
 
 def _scale(response: str) -> Scale:
-    if response in SHARES:
-        return POINTS
-    return PER_SECOND if response in BY_NAME and BY_NAME[response].kind == "rate" else PERCENT
+    kind = RESPONSES[response].kind if response in RESPONSES else ""
+    return {"percent": POINTS, "rate": PER_SECOND}.get(kind, PERCENT)
 
 
 def acts(row: pd.Series, factor: str) -> bool:
@@ -166,12 +167,11 @@ def acts(row: pd.Series, factor: str) -> bool:
     return bool(row[factor] > 0)
 
 
-def _sides(rounds: pd.DataFrame, one: Compared) -> tuple[Floats, Floats]:
-    """The values of both scenarios by block; unknown where no round of one counts."""
+def _sides(rounds: pd.DataFrame, one: Compared) -> list[tuple[Floats, Floats]]:
+    """The values of both scenarios of each pair by block; unknown where no round of one counts."""
     values = by_block(rounds, ("scenario",), _scaled(rounds[one.column], one.scale))
     unknown = np.full(rounds["block"].nunique(), np.nan)
-    first, second = (values.get((name,), unknown) for name in one.scenarios)
-    return first, second
+    return [(values.get((first,), unknown), values.get((second,), unknown)) for first, second in one.pairs]
 
 
 def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
@@ -227,7 +227,7 @@ def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str
     for number in comparison.main:
         one = comparison.compared[number]
         shown = comparison.response(one)
-        sides = zip(one.scenarios, (one.first, one.second), strict=True)
+        sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
         yield [one.text, shown.title, *medians, verdict(one.says, contrasts(claimed[number]))]
 

@@ -3,7 +3,7 @@
 The tables: ``rounds`` has the judged rounds of a run of ``rate-limiting`` and ``leases`` those of
 ``rate-limiting-leases``, both on the target. ``shop`` has those of ``rate-limiting-shop``, ``shop-transactions`` and
 ``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of ``rate-limiting-shop-leases``.
-``shop-bundles`` and the tables of left_open_rounds.py have the names of their studies. A run of a study's quick form
+The tables of left_open.py have the names of their studies. A run of a study's quick form
 fills the same tables, and their column ``study`` names the form.
 """
 
@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pandas as pd
 
-from patternbench.analyze.metrics import ended_journeys
 from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
@@ -23,12 +21,12 @@ from patternbench.records import attempts, journal, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from patternbench.study.load import load
-from reproductions.kalyanasundaram_2025 import left_open_rounds
+from reproductions.kalyanasundaram_2025 import left_open
+from reproductions.kalyanasundaram_2025.left_open import passes
 from reproductions.pages import QUICK, Reader
 
 TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
-BUNDLES = "shop-bundles"
 FIGURES = {
     "rate-limiting-1": "figure-4",
     "rate-limiting-2": "figure-5",
@@ -110,7 +108,7 @@ def _of_rounds(
     named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], told: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
     """What ``told`` computes from each round's rows, with the columns that name the round."""
-    parts = [told(rows).assign(round=number) for number, rows in seen.items()]
+    parts = [told(rows).reset_index().assign(round=number) for number, rows in seen.items()]
     return named.merge(pd.concat(parts, ignore_index=True), on="round")
 
 
@@ -130,7 +128,7 @@ def transactions(rows: pd.DataFrame) -> pd.DataFrame:
         "rejected": ALL * (sent["status"] == REJECTED).groupby(names).mean(),
         "finish_s": _finish_s(sent, rows.loc[rows["warm_up"], "journey"]),
     }
-    return pd.DataFrame(columns).reset_index()
+    return pd.DataFrame(columns)
 
 
 def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
@@ -143,31 +141,12 @@ def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
     return spans.groupby(level=["group", "transaction"]).mean()
 
 
-def passes(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per ``group`` of a round: how many good ``passes`` ended, and their median time, ``pass_s``."""
-    times = {str(group): ended_journeys(part) for group, part in rows.groupby("group", observed=True)}
-    seconds = {group: ended.seconds[ended.good] for group, ended in times.items()}
-    columns = {
-        "group": list(seconds),
-        "passes": [len(own) for own in seconds.values()],
-        "pass_s": [float(np.median(own)) if len(own) else np.nan for own in seconds.values()],
-    }
-    return pd.DataFrame(columns)
-
-
-def of_bundles(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round and group: how many passes ended, and how long they took."""
-    levels = read_table(run.path)[["round", "block", "algorithm", "product_reads"]]
-    return {BUNDLES: left_open_rounds.of_groups(run, levels, passes)}
-
-
 _READERS: Mapping[str, Reader] = {
     "rate-limiting": on_target,
     "rate-limiting-leases": judged_as(TARGET_LEASES),
     "rate-limiting-shop": of_shop,
     "rate-limiting-shop-leases": judged_as(LEASES),
-    BUNDLES: of_bundles,
-    **left_open_rounds.READERS,
+    **left_open.READERS,
 }
 
 

@@ -13,7 +13,7 @@ from patternbench.ratelimit.report import tables as judged
 from patternbench.ratelimit.report.tables import CLIENTS, COST, NONE, PER_REQUEST
 from reproductions.contrasts import HIGHER, LOWER, PLAIN, Claim, Floats, Key, by_block, verdicts
 from reproductions.kalyanasundaram_2025 import limit_rounds, shop_figures, target_tables
-from reproductions.kalyanasundaram_2025.left_open_limits import of_left_open
+from reproductions.kalyanasundaram_2025.left_open import of_left_open
 from reproductions.kalyanasundaram_2025.limit_rounds import CLIENTS_WAY, EXACT, NEAR, measured_with, near
 from reproductions.kalyanasundaram_2025.limits_published import (
     BASE_MS,
