@@ -143,7 +143,8 @@ def test_a_command_that_dies_at_once_is_told_with_its_last_lines(tmp_path: Path)
 
 def test_a_command_that_is_never_ready_is_told_with_its_last_lines(tmp_path: Path) -> None:
     told = failing(tmp_path, "command: node shop.js", "ready: {path: /missing, status: 200}", "within: 1s")
-    assert re.search(r"shop did not come up within 1s: listening on \d+$", told)
+    url = r"http://127.0.0.1:\d+/missing"
+    assert re.search(rf"shop did not come up within 1s, {url} answers 404 instead of 200: listening on \d+$", told)
 
 
 def test_a_preparation_that_fails_is_told_with_its_last_lines(tmp_path: Path) -> None:

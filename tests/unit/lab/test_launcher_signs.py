@@ -23,6 +23,9 @@ class Sign:
         self.seen.append(starting)
         return len(self.seen) == self.shows_at
 
+    def lacks(self, starting: Any) -> str:
+        return "no sign"
+
 
 def acts(folder: Path, sign: Sign, lives: int = 10**6) -> tuple[bool, list[float]]:
     """Whether a component acts that has 1 s and lives for so many looks; a look takes 0.25 s."""

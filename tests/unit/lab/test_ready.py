@@ -155,3 +155,17 @@ def test_urls_are_asked_after_the_own_way_and_each_once_those_before_are_answere
         assert not InTurn(LogLine("up"), (good, bad)).met(up)
         assert not InTurn(LogLine("down"), (good,)).met(up)
         assert not InTurn(LogLine("up"), (f"http://127.0.0.1:{closed.ports['http']}",)).met(up)
+
+
+def test_what_is_not_ready_says_what_it_still_waits_for(closed: Starting) -> None:
+    with serving(answers(302)) as starting:
+        url = f"http://127.0.0.1:{starting.ports['http']}/items"
+        assert Http("http", "/items", status=200).lacks(starting) == f"{url} answers 302 instead of 200"
+        assert Answers("http", "/items", "up").lacks(starting) == f"{url} answers 302 instead of 200 with up"
+        assert InTurn(Port("http"), (url,)).lacks(starting) == f"{url} answers 302 instead of 200 to 299"
+    port = closed.ports["http"]
+    assert Http("http").lacks(closed) == f"http://127.0.0.1:{port}/ does not answer"
+    assert InTurn(Port("http"), ()).lacks(closed) == f"nothing accepts connections at 127.0.0.1:{port}"
+    assert LogLine("^Started").lacks(closed) == "no line of its output matches ^Started"
+    assert Announced("listening").lacks(closed) == "it has not printed `listening`"
+    assert Succeeds(("pg_isready",)).lacks(closed) == "`pg_isready` does not succeed"

@@ -76,7 +76,7 @@ class Launcher:
         """A component's process, once it is ready."""
         process = self._begun(launch, self.limiter.command(launch, account.command(*launch.command)))
         starting = self._starting(launch, process, account)
-        self._await(lambda: process.alive and launch.ready.met(starting), launch, process)
+        self._await(lambda: process.alive and launch.ready.met(starting), launch, process, starting)
         return process
 
     def acts(self, sign: Ready, launch: Launch, process: Process, account: Account) -> bool:
@@ -134,10 +134,11 @@ class Launcher:
             self.logs.watch(process.log)
             return process
 
-    def _await(self, reached: Callable[[], bool], launch: Launch, process: Process) -> None:
+    def _await(self, reached: Callable[[], bool], launch: Launch, process: Process, starting: Starting) -> None:
         """Return once something is reached; raise StartError when the process ends first, or time is up."""
         if not self._reaches(reached, launch, process):
-            raise StartError(_why_not(process, launch, self._folder / launch.name) + self.limiter.cause(launch.name))
+            why = _why_not(process, launch, self._folder / launch.name, starting)
+            raise StartError(why + self.limiter.cause(launch.name))
 
     def _reaches(self, reached: Callable[[], bool], launch: Launch, process: Process) -> bool:
         """Whether something is reached before the process ends and within the time that the component has."""
@@ -211,13 +212,15 @@ def write(folder: Path, file: File, account: Account) -> None:
     new.replace(path)
 
 
-def _why_not(process: Process, launch: Launch, folder: Path) -> str:
+def _why_not(process: Process, launch: Launch, folder: Path, starting: Starting) -> str:
     """Why a component did not come up: what its log of errors says, where that says more than what it wrote."""
     told = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
     if told:
         return f"{launch.name} did not come up: {told}"
-    wrote = process.tail() or "it wrote nothing"
-    return f"{launch.name} did not come up within {launch.within}: {wrote}" if process.alive else process.why_not()
+    if not process.alive:
+        return process.why_not()
+    lacks, wrote = launch.ready.lacks(starting), process.tail() or "it wrote nothing"
+    return f"{launch.name} did not come up within {launch.within}, {lacks}: {wrote}"
 
 
 def _serious(path: Path, errors: ErrorLog) -> str:

@@ -53,6 +53,9 @@ class Ready(Protocol):
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
 
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+
 
 @dataclass(frozen=True)
 class Port:
@@ -67,6 +70,11 @@ class Port:
             return not self.greets or bool(connection.recv(1))
         return False
 
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        what = "speaks" if self.greets else "accepts connections"
+        return f"nothing {what} at {LOOPBACK}:{starting.ports[self.port]}"
+
 
 @dataclass(frozen=True)
 class Http:
@@ -79,10 +87,15 @@ class Http:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        answer = _answer(f"http://{LOOPBACK}:{starting.ports[self.port]}{self.path}", most=0)
+        answer = _answer(_url(starting, self.port, self.path), most=0)
         if answer is None:
             return False
         return answer[0] == self.status if self.status else answer[0] < self.below
+
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        wanted = str(self.status) if self.status else f"a status below {self.below}"
+        return _told(_url(starting, self.port, self.path), wanted)
 
 
 @dataclass(frozen=True)
@@ -95,8 +108,12 @@ class Answers:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        status, body = _answer(f"http://{LOOPBACK}:{starting.ports[self.port]}{self.path}", MOST_BYTES) or (0, "")
+        status, body = _answer(_url(starting, self.port, self.path), MOST_BYTES) or (0, "")
         return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
+
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        return _told(_url(starting, self.port, self.path), f"200 with {self.pattern}")
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,10 @@ class Announced:
         """Whether it is ready now."""
         return self.key in announcements(starting.written())
 
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        return f"it has not printed `{self.key}`"
+
 
 @dataclass(frozen=True)
 class LogLine:
@@ -119,6 +140,10 @@ class LogLine:
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
         return starting.wrote(self.pattern)
+
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        return f"no line of its output matches {self.pattern}"
 
 
 @dataclass(frozen=True)
@@ -132,6 +157,12 @@ class InTurn:
         """Whether it is ready now."""
         return self.first.met(starting) and all(_answers_well(url) for url in self.urls)
 
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        if not self.first.met(starting):
+            return self.first.lacks(starting)
+        return next((_told(url, "200 to 299") for url in self.urls if not _answers_well(url)), "")
+
 
 @dataclass(frozen=True)
 class Succeeds:
@@ -142,6 +173,20 @@ class Succeeds:
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
         return starting.succeeds(self.command, ANSWER_S)
+
+    def lacks(self, starting: Starting) -> str:
+        """What it still waits for, in words."""
+        return f"`{self.command[0]}` does not succeed"
+
+
+def _url(starting: Starting, port: str, path: str) -> str:
+    return f"http://{LOOPBACK}:{starting.ports[port]}{path}"
+
+
+def _told(url: str, wanted: str) -> str:
+    """What a URL answers instead of what is wanted."""
+    answer = _answer(url, most=0)
+    return f"{url} answers {answer[0]} instead of {wanted}" if answer else f"{url} does not answer"
 
 
 def _answers_well(url: str) -> bool:
