@@ -18,7 +18,7 @@ from patternbench.records.load_summaries import LoadProgress
 from patternbench.records.stored import ComponentStarts
 from patternbench.run.round.executor import Executor
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
-from patternbench.run.stopping_early import stops
+from patternbench.run.stopping_early import out_of_reach, stops
 
 Note = Callable[[str, dict[str, object]], None]
 """Adds facts to a part of the manifest."""
@@ -73,9 +73,12 @@ class Runner:
     def _ordered(self, batch: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
         """The orders of rounds, as long as what was made gives hope for the next."""
         for round_ in batch:
-            if stops([entry for entry in made if entry.status != VOIDED], round_):
+            standing = [entry for entry in made if entry.status != VOIDED]
+            if stops(standing, round_):
                 return
             scenario = self._scenarios[round_.scenario]
+            if out_of_reach(scenario, self._scenarios.values(), standing):
+                continue
             self._listener.round_started(scenario)
             tries = self._tries_of(round_)
             warm_up = f"warm-up-{self._warm_ups:03d}"

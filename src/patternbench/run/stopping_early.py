@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from patternbench.observe.doubt import NOTHING_SEEN
 from patternbench.plan.order import Round
+from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import DONE, Entry
 from patternbench.run.round import doubts
 from patternbench.run.round.doubts import TARGET_GONE
@@ -23,6 +24,17 @@ def stops(made: Sequence[Entry], coming: Round) -> bool:
     if _counts_nothing(made) or _cannot_start(made):
         return True
     return bool(rounds) and (_gone(rounds[-1]) or _hopeless(rounds, coming))
+
+
+def out_of_reach(wanted: Scenario, scenarios: Collection[Scenario], made: Sequence[Entry]) -> bool:
+    """Whether the system or the client of a scenario never came up, however often that was tried.
+
+    Other scenarios with the same system, settings and client count as tries of it.
+    """
+    if sum(map(doubts.is_failed_start, made)) < FEWEST:
+        return False
+    alike = {one.id for one in scenarios if (one.system, one.client) == (wanted.system, wanted.client)}
+    return _cannot_start([entry for entry in made if entry.scenario in alike])
 
 
 def _counts_nothing(made: Sequence[Entry]) -> bool:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from patternbench.observe.doubt import NOTHING_SEEN, Doubt
+from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.journal import Entry
 from patternbench.run.prepared_run import PreparedRun
 from patternbench.run.round.doubts import NO_CALL, NOT_STARTED, NOTHING_SUCCEEDED
+from patternbench.run.stopping_early import out_of_reach
 
 
 def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """What a run lacks apart from failed rounds, in sentences; nothing if it is what the study asked for."""
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
     return [
+        *_untried(prepared, entries),
         *_stopped(prepared, entries),
         *_without_valid(scenarios, entries),
         *_idle(entries),
@@ -23,8 +26,24 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     ]
 
 
+def _untried(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
+    """Rounds that were left out because what they need never came up, while others were run."""
+    count = len(_left_out(prepared, entries))
+    why = "their system or client did not come up in the rounds before"
+    return [f"{count} of {len(prepared.rounds)} rounds were not tried: {why}"] if count else []
+
+
+def _left_out(prepared: PreparedRun, entries: Sequence[Entry]) -> list[Round]:
+    scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
+    beyond = {name for name, one in scenarios.items() if out_of_reach(one, scenarios.values(), entries)}
+    if not 0 < len(beyond) < len(scenarios):
+        return []
+    ended = {(entry.round, entry.scenario) for entry in entries}
+    return [one for one in prepared.rounds if one.scenario in beyond and (one.index, one.scenario) not in ended]
+
+
 def _stopped(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
-    left = len(prepared.rounds) - len(entries)
+    left = len(prepared.rounds) - len(entries) - len(_left_out(prepared, entries))
     if left <= 0:
         return []
     outside = [] if entries else list(damage.counting_passes(prepared.folder).values())
@@ -42,19 +61,24 @@ def _stops_for(doubt: Doubt) -> bool:
 def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
     """Scenarios of which rounds were run, and only such that are not valid: nothing is known of them."""
     bare = {entry.scenario for entry in entries if not entry.valid} - {e.scenario for e in entries if e.counts}
-    return [f"{len(bare)} of {len(scenarios)} scenarios have no valid round"] if bare else []
+    verb = "has" if len(bare) == 1 else "have"
+    return [f"{len(bare)} of {_counted(len(scenarios), 'scenario')} {verb} no valid round"] if bare else []
 
 
 def _idle(entries: Sequence[Entry]) -> list[str]:
     """Rounds in which no call was made."""
     count = sum(any(doubt.kind == NO_CALL for doubt in entry.doubts) for entry in entries)
-    return [f"in {count} rounds no call was made"] if count else []
+    return [f"in {_counted(count, 'round')} no call was made"] if count else []
 
 
 def _nothing_good(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
     """Rounds in which every call failed although no fault was injected."""
     count = sum(_bad(entry) and not _faulty(scenarios[entry.scenario]) for entry in entries)
-    return [f"in {count} rounds every call failed, and no fault was injected"] if count else []
+    return [f"in {_counted(count, 'round')} every call failed, and no fault was injected"] if count else []
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _bad(entry: Entry) -> bool:

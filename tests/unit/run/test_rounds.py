@@ -20,6 +20,7 @@ from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
 from patternbench.records.journal import Entry, Started, read
 from patternbench.run.round import executor, observing
+from patternbench.run.round.doubts import of_failed_start
 from patternbench.run.round.executor import Executor, LocalExecutor
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
 from patternbench.run.round.stage import Stage
@@ -143,6 +144,28 @@ def test_an_order_is_given_when_the_journal_has_what_came_before(tmp_path: Path)
     elsewhere = Elsewhere()
     rounds(tmp_path / "run", 3, elsewhere.of)
     assert elsewhere.journal == [0, 2, 4]
+
+
+class Failing(Elsewhere):
+    """An executor whose system does not start for the first of two scenarios."""
+
+    def result(self, order: RoundOrder) -> RoundResult:
+        self.doubts = of_failed_start() if order.index % 2 == 0 else []
+        return super().result(order)
+
+
+def test_no_order_is_given_for_a_level_with_which_the_system_failed_to_start_twice(tmp_path: Path) -> None:
+    study = loads(
+        STUDY.format(seed=1).replace("system: target", "system: {name: target, settings: {workers: [1, 2]}}"), "x"
+    )
+    scenarios = expand(study).scenarios
+    run, listener, places = RunFolder(tmp_path / "run"), Listener(), []
+    run.create()
+    write_json(run.plan, {"rounds": [], "factors": {}, "scenarios": [one.as_json() for one in scenarios]})
+    places = [Round(index, index // 2, scenarios[index % 2].id) for index in range(8)]
+    runner = Runner(scenarios, Orders(study, {}, tmp_path), run, listener, {}.__setitem__)
+    runner.run([places], Failing().of(run))
+    assert [told for told in listener.told if told != "started"] == [f"ended {index}" for index in (0, 1, 2, 3, 5, 7)]
 
 
 def test_no_order_is_given_once_the_system_is_gone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from patternbench.records.inputs import Inputs
 from patternbench.records.journal import DONE, FAILED, Entry
 from patternbench.run.round import doubts, presence
 from patternbench.run.round.presence import TRIES, Presence
-from patternbench.run.stopping_early import stops
+from patternbench.run.stopping_early import out_of_reach, stops
 from patternbench.run.verdict import lacking
 from patternbench.study.model.system import declared
 from patternbench.study.models import Fault
@@ -64,6 +64,42 @@ def test_a_system_that_cannot_start_is_tried_twice_and_not_for_every_round() -> 
     assert stops(passes, Round(1, 0, "a"))
 
 
+def of_levels(*systems: str) -> list[Any]:
+    """Two scenarios, of two loads, for each system."""
+    return [
+        SimpleNamespace(id=f"{name}{load}", system=name, client="native", faults=[])
+        for name in systems
+        for load in "12"
+    ]
+
+
+def failed(*scenarios: str) -> list[Entry]:
+    return [entry(number, 0, NOT_STARTED, status=FAILED, scenario=one) for number, one in enumerate(scenarios)]
+
+
+def test_a_level_with_which_the_system_cannot_start_is_tried_twice_and_the_others_in_every_round() -> None:
+    scenarios = of_levels("good", "bad")
+    good, _, bad, bad_too = scenarios
+    made = [*failed("bad1"), entry(1, 0, scenario="good1")]
+    assert not out_of_reach(bad, scenarios, made)
+    made += failed("bad2")
+    assert out_of_reach(bad, scenarios, made) and out_of_reach(bad_too, scenarios, made)
+    assert not out_of_reach(good, scenarios, made)
+    assert not out_of_reach(bad, scenarios, [*made, entry(3, 0, scenario="bad2")])
+
+
+def test_rounds_that_were_not_tried_are_counted_apart_from_those_to_go() -> None:
+    run = prepared({})
+    run.plan.scenarios = of_levels("good", "bad")
+    run.rounds = [Round(number, 0, scenario.id) for number, scenario in enumerate(run.plan.scenarios * 2)]
+    made = [entry(0, 0, scenario="good1"), entry(1, 0, scenario="good2")]
+    made += [replace(one, round=one.round + 2) for one in failed("bad1", "bad2")]
+    done = [*made, entry(4, 0, scenario="good1"), entry(5, 0, scenario="good2")]
+    (told,) = lacking(run, done)
+    assert told.startswith("2 of 8 rounds were not tried")
+    assert "2 of 8 rounds to go" in lacking(run, made)[1]
+
+
 def test_a_counting_pass_that_has_nothing_to_count_ends_the_run_at_once() -> None:
     nothing = Doubt(NOTHING_SEEN, "0 requests were traced instead of about 196", "see docs/traces.md")
     assert stops([entry(-1, -1, nothing)], Round(0, 0, "a"))
@@ -85,10 +121,10 @@ NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
     [
         ([entry(0, 0), entry(1, 1)], NO_FAULT, []),
         ([entry(0, 0), entry(1, 1, LATE)], NO_FAULT, []),
-        ([entry(0, 0, LATE), entry(1, 1, LATE)], NO_FAULT, ["1 of 1 scenarios have no valid round"]),
-        ([entry(0, 0), entry(1, 1, USELESS)], NO_FAULT, ["in 1 rounds every call failed"]),
+        ([entry(0, 0, LATE), entry(1, 1, LATE)], NO_FAULT, ["1 of 1 scenario has no valid round"]),
+        ([entry(0, 0), entry(1, 1, USELESS)], NO_FAULT, ["in 1 round every call failed"]),
         ([entry(0, 0), entry(1, 1, USELESS)], {"abort": {"percentage": 100}}, []),
-        ([entry(0, 0, GONE)], NO_FAULT, ["the run was stopped with 1 of 2 rounds to go", "1 of 1 scenarios"]),
+        ([entry(0, 0, GONE)], NO_FAULT, ["the run was stopped with 1 of 2 rounds to go", "1 of 1 scenario"]),
     ],
 )
 def test_a_run_that_is_not_what_was_asked_for_says_what_it_lacks(
