@@ -100,7 +100,7 @@ class Layout:
             return ""
         if _of_details(self.factors, self.roles):
             return first.strategy
-        return first.item if self.axis_is_chosen else first.line
+        return first.item.removesuffix(_of_client(first.client)) if self.axis_is_chosen else first.line
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -163,9 +163,12 @@ def _with_lines(
 def _item(placed: PlacedScenario, line: str, levels: Levels, factors: Factors, roles: Roles) -> str:
     """What is compared: the level of an axis that is a pattern, else a line, with its client if there are several."""
     if roles.x is not None and _is_chosen(factors, roles):
-        return _named(factors[roles.x], levels[roles.x])
-    named = not placed.client or _of_details(factors, roles)
-    return line if named else f"{line} ({placed.client})"
+        return _named(factors[roles.x], levels[roles.x]) + _of_client(placed.client)
+    return line if _of_details(factors, roles) else line + _of_client(placed.client)
+
+
+def _of_client(client: str) -> str:
+    return f" ({client})" if client else ""
 
 
 def _compared(
@@ -179,9 +182,14 @@ def _compared(
 
 
 def _conditions(factors: Factors, roles: Roles) -> list[str]:
-    """The factors that are equal between compared patterns: those of the conditions, and others without a pattern."""
-    outside = [name for name in roles.outside if name != roles.x or not _is_chosen(factors, roles)]
-    return [*outside, *(name for name in roles.detail if factors[name].role is not Role.PATTERN)]
+    """The factors that are equal between compared patterns: those of the conditions, and others without a pattern.
+
+    Where the axis is the pattern, the lines are among them.
+    """
+    chosen = _is_chosen(factors, roles)
+    outside = [name for name in roles.outside if name != roles.x or not chosen]
+    lines = [roles.color] if chosen and roles.color else []
+    return [*outside, *(name for name in [*lines, *roles.detail] if factors[name].role is not Role.PATTERN)]
 
 
 def _is_chosen(factors: Factors, roles: Roles) -> bool:

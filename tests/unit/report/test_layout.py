@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import product
 
+import pytest
 from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
@@ -71,6 +72,24 @@ def test_a_client_is_named_once_in_its_line_or_next_to_it() -> None:
         levels = [dict(zip(varied, each, strict=True)) for each in product(*varied.values())]
         found = layout(run_of(varied, *levels))
         assert (distinct(placed.item for placed in found.scenarios)[0], found.reference) == (first, "baseline")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"client": ["a", "b"]}, {"client": ["a", "b"], "zone": ["x", "y"]}, {"zone": ["x", "y"], "disk": ["u", "v"]}],
+)
+def test_numbers_of_a_pattern_are_compared_only_under_one_client_and_one_condition(
+    others: dict[str, list[object]],
+) -> None:
+    varied: dict[str, list[object]] = {"delay": [2, 10], **others}
+    levels = {f"s{place}": dict(zip(varied, each, strict=True)) for place, each in enumerate(product(*varied.values()))}
+    found = layout(run_of(varied, *levels.values()))
+    assert found.axis_is_chosen
+    for placed in found.scenarios:
+        assert placed.baseline is not None
+        assert levels[placed.baseline] == {**levels[placed.scenario], "delay": 2}
+    assert len({(placed.item, placed.condition) for placed in found.scenarios}) == len(levels)
+    assert found.reference.replace("\u00a0", " ") == "delay 2"
 
 
 def test_a_configuration_does_not_repeat_its_strategy() -> None:
