@@ -51,8 +51,6 @@ _FEWEST_ROUNDS = 6
 _DRIFT_MATTERS = 0.05
 _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
-_MOST_PERCENT = 1000.0
-"""A greater noise floor is not written out."""
 _MOST_CONDITIONS = 6
 """With more conditions a table of all configurations has means over them."""
 _MANY_ROWS = 30
@@ -242,16 +240,9 @@ def _noise(report: RunReport) -> list[dict[str, object]]:
 
 def _noise_row(report: RunReport, response: str, floor: Floor) -> dict[str, object]:
     ends = {"typical": floor.typical, "floor": floor.floor}
-    texts = {end: _amount(response, size, floor.in_percent) if floor.scenarios else "" for end, size in ends.items()}
+    texts = {end: size(response, amount, floor.in_percent) if floor.scenarios else "" for end, amount in ends.items()}
     title = RESPONSES[response].title
     return {**vars(floor), **texts, "response": response, "title": title, **_drifted(report, response, floor)}
-
-
-def _amount(response: str, amount: float, in_percent: bool) -> str:
-    """A noise floor; of one from two or three rounds that differ a lot, its digits mean nothing."""
-    if in_percent and amount > _MOST_PERCENT:
-        return f"more than {number(_MOST_PERCENT)}\u00a0%"
-    return size(response, amount, in_percent)
 
 
 def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object]:

@@ -64,6 +64,12 @@ def test_the_noise_floor_is_what_equal_configurations_differ_by() -> None:
     assert floor == pytest.approx(2.2, abs=0.4)
 
 
+def test_floors_and_effects_of_two_rounds_that_differ_a_lot_are_not_written_out() -> None:
+    rounds = pd.DataFrame({"users": [1, 1, 2, 2], "block": [0, 1, 0, 1], "p95": [0.001, 90.0, 0.5, 40.0]})
+    told = " ".join(sentences(compare_runs(rounds, rounds, How(responses=("p95",))), "p95"))
+    assert "noise floor is more than 1,000\u00a0%" in told and "a change of more than 1,000\u00a0% would" in told
+
+
 def test_the_smallest_detectable_effect_is_the_textbooks() -> None:
     a, b = (pd.DataFrame({"s": "x", "y": [-9.0, 11.0] * 5}) for _ in range(2))
     # sd 10.541, error 4.714, df 18: (2.1009 + 0.8621) * 4.714

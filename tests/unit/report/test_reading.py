@@ -16,9 +16,10 @@ from rich.table import Table
 from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.load.loadtest import _worst_status
+from patternbench.analyze.statements.sentences import size
 from patternbench.cli.terminal import Plain
 from patternbench.report.figures.scenarios import points
-from patternbench.report.html import _amount, _facts, _flat, _in_short, render
+from patternbench.report.html import _facts, _flat, _in_short, render
 from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
@@ -78,9 +79,10 @@ def test_of_several_configurations_it_says_which_one_took_so_long() -> None:
 
 
 def test_a_noise_floor_of_quintillions_is_not_written_out() -> None:
-    assert _amount("p95", 1.13e18, True) == "more than 1,000\u00a0%"
-    assert _amount("p95", 359.0, True) == "359\u00a0%"
-    assert _amount("success_rate", 5.65, False) == "5.65 points"
+    assert size("p95", 1.13e18, True) == "more than 1,000\u00a0%"
+    assert size("p95", 359.0, True) == "359\u00a0%"
+    assert size("success_rate", 5.65, False) == "5.65 points"
+    assert size("success_rate", 474.0, False) == "more than 100 points"
 
 
 def test_two_rounds_make_no_band() -> None:

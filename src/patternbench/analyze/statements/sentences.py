@@ -10,6 +10,10 @@ from patternbench.terms.quantities import SHARES, number, signed, unit_of
 
 NO_INTERVAL, UNKNOWN, CONSTANT = "no interval", "not measured", "the same in every round"
 _BOTH = 2
+_PERCENT, _POINTS = "\u00a0%", " points"
+_MOST = {_PERCENT: 1000.0, _POINTS: 100.0}
+"""The greatest amounts that are written out: of larger ones, from two or three rounds that differ a lot, digits mean
+nothing, and no two shares are further apart than all."""
 Ends = tuple[float | None, float | None]
 """Both ends of an interval; None or NaN where there is none."""
 
@@ -46,7 +50,8 @@ def changed(response: str, value: float | None, ends: Ends, relative: bool, unit
 def size(response: str, amount: float, relative: bool, unit: str = "") -> str:
     """Write how much a change is, whichever way it goes: `12 %`, `1.2 points`, `20 ms`."""
     name, factor = _unit(response, abs(amount), relative, unit)
-    return f"{number(amount * factor)}{name}"
+    most = _MOST.get(name, math.inf)
+    return f"more than {number(most)}{name}" if amount > most else f"{number(amount * factor)}{name}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -63,8 +68,8 @@ def _interval(ends: Sequence[float], name: str) -> str:
 
 def _unit(response: str, largest: float, relative: bool, declared: str) -> tuple[str, float]:
     if relative:
-        return "\u00a0%", 1.0
+        return _PERCENT, 1.0
     if response in SHARES or declared == "%":
-        return " points", 1.0
+        return _POINTS, 1.0
     name, factor = unit_of(response, largest, declared)
     return (name if name in ("", "/s") else f"\u00a0{name}"), factor
