@@ -22,6 +22,7 @@ from patternbench.report.labels import RESPONSES
 from patternbench.report.model import RunReport, doubted, warnings
 from patternbench.report.pages.models import page_html
 from patternbench.report.sections.summary import summary_table
+from patternbench.study.model.configuration import Configuration
 from patternbench.terms.responses import HEADLINES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -60,6 +61,23 @@ def test_no_column_of_the_summary_is_lost_on_a_narrow_terminal(whole: RunReport,
     assert "p95 (ok)" in printed(small, 80)
     text = printed(whole, 80)
     assert all(name in text for name in ("success", "goodput", "per ok", "p95 (ok)", "rejected"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "shown"),
+    [
+        ({"closed": {"users": 1}}, True),
+        ({"open": {"rate": 1}}, False),
+        ({"groups": [{"open": {"rate": 1}}]}, False),
+        ({"groups": [{"open": {"rate": 1}}, {"users": 2}]}, True),
+    ],
+)
+def test_the_time_of_users_per_success_is_shown_only_where_users_wait(
+    small: RunReport, workload: dict[str, object], shown: bool
+) -> None:
+    config = Configuration(workload=workload)
+    scenarios = [scenario.model_copy(update={"config": config}) for scenario in small.scenarios]
+    assert ("per ok" in printed(replace(small, scenarios=scenarios), 140)) is shown
 
 
 def test_a_long_summary_shows_the_hardest_conditions_and_counts_the_rest(whole: RunReport) -> None:

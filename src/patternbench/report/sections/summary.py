@@ -53,7 +53,13 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
 
 
 def _says(report: RunReport, name: str) -> bool:
-    """Whether a column is worth its place: calls that a limit refused only where there were any."""
+    """Whether a column is worth its place.
+
+    Calls that a limit refused are shown only where there were any. Without users who wait, the time per successful
+    call is nothing but the inverse of goodput.
+    """
+    if name == "time_to_success":
+        return any(scenario.config.users_wait for scenario in report.scenarios)
     mine, other = (bool((report.done.get(one, pd.Series(dtype=float)) > 0).any()) for one in _IF_ANY)
     return {"rejected_rate": mine or not other, "limited_rate": other}.get(name, True)
 

@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 
+class _Callers(BaseModel):
+    """What a workload, or each of its groups, says of arrivals."""
+
+    open: object = None
+    groups: list[_Callers] | None = None
+
+
 class Configuration(BaseModel):
     """The parts of a concrete study, every duration written with its unit; a part left out is empty."""
 
@@ -18,6 +25,12 @@ class Configuration(BaseModel):
     client: str = ""
     strategy: dict[str, object] = {}
     traces: dict[str, str] = {}
+
+    @property
+    def users_wait(self) -> bool:
+        """Whether any calls are those of users who wait for their answers, not arrivals."""
+        callers = _Callers.model_validate(self.workload)
+        return any(one.open is None for one in callers.groups or [callers])
 
     @property
     def system_names(self) -> list[str]:
