@@ -74,6 +74,8 @@ def needed_by(file: StudyFile) -> Iterator[tuple[str, list[Need]]]:
 def _of_system(study: Study, beside: Path) -> Iterator[tuple[str, list[Need]]]:
     declared = study.system
     if not isinstance(declared, NamedSystem):
+        if not declared.direct:
+            yield "fault proxy before the system", startable.proxy_needs()
         return
     system = systems.load(declared.name, beside)
     yield f"system {declared.name}", startable.needs(system, declared.settings)

@@ -68,16 +68,27 @@ def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> N
     goal = GOALS[answers.find_out or (_asked_goal() if asks else "retry")]
     minutes = answers.minutes or (_asked_minutes() if asks else MINUTES)
     plan = starters.budget(goal.scenarios, minutes)
-    _tell(_write(_files(subject, goal, plan), out, force), plan.words(goal.scenarios), json_)
+    takes, lacks = plan.words(goal.scenarios), plan.too_few(goal.scenarios)
+    _tell(_write(_files(subject, goal, plan), _folder(out), force), takes, lacks, json_)
 
 
-def _tell(written: Sequence[Path], takes: str, json_: bool) -> None:
-    """Say what was written, the study first, and what to do with it."""
+def _folder(out: Path) -> Path:
+    """The folder to write to. Raises InputError for what is meant to be the study itself."""
+    if out.suffix in (".yaml", ".yml", ".json") and not out.is_dir():
+        hint = f"type `--out {out.parent}`; the study is named after its question"
+        raise InputError(Problem("names a study, where a folder is wanted", "--out", value=str(out), hint=hint))
+    return out
+
+
+def _tell(written: Sequence[Path], takes: str, lacks: str, json_: bool) -> None:
+    """Say what was written, the study first, what it lacks, and what to do with it."""
     if json_:
-        output.as_json({"written": [str(path) for path in written], "takes": takes})
+        output.as_json({"written": [str(path) for path in written], "takes": takes, "lacks": lacks or None})
         return
     for path in written:
         click.echo(f"wrote {path}")
+    if lacks:
+        click.echo(lacks)
     study = written[0]
     first = f"`patternbench try {study}` sends its request once, `patternbench plan {study}` lists its rounds"
     click.echo(f"\nNow type `patternbench run {study}`, which takes {takes}; before it, {first}.")

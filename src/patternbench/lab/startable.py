@@ -10,6 +10,7 @@ from pathlib import Path
 from patternbench.lab import topologies
 from patternbench.lab.component import Component
 from patternbench.lab.components import KINDS
+from patternbench.lab.components.envoy import Envoy
 from patternbench.lab.config.programs import Program
 from patternbench.lab.host import accounts, cgroups
 from patternbench.lab.host.launch import Launch, ResourceLimits
@@ -29,6 +30,11 @@ def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = No
     by_kind = [need for kind in kinds for need in kind.needs()]
     own = [need for settings in _one_by_one(levels or {}) for need in _own_needs(system, settings)]
     return list(dict.fromkeys(by_kind + own))
+
+
+def proxy_needs() -> list[Need]:
+    """The needs of the fault proxy before a system that already runs."""
+    return list(Envoy.needs())
 
 
 def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:

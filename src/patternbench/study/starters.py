@@ -189,6 +189,16 @@ class Budget:
         """How long a run of this many scenarios takes, in minutes."""
         return scenarios * self.rounds * (self.seconds + AROUND_S) / 60
 
+    def too_few(self, scenarios: int) -> str:
+        """What fewer rounds than are good lack, and the time that those take; nothing if there are enough."""
+        if self.rounds >= GOOD:
+            return ""
+        enough = math.ceil(Budget(GOOD, LENGTHS_S[-1]).minutes(scenarios))
+        return (
+            f"{self.rounds} rounds of each scenario fit into that time, and a 95 % interval of a median takes {GOOD}: "
+            f"`--minutes {enough}` leaves time for them"
+        )
+
     def words(self, scenarios: int) -> str:
         """How long a run of this many scenarios takes, in words."""
         minutes = max(1, round(self.minutes(scenarios)))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.integration.run.conftest import patternbench
+from tests.support.targets import target_up
 
 STUDY = """\
 patternbench: 1
@@ -75,3 +76,15 @@ def test_a_template_that_names_nothing_is_refused_with_its_line_before_anything_
     assert code == 2
     assert f"tried.yaml:{line}: workload.groups[0].journeys[1].steps[1].headers.x" in err
     assert "did you mean `kind`?" in err
+
+
+def test_a_request_to_a_system_that_already_runs_is_told_with_the_url_that_the_study_says(tmp_path: Path) -> None:
+    file = tmp_path / "tried.yaml"
+    with target_up(tmp_path) as url:
+        step = "{name: one, path: /bytes/5, query: {of: b}}"
+        file.write_text(
+            f"patternbench: 1\nname: tried\nsystem: {{url: '{url}'}}\n"
+            f"workload:\n  closed: {{users: 1, journeys: 1}}\n  journey: [{step}]\n"
+        )
+        done = patternbench("try", str(file))
+    assert f"one: GET {url}/bytes/5?of=b  200" in done.stdout, done.stdout + done.stderr

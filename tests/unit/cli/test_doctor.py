@@ -75,6 +75,17 @@ def test_doctor_of_a_study_lists_what_that_study_needs_and_nothing_else(tmp_path
     assert "disturb" not in shown
 
 
+@pytest.mark.parametrize(("system", "needs"), [("{url: 'http://h:1'}", True), ("{urls: ['http://h:1']}", False)])
+def test_doctor_of_a_study_of_a_url_lists_the_fault_proxy_that_is_put_before_it(
+    system: str, needs: bool, tmp_path: Path
+) -> None:
+    study = tmp_path / "shop.yaml"
+    study.write_text(f"patternbench: 1\nname: x\nsystem: {system}\nworkload: {{open: {{rate: 1, duration: 1s}}}}\n")
+    told = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
+    proxies = {need["name"] for need in told["needs"] if need["for"] == "fault proxy before the system"}
+    assert proxies == ({"envoy"} if needs else set())
+
+
 @pytest.mark.parametrize("from_wheel", [True, False])
 def test_doctor_of_an_installed_package_asks_for_no_application_that_only_a_checkout_builds(
     from_wheel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

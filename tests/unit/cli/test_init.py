@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -95,6 +96,20 @@ def test_a_command_that_is_typed_is_asked_for_its_path_too(monkeypatch: pytest.M
 def test_the_last_line_names_try_and_plan_next_to_run(service: str) -> None:
     last = done("--url", f"{service}/items/7").output.splitlines()[-1]
     assert all(f"`patternbench {word} retry.yaml`" in last for word in ("try", "plan", "run"))
+
+
+def test_fewer_rounds_than_an_interval_takes_are_said_with_the_time_that_is_enough(service: str) -> None:
+    told = done("--url", f"{service}/items/7", "--minutes", "3").output
+    assert re.search(r"5 rounds of each scenario fit .* takes 6: `--minutes 4`", told), told
+    assert load("retry.yaml").rounds == 5
+    enough = done("--url", f"{service}/items/7", "--minutes", "4", "--force").output
+    assert (load("retry.yaml").rounds, "fit into" in enough) == (7, False)
+
+
+def test_a_study_named_as_the_folder_is_refused_with_what_to_type(service: str, folder: Path) -> None:
+    told = refused("--url", f"{service}/items/7", "--out", "mine.yaml")
+    assert "names a study, where a folder is wanted" in told and "type `--out .`" in told
+    assert not list(folder.iterdir())
 
 
 def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path) -> None:

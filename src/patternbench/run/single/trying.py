@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
@@ -49,12 +50,30 @@ def trials(file: StudyFile) -> Iterator[Trial]:
     with _ready(study, inputs, file) as (bare, folder):
         set_up = jobs.set_up(bare)
         if set_up:
-            yield Trial(jobs.SET_UP, 1, engine.told(set_up.job, bare, folder))
+            yield Trial(jobs.SET_UP, 1, _as_asked(engine.told(set_up.job, bare, folder), bare))
         task = engine.set_up(bare, folder)
         numbers: dict[str, int] = {}
         for group, job in jobs.once(task):
             numbers[group] = numbers.get(group, 0) + 1
-            yield Trial(group, numbers[group], engine.told(job, task, folder))
+            yield Trial(group, numbers[group], _as_asked(engine.told(job, task, folder), task))
+
+
+def _as_asked(attempts: list[TracedAttempt], task: Task) -> list[TracedAttempt]:
+    """The attempts with the URL of a system that already runs, instead of that of the fault proxy before it."""
+    said = zip(task.targets, task.treatment.system.addresses, strict=False)
+    own = {_origin(target.url): _origin(address) for target, address in said}
+    return [
+        attempt.model_copy(update={"url": _at(attempt.url, own)}) if attempt.url else attempt for attempt in attempts
+    ]
+
+
+def _at(url: str, own: Mapping[str, str]) -> str:
+    return own.get(_origin(url), _origin(url)) + url.removeprefix(_origin(url))
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 @contextmanager
