@@ -69,10 +69,10 @@ def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> N
     minutes = answers.minutes or (_asked_minutes() if asks else MINUTES)
     plan = starters.budget(goal.scenarios, minutes)
     takes, lacks = plan.words(goal.scenarios), plan.too_few(goal.scenarios)
-    _tell(_write(_files(subject, goal, plan), _folder(out), force), takes, lacks, json_)
+    _tell(_write(_files(subject, goal, plan), _study_folder(out), force), takes, lacks, json_)
 
 
-def _folder(out: Path) -> Path:
+def _study_folder(out: Path) -> Path:
     """The folder to write to. Raises InputError for what is meant to be the study itself."""
     if out.suffix in (".yaml", ".yml", ".json") and not out.is_dir():
         hint = f"type `--out {out.parent}`; the study is named after its question"

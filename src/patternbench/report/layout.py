@@ -100,7 +100,7 @@ class Layout:
             return ""
         if _of_details(self.factors, self.roles):
             return first.strategy
-        return first.item.removesuffix(_of_client(first.client)) if self.axis_is_chosen else first.line
+        return first.item.removesuffix(_client_in_brackets(first.client)) if self.axis_is_chosen else first.line
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -163,11 +163,11 @@ def _with_lines(
 def _item(placed: PlacedScenario, line: str, levels: Levels, factors: Factors, roles: Roles) -> str:
     """What is compared: the level of an axis that is a pattern, else a line, with its client if there are several."""
     if roles.x is not None and _is_chosen(factors, roles):
-        return _named(factors[roles.x], levels[roles.x]) + _of_client(placed.client)
-    return line if _of_details(factors, roles) else line + _of_client(placed.client)
+        return _named(factors[roles.x], levels[roles.x]) + _client_in_brackets(placed.client)
+    return line if _of_details(factors, roles) else line + _client_in_brackets(placed.client)
 
 
-def _of_client(client: str) -> str:
+def _client_in_brackets(client: str) -> str:
     return f" ({client})" if client else ""
 
 

@@ -18,7 +18,7 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """What a run lacks apart from failed rounds, in sentences; nothing if it is what the study asked for."""
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
     return [
-        *_untried(prepared, entries),
+        *_untried_rounds(prepared, entries),
         *_stopped(prepared, entries),
         *_without_valid(scenarios, entries),
         *_idle(entries),
@@ -26,14 +26,14 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _untried(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
+def _untried_rounds(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """Rounds that were left out because what they need never came up, while others were run."""
-    count = len(_left_out(prepared, entries))
+    count = len(_unreachable_rounds(prepared, entries))
     why = "their system or client did not come up in the rounds before"
     return [f"{count} of {len(prepared.rounds)} rounds were not tried: {why}"] if count else []
 
 
-def _left_out(prepared: PreparedRun, entries: Sequence[Entry]) -> list[Round]:
+def _unreachable_rounds(prepared: PreparedRun, entries: Sequence[Entry]) -> list[Round]:
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
     beyond = {name for name, one in scenarios.items() if out_of_reach(one, scenarios.values(), entries)}
     if not 0 < len(beyond) < len(scenarios):
@@ -43,7 +43,7 @@ def _left_out(prepared: PreparedRun, entries: Sequence[Entry]) -> list[Round]:
 
 
 def _stopped(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
-    left = len(prepared.rounds) - len(entries) - len(_left_out(prepared, entries))
+    left = len(prepared.rounds) - len(entries) - len(_unreachable_rounds(prepared, entries))
     if left <= 0:
         return []
     outside = [] if entries else list(damage.counting_passes(prepared.folder).values())
@@ -62,22 +62,22 @@ def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) 
     """Scenarios of which rounds were run, and only such that are not valid: nothing is known of them."""
     bare = {entry.scenario for entry in entries if not entry.valid} - {e.scenario for e in entries if e.counts}
     verb = "has" if len(bare) == 1 else "have"
-    return [f"{len(bare)} of {_counted(len(scenarios), 'scenario')} {verb} no valid round"] if bare else []
+    return [f"{len(bare)} of {_plural(len(scenarios), 'scenario')} {verb} no valid round"] if bare else []
 
 
 def _idle(entries: Sequence[Entry]) -> list[str]:
     """Rounds in which no call was made."""
     count = sum(any(doubt.kind == NO_CALL for doubt in entry.doubts) for entry in entries)
-    return [f"in {_counted(count, 'round')} no call was made"] if count else []
+    return [f"in {_plural(count, 'round')} no call was made"] if count else []
 
 
 def _nothing_good(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
     """Rounds in which every call failed although no fault was injected."""
     count = sum(_bad(entry) and not _faulty(scenarios[entry.scenario]) for entry in entries)
-    return [f"in {_counted(count, 'round')} every call failed, and no fault was injected"] if count else []
+    return [f"in {_plural(count, 'round')} every call failed, and no fault was injected"] if count else []
 
 
-def _counted(count: int, what: str) -> str:
+def _plural(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 

@@ -87,7 +87,7 @@ class Http:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        answer = _answer(_url(starting, self.port, self.path), most=0)
+        answer = _answer(_loopback_url(starting, self.port, self.path), most=0)
         if answer is None:
             return False
         return answer[0] == self.status if self.status else answer[0] < self.below
@@ -95,7 +95,7 @@ class Http:
     def lacks(self, starting: Starting) -> str:
         """What it still waits for, in words."""
         wanted = str(self.status) if self.status else f"a status below {self.below}"
-        return _told(_url(starting, self.port, self.path), wanted)
+        return _instead_of(_loopback_url(starting, self.port, self.path), wanted)
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ class Answers:
 
     def met(self, starting: Starting) -> bool:
         """Whether it is ready now."""
-        status, body = _answer(_url(starting, self.port, self.path), MOST_BYTES) or (0, "")
+        status, body = _answer(_loopback_url(starting, self.port, self.path), MOST_BYTES) or (0, "")
         return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
 
     def lacks(self, starting: Starting) -> str:
         """What it still waits for, in words."""
-        return _told(_url(starting, self.port, self.path), f"200 with {self.pattern}")
+        return _instead_of(_loopback_url(starting, self.port, self.path), f"200 with {self.pattern}")
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class InTurn:
         """What it still waits for, in words."""
         if not self.first.met(starting):
             return self.first.lacks(starting)
-        return next((_told(url, "200 to 299") for url in self.urls if not _answers_well(url)), "")
+        return next((_instead_of(url, "200 to 299") for url in self.urls if not _answers_well(url)), "")
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,11 @@ class Succeeds:
         return f"`{self.command[0]}` does not succeed"
 
 
-def _url(starting: Starting, port: str, path: str) -> str:
+def _loopback_url(starting: Starting, port: str, path: str) -> str:
     return f"http://{LOOPBACK}:{starting.ports[port]}{path}"
 
 
-def _told(url: str, wanted: str) -> str:
+def _instead_of(url: str, wanted: str) -> str:
     """What a URL answers instead of what is wanted."""
     answer = _answer(url, most=0)
     return f"{url} answers {answer[0]} instead of {wanted}" if answer else f"{url} does not answer"

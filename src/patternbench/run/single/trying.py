@@ -50,28 +50,29 @@ def trials(file: StudyFile) -> Iterator[Trial]:
     with _ready(study, inputs, file) as (bare, folder):
         set_up = jobs.set_up(bare)
         if set_up:
-            yield Trial(jobs.SET_UP, 1, _as_asked(engine.told(set_up.job, bare, folder), bare))
+            yield Trial(jobs.SET_UP, 1, _with_own_urls(engine.told(set_up.job, bare, folder), bare))
         task = engine.set_up(bare, folder)
         numbers: dict[str, int] = {}
         for group, job in jobs.once(task):
             numbers[group] = numbers.get(group, 0) + 1
-            yield Trial(group, numbers[group], _as_asked(engine.told(job, task, folder), task))
+            yield Trial(group, numbers[group], _with_own_urls(engine.told(job, task, folder), task))
 
 
-def _as_asked(attempts: list[TracedAttempt], task: Task) -> list[TracedAttempt]:
+def _with_own_urls(attempts: list[TracedAttempt], task: Task) -> list[TracedAttempt]:
     """The attempts with the URL of a system that already runs, instead of that of the fault proxy before it."""
     said = zip(task.targets, task.treatment.system.addresses, strict=False)
-    own = {_origin(target.url): _origin(address) for target, address in said}
+    own = {_scheme_and_host(target.url): _scheme_and_host(address) for target, address in said}
     return [
-        attempt.model_copy(update={"url": _at(attempt.url, own)}) if attempt.url else attempt for attempt in attempts
+        attempt.model_copy(update={"url": _moved_to_own(attempt.url, own)}) if attempt.url else attempt
+        for attempt in attempts
     ]
 
 
-def _at(url: str, own: Mapping[str, str]) -> str:
-    return own.get(_origin(url), _origin(url)) + url.removeprefix(_origin(url))
+def _moved_to_own(url: str, own: Mapping[str, str]) -> str:
+    return own.get(_scheme_and_host(url), _scheme_and_host(url)) + url.removeprefix(_scheme_and_host(url))
 
 
-def _origin(url: str) -> str:
+def _scheme_and_host(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
