@@ -17,7 +17,7 @@ from patternbench.analyze.metrics import ended_journeys
 from patternbench.analyze.recovery import Recovery, recovery
 from patternbench.records import attempts, journal, observed, tables
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import Acted, Entry
+from patternbench.records.journal import ActedFault, Entry
 from patternbench.report import load_tests
 from patternbench.series.observer import OBSERVER
 from patternbench.traces.report import section as traces_section
@@ -158,11 +158,11 @@ def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[Any]:
     yield from shown.assign(file=[files[number] for number in rounds["round"]]).itertuples(index=False)
 
 
-def _acted(entry: Entry) -> Acted | None:
+def _acted(entry: Entry) -> ActedFault | None:
     return entry.faults[0] if entry.faults else None
 
 
-def _named(acted: Acted | None) -> str:
+def _named(acted: ActedFault | None) -> str:
     return f"{acted.kind} {acted.where}" if acted else "none"
 
 
@@ -188,7 +188,7 @@ def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
     return {"lost": max(confirmed - value, 0), "doubled": max(value - asked, 0)}
 
 
-def _of_fault(rows: pd.DataFrame, acted: Acted | None) -> dict[str, object]:
+def _of_fault(rows: pd.DataFrame, acted: ActedFault | None) -> dict[str, object]:
     ended = ended_journeys(rows)
     told = {
         "failed": 100 * float(np.mean(~ended.good)),
@@ -200,7 +200,7 @@ def _of_fault(rows: pd.DataFrame, acted: Acted | None) -> dict[str, object]:
     return told | _recovered(rows, *span)
 
 
-def _failure_ms(rows: pd.DataFrame, acted: Acted | None) -> float:
+def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:
     """The middle time of requests that failed and were sent while a fault acted, in milliseconds; NaN without any."""
     if acted is None:
         return np.nan

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.compare.comparison import How, compare_runs
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.observe.section import Spec
 from patternbench.records.tables import read_table
 from patternbench.report.pages.comparison_figures import differences_figure, trade_off_figure, wins_figure
@@ -63,9 +63,9 @@ def main() -> None:
     run = made_up_run(1)
     write(
         "differences",
-        differences_figure(compare_runs(run, made_up_run(2, 1.2), How(responses=("p95",))), "p95"),
+        differences_figure(compare_runs(run, made_up_run(2, 1.2), ComparisonOptions(responses=("p95",))), "p95"),
     )
-    wish = Wish(
+    wish = Criteria(
         ("minimise p95",), ("failure_rate <= 5%",), conditions=("users", "fault"), baseline=("strategy=baseline",)
     )
     found = recommend(run, wish)

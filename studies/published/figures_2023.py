@@ -19,7 +19,7 @@ import generate_2023 as study
 import pandas as pd
 
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.report.pages.comparison_figures import trade_off_figure
 from patternbench.report.pages.model_figures import interaction_figure, models_figure
 from patternbench.report.svg import draw
@@ -44,7 +44,7 @@ def figures(table: pd.DataFrame, cloud: int) -> Drawn:
 def trade_off(table: pd.DataFrame) -> dict[str, Any]:
     """Draw both responses of every combination of the three patterns (section VIII-B)."""
     patterns = ("load_balancing", "request_bundle", "rate_limit")
-    found = recommend(table, Wish(("minimise total_time", "minimise failure_rate"), conditions=(), by=patterns))
+    found = recommend(table, Criteria(("minimise total_time", "minimise failure_rate"), conditions=(), by=patterns))
     return trade_off_figure(found.choices[0], found.conditions) or {}
 
 

@@ -19,7 +19,7 @@ from tests.support.factors import table_of
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import LEVELS, synthetic_run
 
-from patternbench.analyze.compare.comparison import How, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.observe.section import Drawing, Section, Table
 from patternbench.report.html import render
@@ -104,7 +104,7 @@ def of_models() -> str:
 
 
 def of_a_comparison() -> str:
-    how = How(responses=("p95", "failure_rate"), factors=table_of(LEVELS))
+    how = ComparisonOptions(responses=("p95", "failure_rate"), factors=table_of(LEVELS))
     return comparison_html(compare_with_baseline(rounds(), ("strategy=baseline",), how))
 
 

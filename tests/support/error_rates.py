@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.compare.comparison import How, difference, judged
+from patternbench.analyze.compare.comparison import ComparisonOptions, difference, judged
 from patternbench.analyze.load.loadtest import knee, linearity
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.words import effects
@@ -27,7 +27,7 @@ from patternbench.analyze.statements.pairing import matched_by_block
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import StoppingRule, decide
-from patternbench.plan.factors import Known, factor_of
+from patternbench.plan.factors import FactorField, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
@@ -70,7 +70,7 @@ def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
     for _ in range(runs):
         gains = [0.0] * 10 + [0.3] * real
         pairs = [matched_by_block(*configurations(rng, 2, rounds, gain), ["p95"])[0] for gain in gains]
-        differences = judged([difference(a, b, "p95", How()) for a, b in pairs], 0.95)
+        differences = judged([difference(a, b, "p95", ComparisonOptions()) for a, b in pairs], 0.95)
         told = [d.verdict is not Verdict.INCONCLUSIVE for d in differences]
         any_wrong += any(told[:10])
         wrong_share += sum(told[:10]) / max(1, sum(told))
@@ -102,8 +102,10 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
     names = ["baseline", *(f"line {place}" for place in range(1, lines))]
     loads = [10 * (place + 1) for place in range(levels)]
     factors = {
-        "strategy": factor_of("strategy", names, Known(("strategy",), Meaning(Role.PATTERN, Unit.TEXT), "baseline")),
-        "users": factor_of("users", loads, Known(("users",), Meaning(Role.LOAD, Unit.COUNT), None)),
+        "strategy": factor_of(
+            "strategy", names, FactorField(("strategy",), Meaning(Role.PATTERN, Unit.TEXT), "baseline")
+        ),
+        "users": factor_of("users", loads, FactorField(("users",), Meaning(Role.LOAD, Unit.COUNT), None)),
     }
     cells = [
         PlannedScenario(id=f"{name} {load}", levels={"strategy": name, "users": load})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from patternbench.plan.factors import Factor, Known, factor_of
+from patternbench.plan.factors import Factor, FactorField, factor_of
 from patternbench.report.sections.wish import known_of
 from patternbench.study.model.meaning import Meaning
 from patternbench.terms.factors import FactorTable
@@ -41,7 +41,7 @@ def factors(
     def meaning(name: str) -> Meaning:
         return Meaning(Role.PATTERN, None) if name in patterns else MEANINGS.get(name, Meaning(Role.WORLD, None))
 
-    known = {name: Known(tuple(name.split(".")), meaning(name), nones.get(name)) for name in levels}
+    known = {name: FactorField(tuple(name.split(".")), meaning(name), nones.get(name)) for name in levels}
     return {name: factor_of(name, found, known[name]) for name, found in levels.items()}
 
 

@@ -68,7 +68,7 @@ def ready_by_body(url: str, _: Path) -> None:
 
 
 def ready_with_others(url: str, _: Path) -> None:
-    ready.InTurn(ready.Port("http"), (f"{url}/a",)).met(Up(url))
+    ready.SuccessiveReadiness(ready.Port("http"), (f"{url}/a",)).met(Up(url))
 
 
 def preflight_of_a_url(url: str, folder: Path) -> None:

@@ -15,8 +15,8 @@ from rich.table import Table
 from patternbench.analyze.compare.compare_json import comparison_json
 from patternbench.analyze.compare.comparison import (
     Comparison,
+    ComparisonOptions,
     Difference,
-    How,
     compare_repeated_runs,
     compare_runs,
     compare_with_baseline,
@@ -28,7 +28,7 @@ from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import (
-    JsonWish,
+    JsonCriteria,
     bad_input_exits,
     by_option,
     factors,
@@ -100,7 +100,7 @@ def compare(
     responses: tuple[str, ...],
     by: tuple[str, ...],
     level: float,
-    json: JsonWish,
+    json: JsonCriteria,
     html: Path | None,
 ) -> None:
     """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
@@ -111,7 +111,7 @@ def compare(
     gates = [parse_condition(text) for text in conditions]
     paths = [side for side in (run_a, run_b) if side]
     tables = [[read(path) for path in side] for side in paths]
-    how = How(level, by, responses, factors(*(path for side in paths for path in side)), run_spread)
+    how = ComparisonOptions(level, by, responses, factors(*(path for side in paths for path in side)), run_spread)
     how = _with_gated(how, [gate.response for gate in gates])
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[GateVerdict] = ()
@@ -142,12 +142,14 @@ def _warned(paths: Sequence[Sequence[Path]], tables: Sequence[Sequence[pd.DataFr
     return [line for path, table in runs for line in warnings_of(str(path), table)]
 
 
-def _with_gated(how: How, gated: Sequence[str]) -> How:
+def _with_gated(how: ComparisonOptions, gated: Sequence[str]) -> ComparisonOptions:
     """Where responses were named, add those of the gate."""
     return replace(how, responses=tuple(dict.fromkeys((*how.responses, *gated)))) if how.responses else how
 
 
-def _compared(tables: Sequence[Sequence[pd.DataFrame]], baseline: tuple[str, ...], how: How) -> Comparison:
+def _compared(
+    tables: Sequence[Sequence[pd.DataFrame]], baseline: tuple[str, ...], how: ComparisonOptions
+) -> Comparison:
     if len(tables) == 1:
         if len(tables[0]) > 1:
             raise DataError(DataProblem("several runs are one side of a comparison.", "", "Give the other side, too."))
@@ -162,7 +164,7 @@ def _compared(tables: Sequence[Sequence[pd.DataFrame]], baseline: tuple[str, ...
 
 
 def _show(
-    comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str], json: JsonWish, html: Path | None
+    comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str], json: JsonCriteria, html: Path | None
 ) -> None:
     json.fulfil(lambda: comparison_json(comparison, verdicts))
     if html is not None:

@@ -22,7 +22,7 @@ from patternbench.cli.terminal import Plain, printable
 from patternbench.observe import registry
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
-from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Again, Entry
+from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Entry, RerunSelection
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.lanes.places import HERE, Place
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
@@ -80,7 +80,7 @@ class Bar:
             self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
 
-def carry_out(prepared: PreparedRun, quiet: bool, again: Again = NONE_AGAIN, place: Place = HERE) -> int:
+def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> int:
     """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)

@@ -10,7 +10,7 @@ from patternbench.cli import output
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import refresh_rounds
-from patternbench.report.export import FORMATS, TABLES, Wanted, export_run
+from patternbench.report.export import FORMATS, TABLES, ExportRequest, export_run
 from patternbench.terms.visible import visible
 
 
@@ -44,7 +44,7 @@ def export(
     measured = refresh_rounds(run)
     for sentence in damage.sentences(run, measured.entries):
         output.note(sentence)
-    written = str(export_run(run, Wanted(format_, table, every_round), out, force))
+    written = str(export_run(run, ExportRequest(format_, table, every_round), out, force))
     if json_:
         output.as_json({"written": [written]})
     else:

@@ -13,7 +13,7 @@ from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateR
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.cli.shared import (
-    JsonWish,
+    JsonCriteria,
     bad_input_exits,
     factors,
     json_options,
@@ -74,7 +74,7 @@ def fit(
     margin: float | None,
     level: float,
     seed: int,
-    json: JsonWish,
+    json: JsonCriteria,
     html: Path | None,
     over: tuple[str, ...],
 ) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
 from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.rounds import label
-from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, read, seed_option, write_page
+from patternbench.cli.shared import JsonCriteria, bad_input_exits, json_options, read, seed_option, write_page
 from patternbench.cli.terminal import Plain
 from patternbench.plan.factors import Level
 from patternbench.records.folder import RunFolder
@@ -63,7 +63,7 @@ def loadtest(
     unit: load_tests.Unit,
     window: int | None,
     seed: int,
-    json: JsonWish,
+    json: JsonCriteria,
     html: Path | None,
 ) -> None:
     """Analyse a load test. DATA is the folder of a run, or a log with one row per request.

@@ -13,7 +13,7 @@ from patternbench.analyze.models.predict import Prediction, read_point
 from patternbench.analyze.models.predict import predict as predicted
 from patternbench.analyze.models.saved_model import SavedModel, read_models
 from patternbench.analyze.rounds import label
-from patternbench.cli.shared import JsonWish, bad_input_exits, json_options, level_option
+from patternbench.cli.shared import JsonCriteria, bad_input_exits, json_options, level_option
 from patternbench.cli.terminal import Plain
 from patternbench.report.labels import units_of_observers
 from patternbench.study.text.files import read_bytes
@@ -39,7 +39,7 @@ LARGEST_MODEL = 100_000_000
 @level_option
 @json_options
 @bad_input_exits
-def predict(model: Path, points: tuple[str, ...], response: str | None, level: float, json: JsonWish) -> None:
+def predict(model: Path, points: tuple[str, ...], response: str | None, level: float, json: JsonCriteria) -> None:
     """Predict responses from MODEL, a file of `patternbench fit --save`."""
     point = read_point(points)
     models = _suiting(_chosen(read_models(_parsed(model)), response), point)

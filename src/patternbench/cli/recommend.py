@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 
 from patternbench.analyze.recommend.recommend_json import recommendation_json
-from patternbench.analyze.recommend.recommendation import Choice, Recommendation, Wish, flips_in_words
+from patternbench.analyze.recommend.recommendation import Choice, Criteria, Recommendation, flips_in_words
 from patternbench.analyze.recommend.recommendation import recommend as choose
 from patternbench.cli.shared import (
-    JsonWish,
+    JsonCriteria,
     bad_input_exits,
     by_option,
     factors,
@@ -74,7 +74,7 @@ def recommend(
     by: tuple[str, ...],
     level: float,
     seed: int,
-    json: JsonWish,
+    json: JsonCriteria,
     html: Path | None,
 ) -> None:
     """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
@@ -98,12 +98,12 @@ def recommend(
 
 def _asked(
     run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
-) -> Wish:
+) -> Criteria:
     """The wish that was typed, completed by the one of the run's report."""
     of_run = wish_of_run(run, columns)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
-    said = of_run or Wish(objectives)
+    said = of_run or Criteria(objectives)
     if objectives:
         return replace(said, objectives=objectives, limits=limits, by=by or said.by)
     return replace(said, limits=limits or said.limits, by=by or said.by)

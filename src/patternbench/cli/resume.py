@@ -9,7 +9,7 @@ import click
 
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
-from patternbench.records.journal import Again
+from patternbench.records.journal import RerunSelection
 from patternbench.run import prepared_run
 
 
@@ -38,5 +38,5 @@ def resume(
     A round that is run again keeps the records of its earlier tries. The last try counts.
     """
     prepared = prepared_run.reopen(folder)
-    again = Again(retry_failed, retry_invalid, retry_damaged)
+    again = RerunSelection(retry_failed, retry_invalid, retry_damaged)
     return carry_out(prepared, json_, again, place_of(prepared.study.order, **lanes))

@@ -54,7 +54,7 @@ def bad_input_exits(command: _Command) -> _Command:
             click.echo(f"error: {error.filename}: {error.strerror}.", err=True)
             problems = [Problem(reason(error), file=str(error.filename or ""))]
         wish = kwargs.get("json")
-        if isinstance(wish, JsonWish) and wish.printed:
+        if isinstance(wish, JsonCriteria) and wish.printed:
             problems_as_json(problems)
         sys.exit(BAD_INPUT)
 
@@ -122,7 +122,7 @@ def _units(path: Path) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class JsonWish:
+class JsonCriteria:
     """Where a command's result is wanted as JSON: on standard output, in a file, or both."""
 
     printed: bool
@@ -150,7 +150,7 @@ def json_options(command: _Command) -> _Command:
         outputs = [path for path in (save, kwargs.get("html")) if isinstance(path, Path)]
         given = [value if isinstance(value, tuple) else (value,) for name, value in kwargs.items() if name != "html"]
         check_outputs(outputs, [path for values in given for path in values if isinstance(path, Path)], force)
-        return command(*args, json=JsonWish(printed, save), **kwargs)
+        return command(*args, json=JsonCriteria(printed, save), **kwargs)
 
     path = click.Path(path_type=Path)
     save = click.option("--save", type=path, metavar="FILE", help="Write everything as JSON to FILE, too.")

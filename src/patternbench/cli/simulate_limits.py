@@ -47,7 +47,7 @@ class Listed(click.ParamType[object]):
             self.fail(f"{value!r} is not a list of {self.name}; write for example {self._example}", param, ctx)
 
 
-class One(click.ParamType[object]):
+class SingleDuration(click.ParamType[object]):
     """A single duration."""
 
     name = "duration"
@@ -117,15 +117,17 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     help="Groups of clients, each with its requests per minute: 5x120 are 5 clients with 120 each.",
 )
 @click.option("--limit", type=int, default=DEFAULT.limit, show_default=True, help="Units per window.")
-@click.option("--window", type=One(), default=str(DEFAULT.window), show_default=True)
+@click.option("--window", type=SingleDuration(), default=str(DEFAULT.window), show_default=True)
 @click.option("--burst", type=int, default=DEFAULT.burst, show_default=True, help="For the buckets and GCRA.")
 @click.option(
     "--sub-windows", type=int, default=DEFAULT.sub_windows, show_default=True, help="For the sliding counter."
 )
-@click.option("--duration", type=One(), default=str(DEFAULT.duration), show_default=True, help="Simulated time.")
+@click.option(
+    "--duration", type=SingleDuration(), default=str(DEFAULT.duration), show_default=True, help="Simulated time."
+)
 @click.option(
     "--tolerance",
-    type=One(),
+    type=SingleDuration(),
     default=str(DEFAULT.tolerance),
     show_default=True,
     help="Deviations up to this time don't count.",
@@ -140,7 +142,7 @@ GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x1
     help="Share of the remaining units per lease.",
 )
 @click.option("--lease-most", type=int, default=DEFAULT.lease.most, show_default=True, help="Most units per lease.")
-@click.option("--lease-expires", type=One(), default=str(DEFAULT.lease.expires), show_default=True)
+@click.option("--lease-expires", type=SingleDuration(), default=str(DEFAULT.lease.expires), show_default=True)
 @click.option("--seed", type=int, default=DEFAULT.seed, show_default=True)
 @click.option("--json", "json_", is_flag=True, help="Print every scenario and its verdict as one JSON object.")
 def simulate_limits(

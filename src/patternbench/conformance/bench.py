@@ -15,7 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from patternbench.conformance.cases import ClientDescription, StatedProblem, StatedProblems, StrategyName
-from patternbench.conformance.scripted_target import Play, ScriptedAnswer, ScriptedTarget
+from patternbench.conformance.scripted_target import PlayedScript, ScriptedAnswer, ScriptedTarget
 from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.records.attempts import OUTCOMES, Batch
 
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 class Outcome:
     """A round that has ended: its rows, when each line arrived (seconds), rows up to each, its last line."""
 
-    play: Play
+    play: PlayedScript
     rows: list[Row]
     lines_at: list[float]
     rows_so_far: list[int]
@@ -128,7 +128,7 @@ class ClientTrial:
         """The strategies that the client says it has; none as long as it has said nothing."""
         return self.description.strategies if self.description else []
 
-    def round(self, play: Play | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
+    def round(self, play: PlayedScript | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
         """Make a round of one user and one successful call, but for the changes."""
         plain_request: Json = {
             "method": "GET",
@@ -216,7 +216,7 @@ def json_of(response: httpx.Response) -> object:
         raise RuleBrokenError(f"answer {response.status_code} {response.text[:200]!r} is not JSON") from None
 
 
-def _read(response: httpx.Response, play: Play, users: int) -> Outcome:
+def _read(response: httpx.Response, play: PlayedScript, users: int) -> Outcome:
     lines_at: list[float] = []
     stream = read_rows(_noting(split_lines(response.iter_bytes()), lines_at), users)
     rows: list[Row] = []

@@ -51,7 +51,7 @@ class Arrival:
 
 
 @dataclass
-class Play:
+class PlayedScript:
     """One script that is played, under a path of its own, and the requests that came for it."""
 
     path: str
@@ -92,7 +92,7 @@ class ScriptedTarget:
     """Serves plays on a free loopback port, each connection on a thread; a context manager."""
 
     def __init__(self) -> None:
-        self._plays: dict[str, Play] = {}
+        self._plays: dict[str, PlayedScript] = {}
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.target = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
@@ -112,13 +112,13 @@ class ScriptedTarget:
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def play(self, script: Callable[[int], ScriptedAnswer]) -> Play:
+    def play(self, script: Callable[[int], ScriptedAnswer]) -> PlayedScript:
         """Play a script; earlier ones go on under their own paths."""
-        play = Play(f"/play/{len(self._plays)}", script)
+        play = PlayedScript(f"/play/{len(self._plays)}", script)
         self._plays[play.path] = play
         return play
 
-    def of_path(self, path: str) -> Play | None:
+    def of_path(self, path: str) -> PlayedScript | None:
         """Find the play of a request's path, its query aside."""
         return self._plays.get(path.split("?", maxsplit=1)[0])
 

@@ -18,7 +18,7 @@ from patternbench.drivers import environment, jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.drivers.library import finished_users
 from patternbench.drivers.origins import Job
-from patternbench.lab.host.processes import Process, Silence, absolute
+from patternbench.lab.host.processes import Process, SilentProcessError, absolute
 from patternbench.lab.software import engine
 from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
@@ -137,7 +137,7 @@ def _lines(process: Process) -> Iterator[EngineLine]:
     """The engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
     try:
         yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
-    except Silence:
+    except SilentProcessError:
         raise DriverError(f"the load engine hung: it printed nothing for {SILENCE_S:.0f} s") from None
     except ValueError as error:
         raise DriverError(f"the load engine broke its contract: {error}") from None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
-from patternbench.drivers.origins import From
+from patternbench.drivers.origins import TracedValue
 from patternbench.study.model.system import System
 from patternbench.study.text.places import PLACE, parts_of
 from patternbench.study.workload.workloads import Workload
@@ -101,8 +101,8 @@ def placed(node: object, field: str, captured: Collection[str]) -> object:
 
     One with a kind, such as ``|number``, is a whole value and is taken as it is.
     """
-    if isinstance(node, From):
-        return From(placed(node.value, field, captured), node.origin)
+    if isinstance(node, TracedValue):
+        return TracedValue(placed(node.value, field, captured), node.origin)
     if isinstance(node, Mapping):
         return {placed(name, field, captured): placed(entry, field, captured) for name, entry in node.items()}
     if isinstance(node, list):

@@ -13,7 +13,16 @@ from patternbench.drivers import environment, rounds
 from patternbench.drivers.driver import GRACE, Task, Treatment
 from patternbench.drivers.headers import merged
 from patternbench.drivers.limits import STRATEGY
-from patternbench.drivers.origins import From, Job, TracedJob, in_us, plain_fields, throughout, traced, with_origins
+from patternbench.drivers.origins import (
+    Job,
+    TracedJob,
+    TracedValue,
+    in_us,
+    plain_fields,
+    throughout,
+    traced,
+    with_origins,
+)
 from patternbench.drivers.stacks import stacked
 from patternbench.study.model.levels import Levels, only
 from patternbench.study.text.places import filled
@@ -66,12 +75,12 @@ def job(task: Task) -> TracedJob:
     return traced(
         {
             **_around(task),
-            "warm_up_us": From(task.warm_up.us, "warm_up"),
-            **_said({"warm_up_requests": From(task.warm_up_requests, "warm_up.requests")}),
-            **({"warm_up_settled": From(True, "warm_up.until")} if task.settles else {}),
-            "duration_us": From(duration(workload, task).us, _lasting(workload)),
-            "groups": From([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
-            **({"log_journeys": From(True, WORKLOAD)} if workload.tells_journeys else {}),
+            "warm_up_us": TracedValue(task.warm_up.us, "warm_up"),
+            **_said({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
+            **({"warm_up_settled": TracedValue(True, "warm_up.until")} if task.settles else {}),
+            "duration_us": TracedValue(duration(workload, task).us, _lasting(workload)),
+            "groups": TracedValue([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
+            **({"log_journeys": TracedValue(True, WORKLOAD)} if workload.tells_journeys else {}),
             **_client(task.treatment),
         }
     )
@@ -102,7 +111,7 @@ def set_up(task: Task) -> TracedJob | None:
 def _walk(journey: Job, origin: str) -> Job:
     """One user, who takes a journey once."""
     arrival = {"schedule": {"constant": {"rate": 1000}}, "calls": 1, "users": 1, "max_in_flight": 1}
-    return {"workload": {"open": arrival}, "journeys": [From({**journey, "weight": 1}, origin)]}
+    return {"workload": {"open": arrival}, "journeys": [TracedValue({**journey, "weight": 1}, origin)]}
 
 
 def _alone(task: Task) -> Job:
@@ -114,7 +123,7 @@ def _around(task: Task) -> Job:
     """The fields of a job that every round has."""
     return {
         "contract": CONTRACT,
-        "seed": From(task.seed, "seed"),
+        "seed": TracedValue(task.seed, "seed"),
         "targets": _targets(task),
         **_tls(task),
         "constants": {**_constants(task), **_captured(task)},
@@ -128,14 +137,14 @@ def _targets(task: Task) -> list[Job]:
     """Where load goes; a system of one URL is written as that, and several as a list."""
     origins = task.treatment.system.paths() or ["system.url"] * len(task.targets)
     return [
-        {"url": From(target.url, origin), "weight": From(target.weight, f"{origin}.weight")}
+        {"url": TracedValue(target.url, origin), "weight": TracedValue(target.weight, f"{origin}.weight")}
         for target, origin in zip(task.targets, origins, strict=True)
     ]
 
 
 def _constants(task: Task) -> Job:
     levels = environment.escaped(_texts_of(task), ENCODED)
-    constants = {name: From(text, _origin_of(name.partition(":")[0])) for name, text in levels.items()}
+    constants = {name: TracedValue(text, _origin_of(name.partition(":")[0])) for name, text in levels.items()}
     secrets = environment.constants(environment.of(task.treatment.system, task.treatment.workload))
     return {**constants, **secrets, "round": str(task.number)}
 
@@ -150,16 +159,16 @@ def _lists(task: Task) -> Job:
     """The lists of entries that placeholders refer to."""
     lists = task.treatment.workload.lists or {}
     made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", task) for name, entries in lists.items()}
-    return {"lists": From(made, f"{WORKLOAD}.lists")} if made else {}
+    return {"lists": TracedValue(made, f"{WORKLOAD}.lists")} if made else {}
 
 
-def _entries(entries: Entries, origin: str, task: Task) -> From:
+def _entries(entries: Entries, origin: str, task: Task) -> TracedValue:
     # An entry is the user's own, as a JSON body is.
     made = in_us(entries, origin, without=("count", "of"))
-    count = From(depends.whole(entries.count and entries.count.level, _texts_of(task)), f"{origin}.count")
+    count = TracedValue(depends.whole(entries.count and entries.count.level, _texts_of(task)), f"{origin}.count")
     # A text is written where the list is, and the engine knows where that is.
     of = entries.of if isinstance(entries.of, str) else _in_field("json", entries.of, origin, task)
-    return From({**made, **_said({"count": count}), "of": From(of, f"{origin}.of")}, origin)
+    return TracedValue({**made, **_said({"count": count}), "of": TracedValue(of, f"{origin}.of")}, origin)
 
 
 def _texts_of(task: Task) -> dict[str, str]:
@@ -183,8 +192,8 @@ def _generator(task: Task) -> Job:
     lateness, core = task.lateness, task.core
     made: Job = {"core": core} if core is not None else {}
     if lateness:
-        percent = From(lateness.percentage, "lateness.percentage")
-        made["lateness"] = {"percent": percent, "floor_us": From(lateness.floor.us, "lateness.floor")}
+        percent = TracedValue(lateness.percentage, "lateness.percentage")
+        made["lateness"] = {"percent": percent, "floor_us": TracedValue(lateness.floor.us, "lateness.floor")}
     return made
 
 
@@ -194,14 +203,14 @@ def _tls(task: Task) -> Job:
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
     said = {
-        "verify": From(trust.verify, "system.verify"),
-        "server_name": From(trust.server_name, "system.server_name"),
-        "ca_file": From(_path(trust.ca, task) if trust.ca else None, "system.ca"),
+        "verify": TracedValue(trust.verify, "system.verify"),
+        "server_name": TracedValue(trust.server_name, "system.server_name"),
+        "ca_file": TracedValue(_path(trust.ca, task) if trust.ca else None, "system.ca"),
     }
     return {"tls": _said(said)}
 
 
-def _said(fields: Mapping[str, From]) -> dict[str, From]:
+def _said(fields: Mapping[str, TracedValue]) -> dict[str, TracedValue]:
     """The fields that a study does not leave open."""
     return {name: field for name, field in fields.items() if field.value is not None}
 
@@ -211,17 +220,17 @@ def _client(treatment: Treatment) -> Job:
     strategy, closed = treatment.strategy, treatment.workload.closed
     pattern = strategy.retry or strategy.circuit_breaker
     stack = stacked(strategy.stack or [], f"{STRATEGY}.stack") or alone(pattern, strategy.kind)
-    pause = closed and From(closed.rejected_pause.level.us, f"{WORKLOAD}.closed.rejected_pause")
+    pause = closed and TracedValue(closed.rejected_pause.level.us, f"{WORKLOAD}.closed.rejected_pause")
     return ({"policies": stack} if stack else {}) | ({"rejected_pause_us": pause} if pause else {})
 
 
-def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[From]:
+def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[TracedValue]:
     """A pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
     if pattern is None:
         return []
     unheard = {"retry_after_max_us": 0} if isinstance(pattern, Retry) else {}
     origin = f"{STRATEGY}.{kind}"
-    return [From({kind: From(in_us(pattern, origin) | unheard, origin)}, STRATEGY)]
+    return [TracedValue({kind: TracedValue(in_us(pattern, origin) | unheard, origin)}, STRATEGY)]
 
 
 def duration(workload: Workload, task: Task) -> Duration:
@@ -263,18 +272,18 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
     return whole
 
 
-def _group(crowd: Crowd, workload: Workload, task: Task) -> From:
+def _group(crowd: Crowd, workload: Workload, task: Task) -> TracedValue:
     made = {
         **_taken(crowd, workload, task),
         "workload": _calls(crowd, workload, task),
-        "journeys": [From(journey, origin) for journey, origin in _sent(crowd, workload, task)],
+        "journeys": [TracedValue(journey, origin) for journey, origin in _sent(crowd, workload, task)],
     }
-    return From(made, crowd.origin)
+    return TracedValue(made, crowd.origin)
 
 
 def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
     """A group's name, its feeder, and its connections."""
-    name = From(crowd.name, f"{crowd.origin}.name")
+    name = TracedValue(crowd.name, f"{crowd.origin}.name")
     return {"name": name, **_feeder(crowd, workload, task), **_wires(crowd, workload)}
 
 
@@ -286,12 +295,12 @@ def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]
     return _journeys(sends, origin, headers, task)
 
 
-def _wires(crowd: Crowd, workload: Workload) -> dict[str, From]:
+def _wires(crowd: Crowd, workload: Workload) -> dict[str, TracedValue]:
     """Which connections and targets requests of a group take, as it says itself or for all groups."""
-    said: dict[str, From] = {}
+    said: dict[str, TracedValue] = {}
     for name in ("connection", "affinity"):
         own = crowd.group and getattr(crowd.group, name)
-        said[name] = From(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
+        said[name] = TracedValue(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
     return _said(said)
 
 
@@ -301,8 +310,8 @@ def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:
     feeder, origin = own or workload.feeder, f"{crowd.origin if own else WORKLOAD}.feeder"
     if feeder is None:
         return {}
-    file = From(_path(feeder.file, task), f"{origin}.file")
-    return {"feeder": From(in_us(feeder, origin) | {"file": file}, origin)}
+    file = TracedValue(_path(feeder.file, task), f"{origin}.file")
+    return {"feeder": TracedValue(in_us(feeder, origin) | {"file": file}, origin)}
 
 
 def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
@@ -310,27 +319,27 @@ def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
     arrivals = workload.open or (crowd.group.open if crowd.group else None)
     if arrivals:
         origin = f"{crowd.origin}.open"
-        return {"open": From(_open(arrivals, origin, task), origin)}
+        return {"open": TracedValue(_open(arrivals, origin, task), origin)}
     if workload.closed:
         origin = f"{crowd.origin}.closed"
-        return {"closed": From(_closed(workload.closed, origin), origin)}
+        return {"closed": TracedValue(_closed(workload.closed, origin), origin)}
     assert crowd.group is not None
-    return {"closed": From(_paced(crowd.group, crowd), crowd.origin)}
+    return {"closed": TracedValue(_paced(crowd.group, crowd), crowd.origin)}
 
 
 def _closed(closed: Closed, origin: str) -> Job:
     ends = {
-        "successes_per_user": From(only(closed.successes), f"{origin}.successes"),
-        "calls": From(only(closed.calls), f"{origin}.calls"),
-        "calls_per_user": From(only(closed.requests), f"{origin}.requests"),
-        "journeys_per_user": From(only(closed.journeys), f"{origin}.journeys"),
+        "successes_per_user": TracedValue(only(closed.successes), f"{origin}.successes"),
+        "calls": TracedValue(only(closed.calls), f"{origin}.calls"),
+        "calls_per_user": TracedValue(only(closed.requests), f"{origin}.requests"),
+        "journeys_per_user": TracedValue(only(closed.journeys), f"{origin}.journeys"),
     }
     start_over = only(closed.start_over)
     made = {
-        "users": From(closed.users.level, f"{origin}.users"),
-        "think_us": From(closed.think_time.level.us, f"{origin}.think_time"),
-        **_said({"start_over_us": From(start_over and start_over.us, f"{origin}.start_over")}),
-        **_said({"attempts_per_user": From(only(closed.max_attempts), f"{origin}.max_attempts")}),
+        "users": TracedValue(closed.users.level, f"{origin}.users"),
+        "think_us": TracedValue(closed.think_time.level.us, f"{origin}.think_time"),
+        **_said({"start_over_us": TracedValue(start_over and start_over.us, f"{origin}.start_over")}),
+        **_said({"attempts_per_user": TracedValue(only(closed.max_attempts), f"{origin}.max_attempts")}),
     }
     until = _said(ends)
     return made | ({"until": until} if until else {})
@@ -338,17 +347,17 @@ def _closed(closed: Closed, origin: str) -> Job:
 
 def _paced(group: Group, crowd: Crowd) -> Job:
     said_by = "users" if group.users else "share"
-    made: Job = {"users": From(crowd.users or 0, f"{crowd.origin}.{said_by}")}
+    made: Job = {"users": TracedValue(crowd.users or 0, f"{crowd.origin}.{said_by}")}
     rate = only(group.rate)
     if rate:
-        every = From(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
-        late = From(only(group.late) or "catch_up", f"{crowd.origin}.late")
-        per = From(only(group.paces), f"{crowd.origin}.paces")
+        every = TracedValue(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
+        late = TracedValue(only(group.late) or "catch_up", f"{crowd.origin}.late")
+        per = TracedValue(only(group.paces), f"{crowd.origin}.paces")
         made["pace"] = {"every_us": every, "late": late, **_said({"per": per})}
     for name, written in (("think_us", "think_time"), ("start_over_us", "start_over")):
         pause = only(getattr(group, written))
         if pause is not None:
-            made[name] = From(pause.us, f"{crowd.origin}.{written}")
+            made[name] = TracedValue(pause.us, f"{crowd.origin}.{written}")
     return made
 
 
@@ -357,11 +366,11 @@ def _open(arrivals: Arrivals, origin: str, task: Task) -> Job:
     calls = only(arrivals.arrivals) if isinstance(arrivals, Open) else None
     made = {
         "schedule": schedule,
-        "spacing": From(spacing, f"{origin}.spacing"),
-        "users": From(arrivals.users.level, f"{origin}.users"),
-        "max_in_flight": From(arrivals.in_flight.level, f"{origin}.in_flight"),
+        "spacing": TracedValue(spacing, f"{origin}.spacing"),
+        "users": TracedValue(arrivals.users.level, f"{origin}.users"),
+        "max_in_flight": TracedValue(arrivals.in_flight.level, f"{origin}.in_flight"),
     }
-    return made | _said({"calls": From(calls, f"{origin}.arrivals")})
+    return made | _said({"calls": TracedValue(calls, f"{origin}.arrivals")})
 
 
 def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
@@ -369,7 +378,7 @@ def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
     spacing = only(arrivals.spacing) or "regular"
     if arrivals.schedule is None:
         rate = f"{origin}.rate"
-        return {"constant": From({"rate": From(only(arrivals.rate), rate)}, rate)}, spacing
+        return {"constant": TracedValue({"rate": TracedValue(only(arrivals.rate), rate)}, rate)}, spacing
     schedule, origin = arrivals.schedule, f"{origin}.schedule"
     return _curve(schedule, origin, task), "poisson" if schedule.poisson else spacing
 
@@ -379,7 +388,7 @@ def _curve(schedule: Schedule, origin: str, task: Task) -> Job:
     if schedule.poisson:
         return {"constant": with_origins(schedule.poisson, below)}
     if schedule.trace:
-        return {"trace": {"file": From(_path(schedule.trace.file.level, task), below)}}
+        return {"trace": {"file": TracedValue(_path(schedule.trace.file.level, task), below)}}
     return {schedule.kind: with_origins(schedule.chosen, below)}
 
 
@@ -399,19 +408,19 @@ def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Ta
         if depends.applies(step.when, _texts_of(task))
     ]
     without = ("steps", "when")
-    return {**in_us(journey, origin, without=without), "steps": From(steps, f"{origin}.steps")}, origin
+    return {**in_us(journey, origin, without=without), "steps": TracedValue(steps, f"{origin}.steps")}, origin
 
 
-def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> From:
+def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> TracedValue:
     # A JSON body is the user's own: nothing in it is a field of ours.
     made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
     made |= {
-        "name": From(name, f"{origin}.name"),
-        "headers": From(merged(headers, step.headers), f"{origin}.headers"),
+        "name": TracedValue(name, f"{origin}.name"),
+        "headers": TracedValue(merged(headers, step.headers), f"{origin}.headers"),
     }
-    made |= {"query": From(_texts(step.query), f"{origin}.query")} if step.query is not None else {}
+    made |= {"query": TracedValue(_texts(step.query), f"{origin}.query")} if step.query is not None else {}
     whole = made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {})
-    return From(_with_outside(whole, origin, task), origin)
+    return TracedValue(_with_outside(whole, origin, task), origin)
 
 
 def _with_outside(sent: Mapping[str, object], origin: str, task: Task) -> Job:
@@ -428,39 +437,41 @@ def _in_field(field: str, node: object, origin: str, task: Task) -> object:
     return environment.placed(node, field, {*captured, *levels})
 
 
-def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, From]:
+def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, TracedValue]:
     """The fields that only a step of a journey has."""
     parameters = _texts_of(task)
     fields = {
-        "json": From(step.json_, f"{origin}.json"),
-        "max_redirects": From(only(step.redirects), f"{origin}.redirects"),
-        "repeat": From(depends.whole(step.repeat and step.repeat.level, parameters), f"{origin}.repeat"),
-        "items": From(_items(step.items, f"{origin}.items", parameters) if step.items else None, f"{origin}.items"),
-        "form": From(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
-        "body_file": From(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
-        "expect": From(
+        "json": TracedValue(step.json_, f"{origin}.json"),
+        "max_redirects": TracedValue(only(step.redirects), f"{origin}.redirects"),
+        "repeat": TracedValue(depends.whole(step.repeat and step.repeat.level, parameters), f"{origin}.repeat"),
+        "items": TracedValue(
+            _items(step.items, f"{origin}.items", parameters) if step.items else None, f"{origin}.items"
+        ),
+        "form": TracedValue(_texts(step.form) if step.form is not None else None, f"{origin}.form"),
+        "body_file": TracedValue(_path(step.body_file, task) if step.body_file else None, f"{origin}.body_file"),
+        "expect": TracedValue(
             _expect(step.expect, f"{origin}.expect", parameters) if step.expect else None, f"{origin}.expect"
         ),
-        "poll": From(_poll(step.poll, f"{origin}.poll", headers, task) if step.poll else None, f"{origin}.poll"),
+        "poll": TracedValue(_poll(step.poll, f"{origin}.poll", headers, task) if step.poll else None, f"{origin}.poll"),
     }
     return _said(fields)
 
 
 def _items(items: Items, origin: str, values: Mapping[str, str]) -> Job:
-    carried = From(depends.whole(items.carried.level, values), f"{origin}.carried")
-    return {"carried": carried, **_said({"failed": From(items.failed, f"{origin}.failed")})}
+    carried = TracedValue(depends.whole(items.carried.level, values), f"{origin}.carried")
+    return {"carried": carried, **_said({"failed": TracedValue(items.failed, f"{origin}.failed")})}
 
 
 def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Job:
     parameters = _texts_of(task)
     made = in_us(poll, origin, without=("expect", "until", "query"))
     made |= {
-        "headers": From(merged(headers, poll.headers), f"{origin}.headers"),
-        "until": From(_expect(poll.until, f"{origin}.until", parameters), f"{origin}.until"),
+        "headers": TracedValue(merged(headers, poll.headers), f"{origin}.headers"),
+        "until": TracedValue(_expect(poll.until, f"{origin}.until", parameters), f"{origin}.until"),
     }
-    expect = poll.expect and From(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
+    expect = poll.expect and TracedValue(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
     made |= {"expect": expect} if expect else {}
-    query = {"query": From(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {}
+    query = {"query": TracedValue(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {}
     return _with_outside({**made, **query}, origin, task)
 
 

@@ -20,7 +20,7 @@ Job = dict[str, object]
 
 
 @dataclass(frozen=True)
-class From:
+class TracedValue:
     """A value of a job, and where the user wrote it: a path in the study, or a flag."""
 
     value: object
@@ -47,16 +47,16 @@ def traced(tree: Mapping[str, object]) -> TracedJob:
     return TracedJob(plain_fields(tree), dict(_origins(tree, "")))
 
 
-def throughout(tree: object, origin: str) -> From:
+def throughout(tree: object, origin: str) -> TracedValue:
     """A tree all of whose parts were written in one place."""
     if isinstance(tree, Mapping):
-        return From({name: throughout(value, origin) for name, value in tree.items()}, origin)
-    return From([throughout(entry, origin) for entry in tree] if isinstance(tree, list) else tree, origin)
+        return TracedValue({name: throughout(value, origin) for name, value in tree.items()}, origin)
+    return TracedValue([throughout(entry, origin) for entry in tree] if isinstance(tree, list) else tree, origin)
 
 
 def plain(tree: object) -> object:
     """A tree without its origins."""
-    if isinstance(tree, From):
+    if isinstance(tree, TracedValue):
         return plain(tree.value)
     if isinstance(tree, Mapping):
         return plain_fields(tree)
@@ -69,7 +69,7 @@ def plain_fields(tree: Mapping[str, object]) -> Job:
 
 
 def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(tree, From):
+    if isinstance(tree, TracedValue):
         yield path, tree.origin
         yield from _origins(tree.value, path)
     elif isinstance(tree, Mapping):
@@ -80,7 +80,7 @@ def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
             yield from _origins(entry, f"{path}[{number}]")
 
 
-def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[str] = ()) -> dict[str, From]:
+def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[str] = ()) -> dict[str, TracedValue]:
     """A part of a study as the contracts write it, each field and entry with its origin below ``origin``.
 
     Every duration is a whole number of microseconds under a name ending in ``_us``. Fields of the part itself that are
@@ -90,15 +90,15 @@ def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[
     return {_name(name, value): with_origins(value, f"{origin}.{name}") for name, value in named if name not in without}
 
 
-def with_origins(node: object, origin: str) -> From:
+def with_origins(node: object, origin: str) -> TracedValue:
     """A value as the contracts write it, with its origin."""
     if isinstance(node, Levels):
         return with_origins(node.level, origin)
     if isinstance(node, list):
-        return From([with_origins(entry, f"{origin}[{number}]") for number, entry in enumerate(node)], origin)
+        return TracedValue([with_origins(entry, f"{origin}[{number}]") for number, entry in enumerate(node)], origin)
     if isinstance(node, (BaseModel, dict)):
-        return From(in_us(node, origin), origin)
-    return From(node.us if isinstance(node, Duration) else node, origin)
+        return TracedValue(in_us(node, origin), origin)
+    return TracedValue(node.us if isinstance(node, Duration) else node, origin)
 
 
 def _name(key: str, value: object) -> str:

@@ -12,7 +12,7 @@ from patternbench.drivers.driver import Treatment
 from patternbench.drivers.environment import resolved
 from patternbench.drivers.headers import merged
 from patternbench.drivers.limits import STRATEGY
-from patternbench.drivers.origins import From, Job, TracedJob, traced
+from patternbench.drivers.origins import Job, TracedJob, TracedValue, traced
 from patternbench.drivers.stacks import stacked
 from patternbench.study.model.levels import only
 from patternbench.study.models import Strategy
@@ -85,15 +85,17 @@ def round_origins(treatment: Treatment) -> TracedJob:
         "seed": "seed",
     }
     request = origins.with_origins(treatment.workload.request, "workload.request")
-    fields = {name: From(None, origin) for name, origin in said.items()}
-    return traced({**fields, "request": request, "strategy": From({strategy.kind: _pattern(strategy)}, STRATEGY)})
+    fields = {name: TracedValue(None, origin) for name, origin in said.items()}
+    return traced(
+        {**fields, "request": request, "strategy": TracedValue({strategy.kind: _pattern(strategy)}, STRATEGY)}
+    )
 
 
-def _pattern(strategy: Strategy) -> From:
+def _pattern(strategy: Strategy) -> TracedValue:
     """The parameters of a strategy's pattern, or of each policy of its stack."""
     origin = f"{STRATEGY}.{strategy.kind}"
     if strategy.stack:
-        return From(stacked(strategy.stack, origin), origin)
+        return TracedValue(stacked(strategy.stack, origin), origin)
     return origins.with_origins(strategy.chosen, origin)
 
 

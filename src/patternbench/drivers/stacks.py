@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from patternbench.drivers.origins import From, with_origins
+from patternbench.drivers.origins import TracedValue, with_origins
 from patternbench.study.model.levels import Levels
 from patternbench.study.workload.policies import Policy
 
 
-def stacked(stack: Sequence[Policy], origin: str) -> list[From]:
+def stacked(stack: Sequence[Policy], origin: str) -> list[TracedValue]:
     """Policies as a stack, with every parameter. ``origin`` is their list in the study."""
     return [policy(entry, f"{origin}[{number}]") for number, entry in enumerate(stack)]
 
 
-def policy(entry: Policy, origin: str) -> From:
+def policy(entry: Policy, origin: str) -> TracedValue:
     """A policy as an entry of a stack."""
     chosen, below = entry.chosen, f"{origin}.{entry.kind}"
     if isinstance(chosen, Levels):
-        return From({entry.kind: From({"after_us": From(chosen.level.us, below)}, below)}, origin)
-    return From({entry.kind: with_origins(chosen, below)}, origin)
+        return TracedValue({entry.kind: TracedValue({"after_us": TracedValue(chosen.level.us, below)}, below)}, origin)
+    return TracedValue({entry.kind: with_origins(chosen, below)}, origin)

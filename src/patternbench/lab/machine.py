@@ -116,7 +116,7 @@ def urgency_allowed() -> bool:
 
 
 @dataclass(frozen=True)
-class Use:
+class MachineUse:
     """Shares of the machine's CPU time in a span: busy, of which by this run's own processes, and kept from us.
 
     ``started_s`` are the CPU seconds of the processes that this one has started, without its own.
@@ -154,12 +154,12 @@ class Meter:
         busy = total - times.idle - getattr(times, "iowait", 0.0)
         return cls(busy, _own_seconds(), getattr(times, "steal", 0.0), total, time.process_time())
 
-    def since(self, before: Meter) -> Use:
+    def since(self, before: Meter) -> MachineUse:
         """How the machine was used since an earlier reading."""
         span = max(self.total - before.total, 1e-9)
         own = max(self.own - before.own, 0.0)
         started_s = max(own - (self.here - before.here), 0.0)
-        return Use((self.busy - before.busy) / span, own / span, (self.stolen - before.stolen) / span, started_s)
+        return MachineUse((self.busy - before.busy) / span, own / span, (self.stolen - before.stolen) / span, started_s)
 
 
 def _own_seconds() -> float:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 
 from patternbench import asking
 from patternbench.asking import Bounds
-from patternbench.observe.seam import Kept, ObservationError, Observer, Watched
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Watched
 
 WITHIN_S = 5.0
 MOST_BYTES = 64_000_000
@@ -73,7 +73,7 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
             what = f"one of the {self.name} doesn't report its counts: {error or type(error).__name__}"
             raise ObservationError(what) from None
 
-    def read(self, kept: Kept) -> RootModel[dict[str, Counts]] | None:
+    def read(self, kept: RoundFiles) -> RootModel[dict[str, Counts]] | None:
         """The counts of a round; None in a system without such a component."""
         file = kept.folder / f"{self.name}.json"
         if not kept.folder.is_dir():

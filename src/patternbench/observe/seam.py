@@ -69,7 +69,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RoundFiles:
     """The files kept with a round: those that components wrote, compressed and by component, and an observer's own.
 
     ``attempts`` is the file of its attempts. ``counting`` is the observer's own folder of the scenario's counting
@@ -119,7 +119,7 @@ class Observer(ABC, Generic[Seen]):
         return nullcontext()
 
     @abstractmethod
-    def read(self, kept: Kept) -> Seen | None:
+    def read(self, kept: RoundFiles) -> Seen | None:
         """The observations of a round; None if there were none. Raises ObservationError for damaged files."""
 
     def doubts(self, seen: Seen) -> Sequence[Doubt]:

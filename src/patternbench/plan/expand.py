@@ -19,8 +19,8 @@ from patternbench.plan.factors import (
     NOTHING_DECLARED,
     UNKNOWN,
     Factor,
+    FactorField,
     Factors,
-    Known,
     Level,
     StoredFactor,
     factor_name,
@@ -111,7 +111,7 @@ def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
     told = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
     if all(told.values()):
         return {name: factor for name, factor in told.items() if factor}
-    meanings: dict[str, Known] = {}
+    meanings: dict[str, FactorField] = {}
     for stored in planned.scenarios:
         if not set(told) <= set(meanings):
             scenario = Scenario.of(stored.config, stored.levels)
@@ -148,7 +148,7 @@ class NamedLevels:
 
 
 def factors_of(
-    named: Iterable[Mapping[str, Level]], declared: set[str], meanings: Mapping[str, Known]
+    named: Iterable[Mapping[str, Level]], declared: set[str], meanings: Mapping[str, FactorField]
 ) -> dict[str, Factor]:
     """Every field with several levels over the scenarios, or given as a list, by name, its levels in order."""
     seen: dict[str, list[Level]] = {}

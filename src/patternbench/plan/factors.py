@@ -119,7 +119,7 @@ class Declared(Protocol):
 
 
 @dataclass(frozen=True)
-class Known:
+class FactorField:
     """A field before its levels are known: its path, its role and unit, its level without the pattern."""
 
     path: Path
@@ -127,26 +127,26 @@ class Known:
     none: Level = None
 
 
-SAMPLED = Known(("traces", "sample"), of_part(Traces, "sample"))
+SAMPLED = FactorField(("traces", "sample"), of_part(Traces, "sample"))
 """Path and meaning of the share of requests that is traced."""
-UNKNOWN = Known((), Meaning(Role.WORLD, None))
+UNKNOWN = FactorField((), Meaning(Role.WORLD, None))
 """The assumption for a factor of an older plan that none of its scenarios has."""
 
 
-def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, Known]:
+def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, FactorField]:
     """Every field by its name as a factor."""
-    fields = {factor_name(path): Known(path, meaning) for path, meaning in _fields(parts, strategies)}
+    fields = {factor_name(path): FactorField(path, meaning) for path, meaning in _fields(parts, strategies)}
     for name, spec in system.settings.items():
         if name in fields and fields[name].path[:2] == SETTINGS:
-            fields[name] = Known(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
+            fields[name] = FactorField(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
     pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
     fields[SAMPLE] = SAMPLED
-    fields["client"] = Known(("client",), client)
-    fields["strategy"] = Known(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
+    fields["client"] = FactorField(("client",), client)
+    fields["strategy"] = FactorField(("strategy",), Meaning(pattern, Unit.TEXT), BASELINE)
     return fields
 
 
-def factor_of(name: str, levels: Iterable[Level], field: Known) -> Factor:
+def factor_of(name: str, levels: Iterable[Level], field: FactorField) -> Factor:
     """The factor of a field, now that its levels are known; what has no unit of its own has that of its writing."""
     listed = tuple(levels)
     unit = field.meaning.unit or _as_written(listed)

@@ -6,7 +6,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import Kept, Observer, Settings
+from patternbench.observe.seam import Observer, RoundFiles, Settings
 from patternbench.ratelimit.records import decisions
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
@@ -23,7 +23,7 @@ class RateLimits(Observer[Decisions]):
     aim = AIM
     tables = MappingProxyType({"decisions": attrgetter("table")})
 
-    def read(self, kept: Kept) -> Decisions | None:
+    def read(self, kept: RoundFiles) -> Decisions | None:
         """The decisions of a round, if a balancer logged any."""
         return decisions.read(kept)
 

@@ -26,7 +26,7 @@ DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
-class Acted:
+class ActedFault:
     """A fault that acted in a round: its name in the scenario, its kind, where, from when to when, what it did.
 
     Times are microseconds from the round's start, on the clock of its attempts, as measured by the one who acted; a
@@ -42,7 +42,7 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Started:
+class RecordedStart:
     """A component that was started for a round, before it: why, and how many seconds it took until it was ready."""
 
     component: str
@@ -51,7 +51,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Warmed:
+class WarmUpRecord:
     """How warm a round was: what had been started since the warm-up before it, and the warm-up that it got.
 
     ``cold`` names components, and clients as ``client NAME``. ``where`` is ``before`` (calls of its own, in the records
@@ -91,10 +91,10 @@ class Entry:
     system_cpu_seconds: float | None = None
     doubts: list[Doubt] = field(default_factory=list)
     sha256: str | None = None
-    faults: list[Acted] = field(default_factory=list)
-    starts: list[Started] = field(default_factory=list)
+    faults: list[ActedFault] = field(default_factory=list)
+    starts: list[RecordedStart] = field(default_factory=list)
     reset_seconds: float = 0.0
-    warmed: Warmed | None = None
+    warmed: WarmUpRecord | None = None
     stored_bytes: dict[str, int] = field(default_factory=dict)
     lane: str = ""
 
@@ -120,7 +120,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Again:
+class RerunSelection:
     """Which rounds of the journal are run again: those that failed, are not valid, or whose records are damaged."""
 
     failed: bool = False

@@ -16,13 +16,13 @@ from patternbench.terms.problems import InputError
 SUMMARY = "summary.json"
 
 
-class Said(BaseModel):
+class EnginePart(BaseModel):
     """A part of what the engine says; it may say more than is relied on here."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
-class Percentiles(Said):
+class Percentiles(EnginePart):
     """Times at some shares of all; None where there were none."""
 
     p50: float | None = None
@@ -32,7 +32,7 @@ class Percentiles(Said):
     max: float | None = None
 
 
-class LoadProgress(Said):
+class LoadProgress(EnginePart):
     """How it goes: counts since the start, rate and times since the line before."""
 
     elapsed_us: int = 0
@@ -47,7 +47,7 @@ class LoadProgress(Said):
     lateness_ms: Percentiles | None = None
 
 
-class LoadDoubt(Said):
+class LoadDoubt(EnginePart):
     """A reason not to trust the round."""
 
     name: str
@@ -56,14 +56,14 @@ class LoadDoubt(Said):
     invalidates: bool
 
 
-class PolicyActs(Said):
+class PolicyActs(EnginePart):
     """How often a policy of the stack acted, the warm-up included."""
 
     policy: str
     acted: int
 
 
-class StepSummary(Said):
+class StepSummary(EnginePart):
     """The results of a step of a group."""
 
     group: str
@@ -73,7 +73,7 @@ class StepSummary(Said):
     response_ms: Percentiles
 
 
-class GeneratorUse(Said):
+class GeneratorUse(EnginePart):
     """The generator itself: connections that it opened, rows that it wrote, when it began (monotonic)."""
 
     connections: int
@@ -81,7 +81,7 @@ class GeneratorUse(Said):
     began_us: int = 0
 
 
-class LoadSummary(Said):
+class LoadSummary(EnginePart):
     """The results of the load, without the warm-up."""
 
     requests: int
@@ -108,7 +108,7 @@ class LoadSummary(Said):
     interrupted: bool = False
 
 
-class JobProblem(Said):
+class JobProblem(EnginePart):
     """A problem of a job: the path in it, the value as JSON text, what is allowed."""
 
     path: str
@@ -117,7 +117,7 @@ class JobProblem(Said):
     allowed: str | None = None
 
 
-class EngineLine(Said):
+class EngineLine(EnginePart):
     """One line that the engine prints: progress, or the last one."""
 
     progress: LoadProgress | None = None
@@ -126,7 +126,7 @@ class EngineLine(Said):
     error: str | None = None
 
 
-class TracedAttempt(Said):
+class TracedAttempt(EnginePart):
     """One attempt of a trace; ``missed`` is the first expectation that its answer does not meet."""
 
     group: str
@@ -143,13 +143,13 @@ class TracedAttempt(Said):
     body: str | None = None
 
 
-class LoadTrace(Said):
+class LoadTrace(EnginePart):
     """The first attempts of a load, in the order in which they ended."""
 
     attempts: list[TracedAttempt]
 
 
-class _KeptSummary(Said):
+class _KeptSummary(EnginePart):
     """The fields of a stored summary that are used."""
 
     policies: list[PolicyActs] | None = None

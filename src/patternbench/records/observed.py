@@ -8,7 +8,7 @@ from pathlib import Path
 
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
-from patternbench.observe.seam import Kept, ObservationError, Observer, Seen, Settings
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Seen, Settings
 from patternbench.records import component_logs, stored
 from patternbench.records.folder import RunFolder, replace_durably
 
@@ -35,7 +35,7 @@ def read(run: RunFolder, round_name: str, observer: Observer[Seen], counting: st
     """
     passed = run.observed_of(counting) / observer.name if counting else None
     own, attempts = run.observed_of(round_name) / observer.name, run.attempts_of(round_name)
-    return observer.read(Kept(component_logs.kept_of(run, round_name), own, attempts, passed))
+    return observer.read(RoundFiles(component_logs.kept_of(run, round_name), own, attempts, passed))
 
 
 def doubts(run: RunFolder, round_name: str) -> list[Doubt]:

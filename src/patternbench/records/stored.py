@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from patternbench.records.folder import RunFolder, read_json, write_json
-from patternbench.records.journal import Started
+from patternbench.records.journal import RecordedStart
 from patternbench.study.load import dotted
 from patternbench.study.model.configuration import Configuration
 from patternbench.terms.problems import InputError, Problem
@@ -110,7 +110,7 @@ class ComponentStarts(StoredPart):
     seconds: float = 0.0
     reasons: dict[str, int] = {}
 
-    def and_another(self, start: Started) -> ComponentStarts:
+    def and_another(self, start: RecordedStart) -> ComponentStarts:
         """These, and one more."""
         reasons = {**self.reasons, start.why: self.reasons.get(start.why, 0) + 1}
         return ComponentStarts(count=self.count + 1, seconds=self.seconds + start.seconds, reasons=reasons)

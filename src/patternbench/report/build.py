@@ -24,7 +24,7 @@ from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factor, Factors
 from patternbench.records import attempts, damage, journal, observed, stored, tables
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Entry, Warmed
+from patternbench.records.journal import DONE, Entry, WarmUpRecord
 from patternbench.report import csv, grown_state, html, svg
 from patternbench.report.colder import with_colder
 from patternbench.report.labels import numeric, units_of_observers
@@ -309,7 +309,7 @@ def _row(
     }
 
 
-def _warmth(warmed: Warmed | None) -> dict[str, object]:
+def _warmth(warmed: WarmUpRecord | None) -> dict[str, object]:
     """How warm a round was; nothing where nobody looked."""
     if warmed is None:
         return {"cold": None, "warmed": None, "warm_up_attempts": math.nan, "warm_up_s": math.nan}

@@ -36,7 +36,7 @@ PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Ci
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """What to export: the format, the table of csv and parquet, and whether it includes rounds that don't count."""
 
     format: str
@@ -44,7 +44,7 @@ class Wanted:
     every_round: bool = False
 
 
-def export_run(run: RunFolder, wanted: Wanted, out: Path | None, force: bool) -> Path:
+def export_run(run: RunFolder, wanted: ExportRequest, out: Path | None, force: bool) -> Path:
     """Write one file of a run's records and return its path. Raises InputError for an existing file.
 
     Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``

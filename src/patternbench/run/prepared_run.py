@@ -18,11 +18,11 @@ from patternbench.records import damage, stored
 from patternbench.records import folder as files
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs, keep, kept
-from patternbench.records.journal import Again, Entry
+from patternbench.records.journal import Entry, RerunSelection
 from patternbench.records.stored import Manifest, RunPlan
 from patternbench.run.before import inspection, preflight
 from patternbench.run.before.changeovers import Changeovers
-from patternbench.run.before.preflight import Cast
+from patternbench.run.before.preflight import AvailableClients
 from patternbench.run.lanes.places import HERE, LaneTask, Place, ReadyLanes
 from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.manifest import manifest
@@ -37,7 +37,7 @@ from patternbench.study.text.files import read_text
 from patternbench.study.workload import lengths
 from patternbench.terms.problems import InputError, Problem, gathered
 
-NONE_AGAIN = Again()
+NONE_AGAIN = RerunSelection()
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class PreparedRun:
     study: Study
     plan: Plan
     rounds: list[Round]
-    cast: Cast
+    cast: AvailableClients
     folder: RunFolder
     inputs: Inputs
     by_engine: frozenset[str]
 
-    def todo(self, again: Again = NONE_AGAIN) -> list[Round]:
+    def todo(self, again: RerunSelection = NONE_AGAIN) -> list[Round]:
         """The rounds that the journal does not hold yet, and those that are to be run again."""
         entries = damage.rounds(self.folder)
         over = {entry.round for entry in entries if not again.wants(entry)}
         return [round_ for round_ in self.rounds if round_.index not in over]
 
-    def counting(self, again: Again = NONE_AGAIN) -> list[Round]:
+    def counting(self, again: RerunSelection = NONE_AGAIN) -> list[Round]:
         """The counting passes that the study asks for, of which the journal holds none, and those to run again."""
         traces = self.study.watch.traces
         if traces is None or not traces.counting_pass:
@@ -71,7 +71,7 @@ class PreparedRun:
         passes = counting_passes(self.plan.scenarios, Changeovers(self.study, self.inputs).group)
         return [round_ for round_ in passes if round_.scenario not in over]
 
-    def execute(self, listener: Listener, again: Again = NONE_AGAIN, place: Place = HERE) -> list[Entry]:
+    def execute(self, listener: Listener, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> list[Entry]:
         """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
         self.folder.lock()
         try:
@@ -83,7 +83,7 @@ class PreparedRun:
         finally:
             self.folder.unlock()
 
-    def _run(self, lanes: ReadyLanes, listener: Listener, again: Again) -> None:
+    def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection) -> None:
         """Have lanes run what is still to do, and what they had to void."""
         void_divided(self.folder, lanes.names, self.todo(again))
         coming = self._coming(again, len(lanes.names))
@@ -95,7 +95,7 @@ class PreparedRun:
             lanes.divided.clear()
             self._run(lanes, listener, NONE_AGAIN)
 
-    def _coming(self, again: Again, lanes: int) -> Iterator[Sequence[Round]]:
+    def _coming(self, again: RerunSelection, lanes: int) -> Iterator[Sequence[Round]]:
         """The rounds to come, in batches of which each begins when the one before is over."""
         group = Changeovers(self.study, self.inputs).group
         growth = Growth.of(self.study, self.plan, self.folder, self.rounds, group)
@@ -218,9 +218,11 @@ def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
     return kept(folder, stored.manifest(folder).files, beside)
 
 
-def _examined(study: Study, inputs: Inputs, skip_unavailable: bool, by_engine: frozenset[str]) -> tuple[Plan, Cast]:
+def _examined(
+    study: Study, inputs: Inputs, skip_unavailable: bool, by_engine: frozenset[str]
+) -> tuple[Plan, AvailableClients]:
     """The plan and the available clients. Raises InputError listing the problems of all checks."""
-    plan, cast = preflight.expanded(study, inputs), Cast({}, {})
+    plan, cast = preflight.expanded(study, inputs), AvailableClients({}, {})
     problems = preflight.asked_problems(study, plan)
     with gathered(problems):
         cast = preflight.cast_of(study, plan, skip_unavailable)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from patternbench.observe.seam import LoadTimes, ObservationError
 from patternbench.series.api import AnsweredSeries, ApiError, InstantValue, PrometheusApi
-from patternbench.series.records.kept import Asked, AskedSeries, ScrapedTarget, SeenSeries
+from patternbench.series.records.kept import AskedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.study.watching import Series
 
 MOST_LABEL_SETS = 100
@@ -52,7 +52,7 @@ class Asker:
         except ApiError as error:
             raise ObservationError(f"Prometheus gave no series: {error}") from None
         kept = {name: dict(islice(lines.items(), MOST_LABEL_SETS)) for name, lines in values.items()}
-        told = Asked(
+        told = RoundQueries(
             prometheus=self.prometheus.url,
             measured_from_s=load.measured_from - load.began,
             length_s=load.ended - load.began,

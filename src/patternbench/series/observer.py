@@ -13,7 +13,7 @@ import httpx
 
 from patternbench.drivers.environment import resolved
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import Kept, ObservationError, Observer, Settings, Watched
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, Watched
 from patternbench.series import api, asking
 from patternbench.series.analyze.summaries import only_ones, summaries
 from patternbench.series.api import PrometheusApi
@@ -61,7 +61,7 @@ class SeriesObserver(Observer[SeenSeries]):
             yield
             files.write(watched.folder, asker.series(asked, watched.load))
 
-    def read(self, kept: Kept) -> SeenSeries | None:
+    def read(self, kept: RoundFiles) -> SeenSeries | None:
         """The series of a round, if the study asks for any."""
         return files.read(kept.folder)
 

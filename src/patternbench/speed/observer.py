@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from patternbench.observe.seam import Kept, ObservationError, Observer, Settings, Watched
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, Watched
 from patternbench.speed import samples
 from patternbench.speed.probe import Samples, allowed, probing, refuse_missing
 from patternbench.speed.responses import PROBE_TIME, RESPONSE
@@ -62,7 +62,7 @@ class SpeedObserver(Observer[pd.DataFrame]):
         time.sleep(SETTLE_S)
         samples.write(watched.folder, samples.of_pauses(before, _pause(asked), watched.load))
 
-    def read(self, kept: Kept) -> pd.DataFrame | None:
+    def read(self, kept: RoundFiles) -> pd.DataFrame | None:
         """The samples of a round; None if the study asks for no probe."""
         return samples.read(kept.folder)
 

@@ -70,7 +70,7 @@ RoundsOrRule = Annotated[Annotated[Count, Tag("number")] | Annotated[Rounds, Tag
 """How many rounds each scenario gets: a number, or a rule that decides while they run."""
 
 
-class DeclaredWish(Model):
+class DeclaredCriteria(Model):
     """The report's recommendation: the first objective decides, all objectives span the Pareto front."""
 
     objectives: Annotated[list[Text], Field(min_length=1)]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator,
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.claims import DeclaredClaim
-from patternbench.study.evidence import DeclaredWish, Fraction, RoundsOrRule
+from patternbench.study.evidence import DeclaredCriteria, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
 from patternbench.study.forms import Form
 from patternbench.study.model.levels import Levels
@@ -144,7 +144,7 @@ class Study(Model):
     rounds: RoundsOrRule = 10
     derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)
-    recommend: DeclaredWish | None = None
+    recommend: DeclaredCriteria | None = None
     claims: Annotated[list[DeclaredClaim], Field(max_length=1000)] = Field(default_factory=list)
     seed: Annotated[int, Field(ge=0, le=2**53)] = 1
     order: Order = "shuffled"

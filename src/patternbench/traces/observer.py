@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from patternbench.lab.tracing import RECEIVER
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import Kept, Observer, Settings, Watched
+from patternbench.observe.seam import Observer, RoundFiles, Settings, Watched
 from patternbench.study.watching import Watch, share_of
 from patternbench.terms.responses import Response
 from patternbench.traces import responses
@@ -40,7 +40,7 @@ class TraceObserver(Observer[TracedRound]):
         spans = SpansOfRound(share_of(traces.sample.level), since_ns, lambda: _end_of_warm_up(watched, own_clock))
         return collected(watched.endpoints[RECEIVER], spans, watched.folder, time.monotonic, time.sleep)
 
-    def read(self, kept: Kept) -> TracedRound | None:
+    def read(self, kept: RoundFiles) -> TracedRound | None:
         """The spans of a round, when it was traced."""
         return read(kept)
 

@@ -19,7 +19,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.report.build import build, gather
-from patternbench.report.export import Wanted, export_run
+from patternbench.report.export import ExportRequest, export_run
 from patternbench.run import prepared_run
 from patternbench.study.load import StudyFile
 
@@ -132,8 +132,8 @@ def test_what_tracing_costs_is_told_beside_the_calls_and_is_nothing_to_choose(ru
 
 
 def test_spans_and_requests_are_exported(run: RunFolder, tmp_path: Path) -> None:
-    spans = pd.read_csv(export_run(run, Wanted("csv", "spans"), tmp_path / "spans.csv", force=False))
-    requests = pd.read_csv(export_run(run, Wanted("csv", "traced_requests"), tmp_path / "r.csv", force=False))
+    spans = pd.read_csv(export_run(run, ExportRequest("csv", "spans"), tmp_path / "spans.csv", force=False))
+    requests = pd.read_csv(export_run(run, ExportRequest("csv", "traced_requests"), tmp_path / "r.csv", force=False))
     assert len(requests) == 2 * REQUESTS
     assert len(spans) == 2 * REQUESTS * (1 + sum(SHOP_CALLS) + 2 * LINES)
     assert set(spans["service"]) == {"shop", "stock"}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare.comparison import How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs, compare_with_baseline
 from patternbench.analyze.compare.gate import judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, detectable, interval, sentences
 from patternbench.analyze.statements.family import together
@@ -27,7 +27,7 @@ def run(slower: float = 1.0, seed: int = 1, rounds: int = 12, spread: float = 0.
 
 def test_a_worked_example_of_cliffs_delta_and_of_the_ratio_of_geometric_means() -> None:
     a, b = pd.DataFrame({"s": "x", "y": [1.0, 2, 3, 4]}), pd.DataFrame({"s": "x", "y": [3.0, 5, 6, 7]})
-    found = compare_runs(a, b, How(by=("s",))).differences[0]
+    found = compare_runs(a, b, ComparisonOptions(by=("s",))).differences[0]
     # of 16 pairs B is above A in 14, below in 1, equal in 1: delta = 13 / 16
     assert found.delta == pytest.approx(13 / 16)
     assert found.size == "large"
@@ -39,41 +39,43 @@ def test_a_worked_example_of_cliffs_delta_and_of_the_ratio_of_geometric_means() 
 
 def test_two_runs_get_welchs_interval() -> None:
     a, b = pd.DataFrame({"s": "x", "y": [1.0, 2, 3, 4]}), pd.DataFrame({"s": "x", "y": [3.0, 5, 6, 7]})
-    comparison = compare_runs(a, b, How(by=("s",)))
+    comparison = compare_runs(a, b, ComparisonOptions(by=("s",)))
     # Welch: error 1.07044, df 5.5848, t 2.4915
     assert comparison.differences[0].interval.method == "welch"
     assert comparison.differences[0].interval.low == pytest.approx(2.75 - 2.4915 * 1.07044, abs=1e-3)
 
 
 def test_a_slower_run_is_found_slower_everywhere() -> None:
-    comparison = compare_runs(run(), run(slower=1.2, seed=2), How(responses=("p95",)))
+    comparison = compare_runs(run(), run(slower=1.2, seed=2), ComparisonOptions(responses=("p95",)))
     assert {d.verdict for d in comparison.differences} == {"higher"}
     assert len(comparison.differences) == 4
     assert all(d.relative == pytest.approx(20, abs=5) for d in comparison.differences)
 
 
 def test_inside_a_run_each_scenario_meets_its_own_baseline() -> None:
-    comparison = compare_with_baseline(run(), ["strategy=baseline"], How(responses=("p95",)))
+    comparison = compare_with_baseline(run(), ["strategy=baseline"], ComparisonOptions(responses=("p95",)))
     assert [d.levels["users"] for d in comparison.differences] == [10, 80]
     assert all(d.relative == pytest.approx(-30, abs=5) for d in comparison.differences)
 
 
 def test_the_noise_floor_is_what_equal_configurations_differ_by() -> None:
-    floor = compare_runs(run(rounds=40), run(seed=2, rounds=40), How(responses=("p95",))).noise_floor["p95"]
+    floor = compare_runs(run(rounds=40), run(seed=2, rounds=40), ComparisonOptions(responses=("p95",))).noise_floor[
+        "p95"
+    ]
     # two means of 40 rounds with 5 % spread differ by 2.02 * 5 % * sqrt(2 / 40) = 2.3 % 95 times in 100
     assert floor == pytest.approx(2.2, abs=0.4)
 
 
 def test_floors_and_effects_of_two_rounds_that_differ_a_lot_are_not_written_out() -> None:
     rounds = pd.DataFrame({"users": [1, 1, 2, 2], "block": [0, 1, 0, 1], "p95": [0.001, 90.0, 0.5, 40.0]})
-    told = " ".join(sentences(compare_runs(rounds, rounds, How(responses=("p95",))), "p95"))
+    told = " ".join(sentences(compare_runs(rounds, rounds, ComparisonOptions(responses=("p95",))), "p95"))
     assert "noise floor is more than 1,000\u00a0%" in told and "a change of more than 1,000\u00a0% would" in told
 
 
 def test_the_smallest_detectable_effect_is_the_textbooks() -> None:
     a, b = (pd.DataFrame({"s": "x", "y": [-9.0, 11.0] * 5}) for _ in range(2))
     # sd 10.541, error 4.714, df 18: (2.1009 + 0.8621) * 4.714
-    assert compare_runs(a, b, How(by=("s",))).differences[0].detectable == pytest.approx(13.97, abs=0.01)
+    assert compare_runs(a, b, ComparisonOptions(by=("s",))).differences[0].detectable == pytest.approx(13.97, abs=0.01)
 
 
 def test_scenarios_and_columns_that_only_one_side_has_are_named() -> None:
@@ -106,7 +108,7 @@ def test_a_constant_gap_of_few_rounds_has_no_interval_of_width_zero() -> None:
     def ends(rounds: int) -> tuple[float | None, float | None, str, str]:
         rows = [(block, s, y) for block in range(rounds) for s, y in (("a", 2.0), ("b", 3.0))]
         table = pd.DataFrame(rows, columns=["block", "s", "y"])
-        (found,) = compare_with_baseline(table, ["s=a"], How(by=("s",), responses=("y",))).differences
+        (found,) = compare_with_baseline(table, ["s=a"], ComparisonOptions(by=("s",), responses=("y",))).differences
         return found.interval.low, found.interval.high, found.interval.method, found.verdict
 
     assert ends(3) == (None, None, "constant", "inconclusive")
@@ -115,7 +117,7 @@ def test_a_constant_gap_of_few_rounds_has_no_interval_of_width_zero() -> None:
 
 def test_one_round_a_side_has_no_interval_and_no_verdict() -> None:
     a, b = pd.DataFrame({"s": ["x"], "y": 2.0}), pd.DataFrame({"s": ["x"], "y": 3.0})
-    comparison = compare_runs(a, b, How(by=("s",)))
+    comparison = compare_runs(a, b, ComparisonOptions(by=("s",)))
     assert comparison.differences[0].verdict == "inconclusive"
     assert "no_interval" in [note.kind for note in comparison.notes]
 
@@ -123,7 +125,7 @@ def test_one_round_a_side_has_no_interval_and_no_verdict() -> None:
 def test_a_response_missing_everywhere_on_one_side_is_said_not_computed() -> None:
     a, b = run(), run(seed=2)
     b["p95"] = np.nan
-    found = compare_runs(a, b, How(responses=("p95",)))
+    found = compare_runs(a, b, ComparisonOptions(responses=("p95",)))
     assert {d.verdict for d in found.differences} == {"inconclusive"}
     assert {d.interval.method for d in found.differences} == {"none"}
 
@@ -146,7 +148,7 @@ def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> No
         for strategy in ("baseline", "retry")
     ]
     table = pd.DataFrame(rows, columns=["block", "place", "strategy", "p95"])
-    found = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy"))).differences
+    found = compare_with_baseline(table, ["strategy=baseline"], ComparisonOptions(by=("place", "strategy"))).differences
     # the smallest p of ten signed ranks is 2 / 2^10; times 100 differences it would be 0.2
     assert all(d.p_adjusted is not None and d.p_adjusted < 0.01 for d in found[:50])
     assert sum(d.p_adjusted is not None and d.p_adjusted < 0.05 for d in found[50:]) <= 6
@@ -154,7 +156,7 @@ def test_among_many_differences_of_few_rounds_large_ones_are_still_found() -> No
 
 def test_the_p_of_three_rounds_can_be_small_and_matches_the_interval() -> None:
     table = pd.concat([disturbed(3, seed).assign(place=seed) for seed in range(30)])
-    found = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy"))).differences
+    found = compare_with_baseline(table, ["strategy=baseline"], ComparisonOptions(by=("place", "strategy"))).differences
     assert len(found) == 30
     for d in found:
         assert (d.p <= 0.05) == (not d.relative_interval.low <= 0 <= d.relative_interval.high)
@@ -165,7 +167,7 @@ def test_a_verdict_needs_the_corrected_p_and_not_only_an_interval_without_zero()
     source = np.random.default_rng(2)
     rows = [(b, p, s, source.lognormal(0, 0.1)) for b in range(6) for p in range(60) for s in ("baseline", "retry")]
     table = pd.DataFrame(rows, columns=["block", "place", "strategy", "p95"])
-    comparison = compare_with_baseline(table, ["strategy=baseline"], How(by=("place", "strategy")))
+    comparison = compare_with_baseline(table, ["strategy=baseline"], ComparisonOptions(by=("place", "strategy")))
     alone = [d for d in comparison.differences if d.p <= 0.05]
     assert len(alone) > 0
     assert {d.verdict for d in comparison.differences} == {"inconclusive"}
@@ -175,7 +177,7 @@ def test_a_verdict_needs_the_corrected_p_and_not_only_an_interval_without_zero()
 def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves() -> None:
     a = pd.DataFrame({"s": "x", "failure_rate": [0.1, 0.3, 0.2, 0.2]})
     b = pd.DataFrame({"s": "x", "failure_rate": [20.0, 22.0, 21.0, 21.0]})
-    comparison = compare_runs(a, b, How(by=("s",)))
+    comparison = compare_runs(a, b, ComparisonOptions(by=("s",)))
     (d,) = comparison.differences
     assert (change(d), d.in_percent) == ("+20.8 points", False)
     told = " ".join([*sentences(comparison, "failure_rate"), interval(d), detectable(d)])
@@ -185,7 +187,12 @@ def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves(
 
 def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:
     a, b = run(), run(seed=2)
-    assert len(compare_runs(a, b.assign(users=b["users"].astype(float)), How(responses=("p95",))).differences) == 4
+    assert (
+        len(
+            compare_runs(a, b.assign(users=b["users"].astype(float)), ComparisonOptions(responses=("p95",))).differences
+        )
+        == 4
+    )
 
 
 # --- the gate
@@ -194,7 +201,7 @@ def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:
 
 def gate(slower: float, condition: str, rounds: int = 12, spread: float = 0.05) -> str:
     a, b = run(rounds=rounds, spread=spread), run(slower=slower, seed=2, rounds=rounds, spread=spread)
-    how = How(level=together(0.95, 4), responses=("p95",), run_spread=0.0)
+    how = ComparisonOptions(level=together(0.95, 4), responses=("p95",), run_spread=0.0)
     return judge(compare_runs(a, b, how), [parse_condition(condition)])[0].outcome
 
 
@@ -217,7 +224,7 @@ def test_the_gate_takes_times_with_a_unit() -> None:
 
 def test_more_rounds_are_estimated_from_the_width_of_the_interval() -> None:
     condition = parse_condition("p95 > +10%")
-    comparison = compare_runs(run(), run(slower=1.08, seed=2), How(responses=("p95",)))
+    comparison = compare_runs(run(), run(slower=1.08, seed=2), ComparisonOptions(responses=("p95",)))
     straddling = [d for d in comparison.differences if d.relative_interval.high > 10]
     assert straddling
     for d in straddling:
@@ -233,7 +240,7 @@ def test_a_condition_that_could_be_misread_is_refused_with_what_to_type(text: st
 
 
 def test_a_condition_on_a_response_that_was_not_compared_is_refused() -> None:
-    comparison = compare_runs(run(), run(seed=2), How(responses=("p95",)))
+    comparison = compare_runs(run(), run(seed=2), ComparisonOptions(responses=("p95",)))
     with pytest.raises(DataError, match="Did you mean p95"):
         judge(comparison, [parse_condition("p99 > +10%")])
 
@@ -251,7 +258,7 @@ def disturbed(rounds: int = 12, seed: int = 5) -> pd.DataFrame:
 
 @pytest.mark.parametrize("rounds", [12, 4])
 def test_inside_a_run_rounds_are_paired_by_block_so_that_what_a_block_did_to_both_cancels(rounds: int) -> None:
-    table, how = disturbed(rounds), How(by=("strategy",), responses=("p95",))
+    table, how = disturbed(rounds), ComparisonOptions(by=("strategy",), responses=("p95",))
     (paired,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
     (apart,) = compare_with_baseline(table.drop(columns="block"), ["strategy=baseline"], how).differences
     assert (paired.interval.method, paired.verdict) == ("paired t", "lower")
@@ -266,14 +273,14 @@ def test_inside_a_run_rounds_are_paired_by_block_so_that_what_a_block_did_to_bot
 
 
 def test_rounds_are_paired_by_their_block_and_not_by_their_place_in_the_table() -> None:
-    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    table, how = disturbed(), ComparisonOptions(by=("strategy",), responses=("p95",))
     shuffled = table.sample(frac=1, random_state=3)
     one, other = (compare_with_baseline(t, ["strategy=baseline"], how).differences[0] for t in (table, shuffled))
     assert one.interval == other.interval
 
 
 def test_rounds_whose_block_lacks_a_partner_are_left_out_and_named() -> None:
-    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    table, how = disturbed(), ComparisonOptions(by=("strategy",), responses=("p95",))
     comparison = compare_with_baseline(table.drop(index=[0, 3]), ["strategy=baseline"], how)
     assert comparison.differences[0].rounds == (10, 10)
     note = next(note.text for note in comparison.notes if note.kind == "unpaired")
@@ -281,7 +288,7 @@ def test_rounds_whose_block_lacks_a_partner_are_left_out_and_named() -> None:
 
 
 def test_rounds_without_a_common_block_have_no_difference() -> None:
-    table, how = disturbed(), How(by=("strategy",), responses=("p95",))
+    table, how = disturbed(), ComparisonOptions(by=("strategy",), responses=("p95",))
     early, first = table["block"] < table["block"].median(), table["strategy"] == "baseline"
     comparison = compare_with_baseline(table[early == first], ["strategy=baseline"], how)
     (difference,) = comparison.differences

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare.comparison import How, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.terms.data_problems import DataError
 
 
@@ -32,11 +32,11 @@ def table(scale: float) -> pd.DataFrame:
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300])
 def test_responses_that_cannot_be_squared_are_refused_with_what_to_do(scale: float) -> None:
-    how = How(by=("users", "strategy"), responses=("p95",))
+    how = ComparisonOptions(by=("users", "strategy"), responses=("p95",))
     with pytest.raises(DataError, match=r"p95 reaches \de[+-]\d+, whose square no number can hold.*Change its unit"):
         compare_with_baseline(table(scale), ["strategy=baseline"], how)
     with pytest.raises(DataError, match="Change its unit"):
-        recommend(table(scale), Wish(("minimise p95",), by=("users", "strategy")))
+        recommend(table(scale), Criteria(("minimise p95",), by=("users", "strategy")))
     with pytest.raises(DataError, match="Change its unit"):
         fit_formulas(table(scale), ["p95 ~ users"])
 

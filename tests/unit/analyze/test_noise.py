@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests.support import noises
 
-from patternbench.analyze.compare.comparison import How, compare_runs
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs
 from patternbench.analyze.noise import block_drift, floor_of, noise_floor, scenario_floor, trend
 
 
@@ -45,7 +45,7 @@ def test_each_scenario_has_a_floor_of_its_own() -> None:
 
 def test_a_comparison_speaks_of_the_same_floor() -> None:
     table = rounds(10, sigma=0.1).assign(strategy="retry")
-    found = compare_runs(table, table, How(by=("scenario",), responses=("p95",)))
+    found = compare_runs(table, table, ComparisonOptions(by=("scenario",), responses=("p95",)))
     assert found.noise_floor["p95"] == noise_floor(table, ["p95"]).iloc[0]["typical"]
     own = scenario_floor(table.loc[table["scenario"] == "s3", "p95"].to_numpy(), in_percent=True)
     assert next(d.floor for d in found.differences if d.levels["scenario"] == "s3") == own

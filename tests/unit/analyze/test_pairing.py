@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare.comparison import How, compare_runs, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs, compare_with_baseline
 
 #: Two and five failures of 1,200 calls each, in three rounds that look alike.
 ALIKE = {"baseline": 100 * 2 / 400, "retry": 100 * 5 / 400}
@@ -22,7 +22,7 @@ def shares(**rates: float) -> pd.DataFrame:
 
 
 def test_shares_that_are_equal_in_every_round_are_no_surer_than_their_calls() -> None:
-    how = How(responses=("failure_rate",), by=("strategy",))
+    how = ComparisonOptions(responses=("failure_rate",), by=("strategy",))
     (few,) = compare_with_baseline(shares(baseline=0.25, retry=0.5), ["strategy=baseline"], how).differences
     assert few.p is not None
     assert few.p > 0.2, "3 against 6 of 1,200 calls"
@@ -39,7 +39,7 @@ def test_calls_that_only_one_side_counts_bound_nothing(known: str) -> None:
         a = a.drop(columns="TotalCalls")
     if known in ("first", "neither"):
         b = b.drop(columns="TotalCalls")
-    (found,) = compare_runs(a, b, How(responses=("failure_rate",), by=("strategy",))).differences
+    (found,) = compare_runs(a, b, ComparisonOptions(responses=("failure_rate",), by=("strategy",))).differences
     assert found.p is not None
     assert (found.p > 0.2) == (known == "both")
 
@@ -52,5 +52,7 @@ def test_columns_that_group_or_keep_books_are_no_responses() -> None:
         for users in (10, 20)
         for place, name in enumerate(("baseline", "retry"))
     ]
-    found = compare_with_baseline(pd.DataFrame(rows), ["strategy=baseline"], How(by=("strategy", "users")))
+    found = compare_with_baseline(
+        pd.DataFrame(rows), ["strategy=baseline"], ComparisonOptions(by=("strategy", "users"))
+    )
     assert {each.response for each in found.differences} == {"wait"}

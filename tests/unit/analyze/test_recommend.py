@@ -9,16 +9,16 @@ from tests.support.factors import table_of
 
 from patternbench.analyze.recommend import ranking
 from patternbench.analyze.recommend.objectives import parse_limit
-from patternbench.analyze.recommend.recommendation import Wish, listed, pareto_front, recommend, resampled_centres
+from patternbench.analyze.recommend.recommendation import Criteria, listed, pareto_front, recommend, resampled_centres
 from patternbench.analyze.statements.family import any_error
 from patternbench.terms.data_problems import DataError
 
 FACTORS = table_of({"strategy": ["baseline", "retry", "breaker"], "users": [10, 80]})
 
 
-def wish(*asked: tuple[str, ...], **more: Any) -> Wish:
+def wish(*asked: tuple[str, ...], **more: Any) -> Criteria:
     """A wish of a run whose factors are known."""
-    return Wish(*asked, **{"factors": FACTORS, **more})
+    return Criteria(*asked, **{"factors": FACTORS, **more})
 
 
 def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
@@ -178,17 +178,17 @@ def test_a_time_limit_needs_a_unit() -> None:
         (wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
     ],
 )
-def test_a_wish_that_cannot_be_read_says_what_to_type(asked: Wish, said: str) -> None:
+def test_a_wish_that_cannot_be_read_says_what_to_type(asked: Criteria, said: str) -> None:
     with pytest.raises(DataError, match=said):
         recommend(run(), asked)
 
 
 def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> None:
-    found = recommend(run(), Wish(("minimise p95",)))
+    found = recommend(run(), Criteria(("minimise p95",)))
     assert found.conditions == ()
     (note,) = found.notes
     assert "It isn't known which of strategy, users are conditions, so all were taken as choices." in note.text
-    named = recommend(run(), Wish(("minimise p95",), conditions=("users",)))
+    named = recommend(run(), Criteria(("minimise p95",), conditions=("users",)))
     assert (named.conditions, named.notes, len(named.choices)) == (("users",), (), 2)
 
 
@@ -223,7 +223,7 @@ def test_a_choice_that_is_clear_has_a_lead_whose_interval_says_so_too() -> None:
     for _ in range(60):
         logs = source.normal(0, 0.05, (6, 3)) - np.array([0.0, 0.0, 0.08])
         rows = [(b, f"s{i}", float(np.exp(logs[b, i]))) for b in range(6) for i in range(3)]
-        (choice,) = recommend(pd.DataFrame(rows, columns=["block", "s", "p95"]), Wish(("minimise p95",))).choices
+        (choice,) = recommend(pd.DataFrame(rows, columns=["block", "s", "p95"]), Criteria(("minimise p95",))).choices
         clear += choice.verdict == "clear"
         assert (" to +" in choice.text) <= (choice.verdict != "clear"), choice.text
     assert 5 < clear < 55

@@ -14,7 +14,7 @@ import pytest
 
 from patternbench.bundlers.observer import OBSERVER, BundlerCounts, SeenBundlers, table
 from patternbench.lab.config.bundles import STATUS
-from patternbench.observe.seam import Kept, ObservationError, Watched
+from patternbench.observe.seam import ObservationError, RoundFiles, Watched
 
 NOTHING = BundlerCounts(requests=0, calls=0, bundles=0, bundled=0, overflows=0, faults=0)
 ONE = BundlerCounts(requests=20, calls=8, bundles=3, bundled=15, overflows=0, faults=0)
@@ -57,7 +57,7 @@ def test_a_round_has_what_was_counted_between_its_beginning_and_its_end(tmp_path
     after = ONE.model_copy(update={"requests": 30, "faults": 1})
     with answering(page(OTHER), page(after)) as url, OBSERVER.watch(watched(tmp_path, url)):
         pass
-    seen = OBSERVER.read(Kept({}, tmp_path / "kept"))
+    seen = OBSERVER.read(RoundFiles({}, tmp_path / "kept"))
     assert seen is not None
     assert seen.root["bundler"].requests == 20
     assert seen.root["bundler"].bundled == 11
@@ -78,13 +78,13 @@ def test_a_bundler_that_does_not_say_what_it_counted_is_told_before_the_load(tmp
 def test_of_a_system_without_a_bundler_nothing_is_kept(tmp_path: Path) -> None:
     with OBSERVER.watch(Watched({"system": "http://127.0.0.1:9"}, tmp_path / "kept")):
         pass
-    assert OBSERVER.read(Kept({}, tmp_path / "kept")) is None
+    assert OBSERVER.read(RoundFiles({}, tmp_path / "kept")) is None
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bundlers.json").write_text('{"bundler": {"requests": "many"}}')
     with pytest.raises(ObservationError, match=r"bundlers\.json cannot be read"):
-        OBSERVER.read(Kept({}, tmp_path))
+        OBSERVER.read(RoundFiles({}, tmp_path))
 
 
 def test_what_is_saved_is_of_all_requests_to_all_bundlers_and_the_table_has_each() -> None:
@@ -116,7 +116,7 @@ def test_rounds_that_were_kept_before_waits_were_counted_do_not_know_them(tmp_pa
     older = {name: count for name, count in ONE if count is not None}
     assert "waited_us" not in older
     (tmp_path / "bundlers.json").write_text(json.dumps({"bundler": older}))
-    seen = OBSERVER.read(Kept({}, tmp_path))
+    seen = OBSERVER.read(RoundFiles({}, tmp_path))
     assert seen is not None
     measured = OBSERVER.measured(seen, {})
     assert (measured["bundler_requests"], measured["bundler_saved"]) == (20, pytest.approx(60.0))

@@ -8,7 +8,7 @@ import pandas as pd
 from rich.console import Console
 from tests.support.factors import table_of
 
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.cli.recommend import print_recommendation
 
 FRONT = pd.DataFrame(
@@ -23,7 +23,7 @@ FRONT = pd.DataFrame(
 
 def test_the_others_on_the_front_are_counted_without_the_one_that_is_chosen() -> None:
     factors = table_of({"strategy": ["fast", "safe", "poor"]})
-    found = recommend(FRONT, Wish(("minimise p95", "minimise failure_rate"), factors=factors, conditions=()))
+    found = recommend(FRONT, Criteria(("minimise p95", "minimise failure_rate"), factors=factors, conditions=()))
     (choice,) = found.choices
     assert sum(one.on_front for one in choice.candidates) == 2
     printed = io.StringIO()

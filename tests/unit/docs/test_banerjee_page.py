@@ -254,7 +254,7 @@ def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
 
 
 def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked_for() -> None:
-    acted = digest.Acted("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
+    acted = digest.ActedFault("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
     rows = reservations(
         ("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True)
     )

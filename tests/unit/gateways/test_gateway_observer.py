@@ -10,7 +10,7 @@ import pytest
 
 from patternbench.gateways.observer import OBSERVER, SeenGateways, table
 from patternbench.gateways.statistics import GatewayCounts, counts
-from patternbench.observe.seam import Kept, ObservationError, Watched
+from patternbench.observe.seam import ObservationError, RoundFiles, Watched
 
 STATS = {
     "http.gateway.downstream_rq_total": 20,
@@ -42,8 +42,8 @@ def asked(answer: httpx.MockTransport) -> GatewayCounts:
         return counts("http://gateway", {"shop": "http://127.0.0.1:82"}, http)
 
 
-def kept(folder: Path) -> Kept:
-    return Kept({}, folder)
+def kept(folder: Path) -> RoundFiles:
+    return RoundFiles({}, folder)
 
 
 def test_counters_of_all_clusters_add_up_and_hosts_have_their_components_names() -> None:

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from patternbench.lab.faults.admin import Admin, Delays, ProxyDeeds
+from patternbench.lab.faults.admin import Admin, Delays, ProxyCounters
 from patternbench.lab.faults.by_proxy import ByProxy
 from patternbench.lab.host.processes import StartError
 
@@ -56,4 +56,4 @@ def test_the_deeds_of_proxies_add_up_and_the_latest_release_counts(proxy: Proxy)
 
 def test_what_a_fault_did_at_a_proxy_is_a_value(proxy: Proxy) -> None:
     with closing(proxy({"at_ns": 5, "deeds": {"requests": 2, "late": {"mean_ns": 4, "max_ns": 9}}})) as admin:
-        assert admin.end("delay") == (5, ProxyDeeds(requests=2, late=Delays(mean_ns=4, max_ns=9)))
+        assert admin.end("delay") == (5, ProxyCounters(requests=2, late=Delays(mean_ns=4, max_ns=9)))

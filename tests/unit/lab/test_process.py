@@ -12,7 +12,7 @@ from patternbench.lab import startable, systems, topologies
 from patternbench.lab.host import cgroups
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
-from patternbench.lab.host.ready import Http, InTurn, LogLine, Port
+from patternbench.lab.host.ready import Http, LogLine, Port, SuccessiveReadiness
 from patternbench.lab.host.references import producers
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
@@ -94,7 +94,7 @@ def test_a_line_of_the_log_makes_a_command_without_ports_ready(tmp_path: Path) -
 
 def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path: Path) -> None:
     shop = launch(tmp_path, "command: sh", "ready: {log: up, then: ['${stock.url}/items', 'http://127.0.0.1:9/x']}")
-    assert shop.ready == InTurn(LogLine("up"), ("${stock.url}/items", "http://127.0.0.1:9/x"))
+    assert shop.ready == SuccessiveReadiness(LogLine("up"), ("${stock.url}/items", "http://127.0.0.1:9/x"))
     assert producers(shop) == ["stock"]
 
 

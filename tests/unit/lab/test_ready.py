@@ -12,7 +12,16 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab.host.ready import Announced, Answers, Http, InTurn, LogLine, Port, Succeeds, announcements
+from patternbench.lab.host.ready import (
+    Announced,
+    Answers,
+    Http,
+    LogLine,
+    Port,
+    Succeeds,
+    SuccessiveReadiness,
+    announcements,
+)
 
 
 @dataclass
@@ -151,10 +160,10 @@ def test_urls_are_asked_after_the_own_way_and_each_once_those_before_are_answere
     with serving(answers(204)) as well, serving(answers(503)) as badly:
         good, bad = (f"http://127.0.0.1:{one.ports['http']}/list?x=1" for one in (well, badly))
         up = Starting(text="up\n")
-        assert InTurn(LogLine("up"), (good, good)).met(up)
-        assert not InTurn(LogLine("up"), (good, bad)).met(up)
-        assert not InTurn(LogLine("down"), (good,)).met(up)
-        assert not InTurn(LogLine("up"), (f"http://127.0.0.1:{closed.ports['http']}",)).met(up)
+        assert SuccessiveReadiness(LogLine("up"), (good, good)).met(up)
+        assert not SuccessiveReadiness(LogLine("up"), (good, bad)).met(up)
+        assert not SuccessiveReadiness(LogLine("down"), (good,)).met(up)
+        assert not SuccessiveReadiness(LogLine("up"), (f"http://127.0.0.1:{closed.ports['http']}",)).met(up)
 
 
 def test_what_is_not_ready_says_what_it_still_waits_for(closed: Starting) -> None:
@@ -162,10 +171,10 @@ def test_what_is_not_ready_says_what_it_still_waits_for(closed: Starting) -> Non
         url = f"http://127.0.0.1:{starting.ports['http']}/items"
         assert Http("http", "/items", status=200).lacks(starting) == f"{url} answers 302 instead of 200"
         assert Answers("http", "/items", "up").lacks(starting) == f"{url} answers 302 instead of 200 with up"
-        assert InTurn(Port("http"), (url,)).lacks(starting) == f"{url} answers 302 instead of 200 to 299"
+        assert SuccessiveReadiness(Port("http"), (url,)).lacks(starting) == f"{url} answers 302 instead of 200 to 299"
     port = closed.ports["http"]
     assert Http("http").lacks(closed) == f"http://127.0.0.1:{port}/ does not answer"
-    assert InTurn(Port("http"), ()).lacks(closed) == f"nothing accepts connections at 127.0.0.1:{port}"
+    assert SuccessiveReadiness(Port("http"), ()).lacks(closed) == f"nothing accepts connections at 127.0.0.1:{port}"
     assert LogLine("^Started").lacks(closed) == "no line of its output matches ^Started"
     assert Announced("listening").lacks(closed) == "it has not printed `listening`"
     assert Succeeds(("pg_isready",)).lacks(closed) == "`pg_isready` does not succeed"

@@ -22,7 +22,7 @@ from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
-from patternbench.report.export import Wanted, export_run
+from patternbench.report.export import ExportRequest, export_run
 from patternbench.run.round import observing
 
 PAGE = (ROOT / "docs" / "write-an-observer.md").read_text()
@@ -78,7 +78,7 @@ def test_what_a_new_observer_sees_is_kept_doubted_measured_shown_and_exported(ru
     report = gather(run)
     assert report.rounds["temperature"].tolist() == [32]
     assert [(section.title, section.words) for section in report.sections] == [("Weather", ["It had 32 degrees."])]
-    path = export_run(run, Wanted("csv", "weather"), tmp_path / "weather.csv", force=False)
+    path = export_run(run, ExportRequest("csv", "weather"), tmp_path / "weather.csv", force=False)
     assert pd.read_csv(path).to_dict("records") == [{"round": 0, "block": 0, "scenario": "s", "degrees": 31.0}]
 
 

@@ -19,10 +19,10 @@ from patternbench.records.journal import (
     DONE,
     FAILED,
     WARM_UP,
-    Again,
     Doubt,
     Entry,
     Journal,
+    RerunSelection,
     files_of_rounds,
     latest,
     lines,
@@ -93,7 +93,7 @@ def test_what_is_read_back_means_what_it_meant(tmp_path: Path) -> None:
         journal.append(each)
     found = journal.entries()
     assert [each.counts for each in found] == [each.counts for each in written] == [False, True, False]
-    assert [Again(failed=True).wants(each) for each in found] == [False, False, True]
+    assert [RerunSelection(failed=True).wants(each) for each in found] == [False, False, True]
     assert [each.round for each in latest(found)] == [1, 2]
 
 
@@ -157,17 +157,17 @@ def test_the_records_of_a_round_are_those_of_its_last_try(tmp_path: Path) -> Non
 
 def test_damaged_rounds_are_run_again_when_asked_for_and_only_they() -> None:
     damaged = replace(entry(1), status=DAMAGED)
-    assert Again(damaged=True).wants(damaged)
-    assert not Again(damaged=True).wants(entry(2, FAILED))
-    assert not Again(failed=True, invalid=True).wants(damaged)
+    assert RerunSelection(damaged=True).wants(damaged)
+    assert not RerunSelection(damaged=True).wants(entry(2, FAILED))
+    assert not RerunSelection(failed=True, invalid=True).wants(damaged)
 
 
 def test_rounds_run_again_only_for_the_reason_that_was_asked_for() -> None:
     late = Entry(3, 0, "s", DONE, "00003", 1.0, 2.0, doubts=[Doubt("late_schedule", "late", "rest", invalidates=True)])
     noisy, failed = entry(1), entry(2, FAILED)
-    assert not any(Again().wants(each) for each in (late, noisy, failed))
-    assert [Again(failed=True).wants(each) for each in (late, noisy, failed)] == [False, False, True]
-    assert [Again(invalid=True).wants(each) for each in (late, noisy, failed)] == [True, False, False]
+    assert not any(RerunSelection().wants(each) for each in (late, noisy, failed))
+    assert [RerunSelection(failed=True).wants(each) for each in (late, noisy, failed)] == [False, False, True]
+    assert [RerunSelection(invalid=True).wants(each) for each in (late, noisy, failed)] == [True, False, False]
 
 
 def test_a_round_counts_when_it_is_done_and_no_doubt_invalidates_it() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from tests.support.factors import factors
 from tests.unit.report.test_findings import of, plain, run_with, said
 
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.observe.section import Section, Stand
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.html import by_condition
@@ -127,7 +127,7 @@ def test_what_alone_keeps_the_limits_by_construction_is_not_called_clearly_the_c
     rounds = pd.DataFrame({
         "algorithm": ["log", "bucket"] * 6, "p95": [1.0, 0.5] * 6, "deviation": [0.0, 15.0] * 6, "block": range(12),
     })  # fmt: skip
-    wish = Wish(("minimise p95",), ("deviation <= 1%",), by=("algorithm",), conditions=())
+    wish = Criteria(("minimise p95",), ("deviation <= 1%",), by=("algorithm",), conditions=())
     assert as_constructed("Clearly log.", recommend(rounds, wish)) == "By construction log."
     both = recommend(rounds, replace(wish, limits=("deviation <= 20%",)))
     assert as_constructed("Clearly bucket.", both) == "Clearly bucket."

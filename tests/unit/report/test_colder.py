@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from patternbench.records.journal import DONE, Entry, Started, Warmed
+from patternbench.records.journal import DONE, Entry, RecordedStart, WarmUpRecord
 from patternbench.report.build import _warmth
 from patternbench.report.colder import COLDER, with_colder
 
 
-def entry(number: int, warmed: Warmed | None, started: bool = False, scenario: str = "a") -> Entry:
-    starts = [Started("shop", "first", 1.0)] if started else []
+def entry(number: int, warmed: WarmUpRecord | None, started: bool = False, scenario: str = "a") -> Entry:
+    starts = [RecordedStart("shop", "first", 1.0)] if started else []
     return Entry(number, 0, scenario, DONE, f"{number:05d}", 0.0, 1.0, warmed=warmed, starts=starts)
 
 
@@ -19,27 +19,29 @@ def colder(*entries: Entry) -> list[int]:
 
 
 def test_a_round_after_a_start_without_warm_up_is_colder_than_the_others() -> None:
-    none = Warmed("none", ["shop"])
+    none = WarmUpRecord("none", ["shop"])
     assert colder(entry(0, none, started=True), entry(1, none), entry(2, none)) == [0]
     (told, *_) = with_colder([entry(0, none, started=True), entry(1, none), entry(2, none)])
     assert told.doubts[0].message == "shop had just been started and got no warm-up, unlike in 2 other rounds"
 
 
 def test_rounds_that_are_all_as_cold_are_not_doubted() -> None:
-    none = Warmed("none", ["shop"])
+    none = WarmUpRecord("none", ["shop"])
     assert colder(entry(0, none, started=True), entry(1, none, started=True)) == []
 
 
 def test_a_warm_up_with_far_fewer_attempts_than_others_of_its_scenario_is_doubted() -> None:
     rounds = [
-        entry(number, Warmed("within", ["shop"], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])
+        entry(number, WarmUpRecord("within", ["shop"], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])
     ]
     assert colder(*rounds) == [0]
     assert colder(*(replace(one, scenario=f"s{one.round}") for one in rounds)) == []
 
 
 def test_a_short_warm_up_of_what_was_warm_already_is_not_doubted() -> None:
-    rounds = [entry(number, Warmed("within", [], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])]
+    rounds = [
+        entry(number, WarmUpRecord("within", [], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])
+    ]
     assert colder(*rounds) == []
 
 
@@ -48,5 +50,5 @@ def test_journals_of_before_that_know_no_warm_up_are_not_doubted() -> None:
 
 
 def test_a_table_of_rounds_says_how_warm_each_round_was() -> None:
-    row = _warmth(Warmed("before", ["client tower", "shop"], 120, 0.8, "warm-up-000"))
+    row = _warmth(WarmUpRecord("before", ["client tower", "shop"], 120, 0.8, "warm-up-000"))
     assert row == {"cold": "client tower, shop", "warmed": "before", "warm_up_attempts": 120.0, "warm_up_s": 0.8}

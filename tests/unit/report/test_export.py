@@ -21,7 +21,7 @@ from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report.build import Built, gather, refresh_rounds
-from patternbench.report.export import Wanted, all_attempts, export_run, resiliencebench, rounds
+from patternbench.report.export import ExportRequest, all_attempts, export_run, resiliencebench, rounds
 from patternbench.report.model import counting
 from patternbench.study.load import loads
 
@@ -93,7 +93,7 @@ def test_a_stack_is_exported_for_resiliencebench(
     tmp_path: Path, strategy: dict[str, Any], name: str, column: str
 ) -> None:
     run = recorded(tmp_path / "run", strategy)
-    exported = pd.read_csv(export_run(run, Wanted("resiliencebench-csv"), None, force=False))
+    exported = pd.read_csv(export_run(run, ExportRequest("resiliencebench-csv"), None, force=False))
     assert set(exported["strategy"]) == {name}
     assert set(exported[column]) == {3}
 

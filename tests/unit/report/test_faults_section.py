@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Acted, Entry
+from patternbench.records.journal import DONE, ActedFault, Entry
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.sections import faults as module
 from patternbench.report.svg import draw
@@ -25,12 +25,12 @@ ATTEMPTS = pd.DataFrame(
 )
 
 
-def entry(number: int, scenario: str, *acted: Acted) -> Entry:
+def entry(number: int, scenario: str, *acted: ActedFault) -> Entry:
     return Entry(number, number, scenario, DONE, f"{number:05d}", 0.0, 4.0, rows=3, faults=list(acted))
 
 
-def crash(began_s: float, ended_s: float) -> Acted:
-    return Acted("crash", "crash", "shop", round(began_s * 1e6), round(ended_s * 1e6))
+def crash(began_s: float, ended_s: float) -> ActedFault:
+    return ActedFault("crash", "crash", "shop", round(began_s * 1e6), round(ended_s * 1e6))
 
 
 def sections(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *entries: Entry) -> list[Any]:
@@ -43,7 +43,7 @@ def sections(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *entries: Entry) -
 def test_a_run_without_faults_in_parts_of_rounds_has_no_such_section(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = Acted("abort", "abort", "edge", -30_000, 4_100_000)
+    whole = ActedFault("abort", "abort", "edge", -30_000, 4_100_000)
     assert sections(monkeypatch, tmp_path, entry(0, "a", whole), entry(1, "b")) == []
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.support.factors import factors
 from tests.support.synthetic_run import FAULT, synthetic_run
 
-from patternbench.analyze.compare.comparison import How, compare_with_baseline
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.observe.section import Section
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import RESPONSES
@@ -211,10 +211,10 @@ def test_the_failure_limit_of_the_study_decides_what_may_gain() -> None:
 def test_comparison_recommendation_and_report_tell_one_difference_alike() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, rounds=5, noise=0.2)
     table = report.rounds.assign(strategy=report.rounds["scenario"])
-    how = How(by=("strategy",), responses=("call_success_p95",))
+    how = ComparisonOptions(by=("strategy",), responses=("call_success_p95",))
     known = known_of(report.factors)
     (compared,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
-    (choice,) = recommend(table, Wish(("minimise call_success_p95",), by=("strategy",), factors=known)).choices
+    (choice,) = recommend(table, Criteria(("minimise call_success_p95",), by=("strategy",), factors=known)).choices
     (recommended,) = choice.against_baseline
     row = next(said(report)[0].by_scenario.query("response == 'call_success_p95'").itertuples())
     expected = pytest.approx((compared.relative, compared.relative_interval.low, compared.relative_interval.high))

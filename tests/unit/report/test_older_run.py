@@ -17,7 +17,7 @@ from patternbench.cli.fit import fit
 from patternbench.records import attempts, tables
 from patternbench.records.folder import RunFolder
 from patternbench.report import build
-from patternbench.report.export import Wanted, export_run
+from patternbench.report.export import ExportRequest, export_run
 from patternbench.report.html import render
 from patternbench.report.layout import distinct, layout
 from patternbench.terms.roles import Role, Unit
@@ -89,5 +89,5 @@ def test_an_older_table_of_rounds_is_analyzed_by_what_the_plan_beside_it_says(ol
 
 def test_an_export_of_the_rounds_as_parquet_keeps_what_is_known_of_their_factors(older: RunFolder) -> None:
     build.refresh_rounds(older)
-    path = export_run(older, Wanted("parquet"), None, force=False)
+    path = export_run(older, ExportRequest("parquet"), None, force=False)
     assert tables.factors_of(path) == tables.factors_of(older.path) != []

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare.comparison import How, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
 from patternbench.lab import systems
 from patternbench.plan.expand import Plan, expand
 from patternbench.records.stored import PlannedScenario
@@ -44,7 +44,9 @@ def of_compare(plan: Plan) -> set[tuple[str, str]]:
         for b in range(ROUNDS)
         for i in order
     ]
-    found = compare_with_baseline(pd.DataFrame(rows), (), How(responses=("p95",), factors=known)).differences
+    found = compare_with_baseline(
+        pd.DataFrame(rows), (), ComparisonOptions(responses=("p95",), factors=known)
+    ).differences
     return {(f"{d.means[1] - 1:g}", f"{d.means[0] - 1:g}") for d in found}
 
 
@@ -61,7 +63,7 @@ def test_without_a_pattern_at_none_compare_says_which_configuration_stands_for_t
     table = pd.DataFrame(
         [{"block": b, "design": name, "p95": 1.0 + b} for b in range(ROUNDS) for name in ("clever", "plain")]
     )
-    found = compare_with_baseline(table, (), How(responses=("p95",), factors=FactorTable.of(rows)))
+    found = compare_with_baseline(table, (), ComparisonOptions(responses=("p95",), factors=FactorTable.of(rows)))
     assert [d.scenario for d in found.differences] == ["design=clever"]
     (note,) = [note.text for note in found.notes if note.kind == "first_declared"]
     assert "the first that the study declares (design=plain)" in note

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.compare.comparison import How, compare_with_baseline
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.models.words import effects
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.lab import systems
 from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
@@ -120,7 +120,7 @@ def test_findings_speak_of_patterns_of_both_sides_alone_and_together() -> None:
 
 def test_the_recommendation_chooses_among_patterns_of_both_sides_under_each_circumstance() -> None:
     made = report()
-    found = recommend(made.rounds, Wish(("minimise call_success_p95",), factors=known_of(made.factors)))
+    found = recommend(made.rounds, Criteria(("minimise call_success_p95",), factors=known_of(made.factors)))
     assert found.conditions == ("lag",)
     near, far = (choice.chosen.scenario.levels for choice in found.choices if choice.chosen)
     best = {"bundle": 25, "balancing": "round_robin", "strategy": "baseline"}
@@ -135,7 +135,7 @@ def test_the_recommendation_chooses_among_patterns_of_both_sides_under_each_circ
 
 def test_a_run_alone_is_compared_with_its_own_baseline() -> None:
     made = report()
-    how = How(responses=("call_success_p95",), factors=known_of(made.factors))
+    how = ComparisonOptions(responses=("call_success_p95",), factors=known_of(made.factors))
     found = compare_with_baseline(made.rounds, (), how)
     assert len(found.differences) == 30
     one = next(d for d in found.differences if d.levels["bundle"] == 25 and "lag=25ms" in d.scenario)
@@ -144,7 +144,7 @@ def test_a_run_alone_is_compared_with_its_own_baseline() -> None:
 
 def test_a_baseline_that_is_named_is_the_one_most_like_the_scenario_in_its_other_patterns() -> None:
     made = report()
-    how = How(responses=("call_success_p95",), factors=known_of(made.factors))
+    how = ComparisonOptions(responses=("call_success_p95",), factors=known_of(made.factors))
     found = compare_with_baseline(made.rounds, ["strategy=baseline"], how).differences
     bundled = [d for d in found if d.levels["bundle"] == 25 and d.levels["lag"] == 0]
     assert [d.relative for d in bundled] == pytest.approx([0.7 * 4 * 100 - 100] * 4, abs=12)

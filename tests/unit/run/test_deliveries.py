@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patternbench.drivers.library import calls_of, finished_users
-from patternbench.lab.machine import Use
+from patternbench.lab.machine import MachineUse
 from patternbench.records.attempts import Batch, from_batches
 from patternbench.run.round import doubts
 
@@ -48,7 +48,7 @@ def test_each_doubt_about_the_processors_comes_with_a_remedy(
     shares: tuple[float, float, float], kinds: list[str]
 ) -> None:
     generator, busy, stolen = shares
-    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(Use(busy, busy, stolen))]
+    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(MachineUse(busy, busy, stolen))]
     assert [doubt.kind for doubt in found] == kinds
     assert all(doubt.remedy for doubt in found)
 

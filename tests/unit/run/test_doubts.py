@@ -11,9 +11,9 @@ import pytest
 
 from patternbench.analyze.warmth import Drift
 from patternbench.drivers.driver import DrivenRound
-from patternbench.lab.machine import Meter, Use
+from patternbench.lab.machine import MachineUse, Meter
 from patternbench.observe.doubt import Doubt
-from patternbench.records.journal import Acted
+from patternbench.records.journal import ActedFault
 from patternbench.run.round import doubts
 from patternbench.study.faults import Fault, by_name
 from patternbench.study.model.system import UrlSystem
@@ -22,12 +22,12 @@ from patternbench.terms.units import Duration
 
 @pytest.mark.parametrize(("stolen", "doubted"), [(0.0, False), (0.02, False), (0.021, True), (0.09, True)])
 def test_the_cpu_time_that_other_machines_took_is_doubted_from_two_percent_on(stolen: float, doubted: bool) -> None:
-    assert [doubt.kind for doubt in doubts.of_machine(Use(0.5, 0.5, stolen))] == ["cpu_stolen"] * doubted
+    assert [doubt.kind for doubt in doubts.of_machine(MachineUse(0.5, 0.5, stolen))] == ["cpu_stolen"] * doubted
 
 
 @pytest.mark.parametrize(("busy", "doubted"), [(0.97, False), (0.971, True)])
 def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float, doubted: bool) -> None:
-    assert [doubt.kind for doubt in doubts.of_machine(Use(busy, busy, 0.0))] == ["machine_saturated"] * doubted
+    assert [doubt.kind for doubt in doubts.of_machine(MachineUse(busy, busy, 0.0))] == ["machine_saturated"] * doubted
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float
 def test_what_held_up_a_round_is_told_from_whose_processes_kept_the_machine_busy(
     own: float, kind: str, words: str, silent: str
 ) -> None:
-    (doubt,) = doubts.of_machine(Use(0.99, own, 0.0))
+    (doubt,) = doubts.of_machine(MachineUse(0.99, own, 0.0))
     assert doubt.kind == kind
     assert words in doubt.message
     assert silent not in doubt.message
@@ -81,7 +81,7 @@ def test_a_generator_is_doubted_that_took_more_than_80_percent_of_all_cores(
 
 
 def test_the_doubt_about_stolen_time_says_how_much_it_was() -> None:
-    (doubt,) = doubts.of_machine(Use(0.5, 0.5, 0.07))
+    (doubt,) = doubts.of_machine(MachineUse(0.5, 0.5, 0.07))
     assert "7%" in doubt.message
 
 
@@ -117,8 +117,8 @@ def test_every_doubt_says_what_was_seen_and_what_to_do() -> None:
         *doubts.of_calls(1, 0),
         *doubts.of_proxy(1, 10),
         *doubts.of_trust(insecure),
-        *doubts.of_machine(Use(1.0, 1.0, 0.1)),
-        *doubts.of_machine(Use(1.0, 0.1, 0.0)),
+        *doubts.of_machine(MachineUse(1.0, 1.0, 0.1)),
+        *doubts.of_machine(MachineUse(1.0, 0.1, 0.0)),
         *doubts.of_absence("connection refused"),
         *doubts.of_carried_over({"db": ("truncate",)}),
         *faulted(CRASH, (9_000_000, None)),
@@ -153,7 +153,7 @@ def faulted(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[Dou
     faults = by_name([Fault.model_validate(fault)])
     (name,) = faults
     done = [
-        Acted(name, name, "shop", began, began + 1_000_000, {} if late is None else {"late_mean_us": late})
+        ActedFault(name, name, "shop", began, began + 1_000_000, {} if late is None else {"late_mean_us": late})
         for began, late in acted
     ]
     return doubts.of_faults(faults, done, measured_from_us=2_000_000)
@@ -171,7 +171,7 @@ def test_faults_that_acted_at_their_times_raise_no_doubt() -> None:
 
 def test_a_window_that_the_round_did_not_reach_makes_it_invalid() -> None:
     faults = by_name([Fault.model_validate(CRASH)])
-    (doubt,) = doubts.of_faults(faults, [Acted("crash", "crash", "shop", 3_000_000, 4_000_000)], 2_000_000)
+    (doubt,) = doubts.of_faults(faults, [ActedFault("crash", "crash", "shop", 3_000_000, 4_000_000)], 2_000_000)
     assert (doubt.kind, doubt.invalidates) == ("fault_never_began", True)
     assert "began 1 times before the round ended, not 2 times" in doubt.message
 
@@ -204,7 +204,7 @@ def driven(**known: Any) -> DrivenRound:
     return DrivenRound(rows=10, cpu_seconds=known.pop("cpu_seconds", 0.1), **known)
 
 
-IDLE, SLOW = Use(0.1, 0.1, 0.0), Doubt("late", "sent late", "use fewer users")
+IDLE, SLOW = MachineUse(0.1, 0.1, 0.0), Doubt("late", "sent late", "use fewer users")
 
 
 def test_a_driver_that_does_not_judge_its_load_is_judged_by_its_cpu_time_and_its_calls() -> None:
@@ -225,7 +225,7 @@ def test_a_driver_that_judges_its_load_is_believed_but_for_a_round_without_a_cal
 
 
 def test_what_held_up_the_machine_is_said_whoever_judges_the_load() -> None:
-    held_up = Use(0.99, 0.99, 0.0)
+    held_up = MachineUse(0.99, 0.99, 0.0)
     for measured in (driven(doubts=[], calls=9, successes=9), driven(calls=9000, successes=9000)):
         assert [doubt.kind for doubt in doubts.of_load(measured, held_up, 2.0)] == ["machine_saturated"]
 

@@ -18,7 +18,7 @@ from patternbench.observe.seam import ObservationError
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.folder import RunFolder, write_json
-from patternbench.records.journal import Entry, Started, read
+from patternbench.records.journal import Entry, RecordedStart, read
 from patternbench.run.round import executor, observing
 from patternbench.run.round.doubts import of_failed_start
 from patternbench.run.round.executor import Executor, LocalExecutor
@@ -131,7 +131,7 @@ class Starting(Elsewhere):
 
     def result(self, order: RoundOrder) -> RoundResult:
         entry = super().result(order).entry
-        return RoundResult(replace(entry, starts=[Started("shop", f"reason {order.index % 2}", 0.5)]))
+        return RoundResult(replace(entry, starts=[RecordedStart("shop", f"reason {order.index % 2}", 0.5)]))
 
 
 def test_the_manifest_sums_up_the_starts_of_components(tmp_path: Path) -> None:

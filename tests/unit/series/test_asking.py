@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from patternbench.observe import samples
-from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
+from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, Watched
 from patternbench.series import api
 from patternbench.series.api import PrometheusApi
 from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, Asker
@@ -177,11 +177,11 @@ def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatc
 def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp_path: Path) -> None:
     seen = asked_of(MadeUp({"cpu": [line()]}, UP))
     kept.write(tmp_path / "series", seen)
-    read = OBSERVER.read(Kept({}, tmp_path / "series"))
+    read = OBSERVER.read(RoundFiles({}, tmp_path / "series"))
     assert read is not None
     assert read.asked == seen.asked
     assert read.samples.to_dict() == seen.samples.to_dict()
-    assert OBSERVER.read(Kept({}, tmp_path / "nothing")) is None
+    assert OBSERVER.read(RoundFiles({}, tmp_path / "nothing")) is None
     for name in (samples.FILE, kept.ASKED):
         (tmp_path / "series" / name).write_bytes(b"PAR1")
         with pytest.raises(ObservationError, match=name):

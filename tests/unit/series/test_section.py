@@ -15,10 +15,10 @@ from patternbench.plan.order import Round
 from patternbench.records import attempts, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Acted, Entry, Journal
+from patternbench.records.journal import DONE, ActedFault, Entry, Journal
 from patternbench.report.build import gather
 from patternbench.series.records import kept
-from patternbench.series.records.kept import Asked, AskedSeries, SeenSeries
+from patternbench.series.records.kept import AskedSeries, RoundQueries, SeenSeries
 
 ROUNDS = 3
 SERIES = {
@@ -33,7 +33,7 @@ SERIES = {
 def seen(round_: int) -> SeenSeries:
     rows = [("cpu", "{}", float(second), 1.0 + round_) for second in range(4)]
     rows += [("modes", json.dumps({"mode": mode}), 1.0, 5.0) for mode in ("user", "system")]
-    asked = Asked(prometheus="http://localhost", measured_from_s=0.0, length_s=4.0, series=SERIES, targets=[])
+    asked = RoundQueries(prometheus="http://localhost", measured_from_s=0.0, length_s=4.0, series=SERIES, targets=[])
     return SeenSeries(asked, pd.DataFrame(rows, columns=["series", "labels", "second", "value"]))
 
 
@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> RunFolder:
     for n in range(ROUNDS):
         batch = Batch(0 * ones, np.arange(3), ones, ends - 9, ends - 9, np.zeros(3, np.int8), 200 * ones)
         attempts.write(made.attempts_of(f"{n:05d}"), attempts.from_batches([batch], warm_up=False))
-        acted = [Acted("delay", "delay", "edge", 1_000_000, 2_000_000)]
+        acted = [ActedFault("delay", "delay", "edge", 1_000_000, 2_000_000)]
         Journal(made.journal).append(Entry(n, n, "s", DONE, f"{n:05d}", 0.0, 4.0, 3, faults=acted))
         kept.write(made.observed_of(f"{n:05d}") / "series", seen(n))
     return made

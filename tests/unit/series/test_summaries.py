@@ -11,7 +11,7 @@ from patternbench.analyze.rounds import CHOSEN
 from patternbench.series.analyze.summaries import only_ones, summaries, typical
 from patternbench.series.gaps import doubts_of
 from patternbench.series.observer import OBSERVER
-from patternbench.series.records.kept import Asked, AskedSeries, ScrapedTarget, SeenSeries
+from patternbench.series.records.kept import AskedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.study.watching import SERIES_PREFIX, Series, Watch
 
 ONE, TWO = '{"mode": "user"}', '{"mode": "system"}'
@@ -31,7 +31,7 @@ def asked(label_sets: int = 1, left_out: int = 0) -> AskedSeries:
 
 
 def seen(table: pd.DataFrame, *targets: ScrapedTarget, **series: AskedSeries) -> SeenSeries:
-    told = Asked(
+    told = RoundQueries(
         prometheus="http://localhost",
         measured_from_s=1.0,
         length_s=4.0,

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import gmean
 from tests.support.studies import changed, problems
 
-from patternbench.observe.seam import Kept, LoadTimes, ObservationError, Watched
+from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, Watched
 from patternbench.plan.expand import expand
 from patternbench.run.before import evidence
 from patternbench.speed import samples
@@ -35,8 +35,8 @@ def watched(folder: Path, probe: SpeedProbe | None) -> Watched:
     return Watched({}, folder, Watch(speed_probe=probe), LoadTimes())
 
 
-def kept(folder: Path) -> Kept:
-    return Kept({}, folder)
+def kept(folder: Path) -> RoundFiles:
+    return RoundFiles({}, folder)
 
 
 def probe_of(text: str) -> SpeedProbe | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.plan.expand import expand
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
@@ -53,7 +53,7 @@ def measured(levels: dict[str, object], drawn: float) -> dict[str, float]:
 
 def test_what_to_choose_is_said_under_each_share_and_never_names_one() -> None:
     made = report()
-    advice = recommend(made.rounds, Wish(("minimise call_success_p95",), factors=known_of(made.factors)))
+    advice = recommend(made.rounds, Criteria(("minimise call_success_p95",), factors=known_of(made.factors)))
     assert advice.conditions == ("traces.sample",)
     chosen = [choice.chosen.scenario.levels for choice in advice.choices if choice.chosen]
     assert [(levels["traces.sample"], levels["bundle"]) for levels in chosen] == [("0%", 25), ("1%", 25), ("100%", 25)]

@@ -10,7 +10,7 @@ import pytest
 from tests.support.recorded_run import pinned
 from tests.support.spans import keep, span, table
 
-from patternbench.observe.seam import Kept, ObservationError
+from patternbench.observe.seam import ObservationError, RoundFiles
 from patternbench.plan.order import Round
 from patternbench.records import damage, observed
 from patternbench.records.folder import RunFolder
@@ -110,14 +110,14 @@ def test_the_tables_for_others_have_a_row_per_operation_and_per_caller_and_calle
 @pytest.mark.parametrize("file", [SPANS, COUNTS])
 def test_spans_that_cannot_be_read_any_more_are_told_by_their_file(tmp_path: Path, file: str) -> None:
     folder = keep(tmp_path / "traces", requests(3))
-    assert OBSERVER.read(Kept({}, folder))
+    assert OBSERVER.read(RoundFiles({}, folder))
     (folder / file).write_bytes(b"{}")
     with pytest.raises(ObservationError, match="the spans in traces cannot be read"):
-        OBSERVER.read(Kept({}, folder))
+        OBSERVER.read(RoundFiles({}, folder))
     keep(tmp_path / "more" / "traces", requests(3))
     (tmp_path / "more" / "traces" / COUNTS).write_bytes((keep(tmp_path / "o", requests(4)) / COUNTS).read_bytes())
     with pytest.raises(ObservationError, match="is not the table of the 4 spans"):
-        OBSERVER.read(Kept({}, tmp_path / "more" / "traces"))
+        OBSERVER.read(RoundFiles({}, tmp_path / "more" / "traces"))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from tests.support.recorded_run import pinned
 from tests.support.spans import keep, span, table
 
-from patternbench.observe.seam import Kept
+from patternbench.observe.seam import RoundFiles
 from patternbench.plan.order import Round
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
@@ -101,13 +101,13 @@ def test_a_counting_pass_is_counted_once_for_all_rounds_of_its_scenario(
 
     monkeypatch.setattr(collected, "records", noted)
     counting = keep(tmp_path / "counting", orders(3))
-    seen = [OBSERVER.read(Kept({}, tmp_path / str(number), counting=counting)) for number in range(5)]
+    seen = [OBSERVER.read(RoundFiles({}, tmp_path / str(number), counting=counting)) for number in range(5)]
     assert [one.calls["database_calls"] for one in seen if one] == [3] * 5
     assert read == [counting]
     again = keep(tmp_path / "again", orders(12))
     for name in (SPANS, COUNTS):
         (counting / name).write_bytes((again / name).read_bytes())
-    later = OBSERVER.read(Kept({}, tmp_path / "0", counting=counting))
+    later = OBSERVER.read(RoundFiles({}, tmp_path / "0", counting=counting))
     assert later
     assert later.calls["database_calls"] == 12
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.support.spans import BEGUN_NS, NS_PER_MS, keep, span, table
 
-from patternbench.observe.seam import Kept
+from patternbench.observe.seam import RoundFiles
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
 from patternbench.traces.columns import SCHEMA
@@ -32,7 +32,7 @@ def spans(cold: int, warm: int) -> list[dict[str, object]]:
     ]
 
 
-def round_of(folder: Path, cold: int, warm: int) -> Kept:
+def round_of(folder: Path, cold: int, warm: int) -> RoundFiles:
     """A round whose warm-up attempts are slow."""
     keep(folder / "traces", table(*spans(cold, warm)))
     counts = json.loads((folder / "traces" / COUNTS).read_text())
@@ -40,7 +40,7 @@ def round_of(folder: Path, cold: int, warm: int) -> Kept:
     (folder / "traces" / COUNTS).write_text(json.dumps(counts))
     parts = [rows(cold, COLD_MS, warm_up=True), rows(warm, WARM_MS + 2, warm_up=False)]
     attempts.write(folder / "a.parquet", pa.concat_tables(parts))
-    return Kept({}, folder / "traces", folder / "a.parquet")
+    return RoundFiles({}, folder / "traces", folder / "a.parquet")
 
 
 def rows(number: int, took_ms: int, warm_up: bool) -> pa.Table:

@@ -133,7 +133,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class How:
+class ComparisonOptions:
     """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both.
 
     `run_spread` is the standard deviation of runs of the same thing, in percent; None where it isn't known.
@@ -146,13 +146,13 @@ class How:
     run_spread: float | None = None
 
 
-def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Comparison:
+def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions | None = None) -> Comparison:
     """Compare every scenario that both tables hold, B against A.
 
     Scenarios are matched by the levels of the factors that both have. Columns or scenarios of only one side become
     notes. Raises `DataError` if the sides have nothing in common.
     """
-    columns, notes = _common_roles(a, b, how := how or How())
+    columns, notes = _common_roles(a, b, how := how or ComparisonOptions())
     matched = _compared_sides(
         {key(s.levels): s for s in scenarios(a, columns)}, {key(s.levels): s for s in scenarios(b, columns)}, notes
     )
@@ -160,12 +160,14 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: How | None = None) -> Co
     return found if how.run_spread is not None else replace(found, two_runs=True, notes=(*found.notes, ONE_RUN_A_SIDE))
 
 
-def compare_repeated_runs(a: Sequence[pd.DataFrame], b: Sequence[pd.DataFrame], how: How | None = None) -> Comparison:
+def compare_repeated_runs(
+    a: Sequence[pd.DataFrame], b: Sequence[pd.DataFrame], how: ComparisonOptions | None = None
+) -> Comparison:
     """Compare every scenario that all tables hold, where each side has several runs: a run's mean is one value.
 
     Raises `DataError` if a side has one run only, or if the sides have nothing in common.
     """
-    how = how or How()
+    how = how or ComparisonOptions()
     if min(len(a), len(b)) < _FEWEST_RUNS:
         raise DataError(DataProblem("one side has several runs and the other has one.", "", _REPEAT))
     columns, notes = _common_roles(pd.concat(a), pd.concat(b), how)
@@ -202,7 +204,9 @@ def _compared_sides(
     return [(ours[levels], theirs[levels]) for levels in shared], list(ours.values())
 
 
-def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how: How | None = None) -> Comparison:
+def compare_with_baseline(
+    table: pd.DataFrame, baseline: Sequence[str] = (), how: ComparisonOptions | None = None
+) -> Comparison:
     """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
 
     Without levels the baseline is that of a run: every pattern at its level without the pattern, or the patterns that
@@ -214,7 +218,7 @@ def compare_with_baseline(table: pd.DataFrame, baseline: Sequence[str] = (), how
     The partner of a scenario is the baseline scenario with the same levels of all other factors that apply to it; of
     patterns, which differ by intention, the one with the most levels in common.
     """
-    how = how or How()
+    how = how or ComparisonOptions()
     columns = varying(table, roles(table, how.by, how.responses, how.factors))
     all_of_them = scenarios(table, columns)
     wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
@@ -282,7 +286,7 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds
     return [Note("unpaired", text)] if lost else []
 
 
-def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: How) -> tuple[ColumnRoles, list[Note]]:
+def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions) -> tuple[ColumnRoles, list[Note]]:
     left, right = (roles(table, how.by, how.responses, how.factors) for table in (a, b))
     notes = []
     for kind, ours, theirs in (
@@ -314,7 +318,7 @@ def _comparison(
     pairs: Sequence[tuple[ScenarioRounds, ScenarioRounds]],
     every: Sequence[ScenarioRounds],
     columns: ColumnRoles,
-    how: How,
+    how: ComparisonOptions,
     notes: list[Note],
 ) -> Comparison:
     among = len(pairs) * len(columns.responses)
@@ -339,7 +343,9 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
     return [Note("no_interval", f"{text} with a value (first: {none[0].response} at {none[0].scenario}).")]
 
 
-def difference(a: ScenarioRounds, b: ScenarioRounds, response: str, how: How, among: int = 1) -> Difference:
+def difference(
+    a: ScenarioRounds, b: ScenarioRounds, response: str, how: ComparisonOptions, among: int = 1
+) -> Difference:
     """Compare one response of two scenarios, B against A, as one of `among`. The verdict comes later, from all."""
     level = how.level
     x, y = a.values[response], b.values[response]

@@ -192,7 +192,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Wish:
+class Criteria:
     """The wish for a recommendation: objectives (the first decides, all span the front), limits, conditions, baseline.
 
     `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
@@ -212,7 +212,7 @@ class Wish:
     margin: float = 5.0
 
 
-def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
+def recommend(table: pd.DataFrame, wish: Criteria) -> Recommendation:
     """Choose a configuration of `table` (one row per round) under each condition.
 
     Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
@@ -229,7 +229,7 @@ def recommend(table: pd.DataFrame, wish: Wish) -> Recommendation:
     return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
 
 
-def _unknown_notes(columns: ColumnRoles, wish: Wish) -> list[Note]:
+def _unknown_notes(columns: ColumnRoles, wish: Criteria) -> list[Note]:
     """The assumption for a table that doesn't say which factors are choices and which are conditions."""
     if columns.factor_table or wish.conditions is not None or len(columns.factors) <= 1:
         return []
@@ -250,7 +250,9 @@ def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
     return [Note("picked", text)]
 
 
-def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
+def _parsed(
+    table: pd.DataFrame, wish: Criteria
+) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
     """Read a wish. Raises one `DataError` with everything that can't be read."""
     objectives: list[Objective] = []
     limits: list[Constraint] = []
@@ -263,12 +265,12 @@ def _parsed(table: pd.DataFrame, wish: Wish) -> tuple[tuple[Objective, ...], tup
     return tuple(objectives), tuple(limits), dict(baseline)
 
 
-def _base_level(text: str, table: pd.DataFrame, wish: Wish) -> tuple[str, object]:
+def _base_level(text: str, table: pd.DataFrame, wish: Criteria) -> tuple[str, object]:
     return level_of(text, table, "--baseline", wish.factors)
 
 
 def _roles(
-    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], wish: Wish
+    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], wish: Criteria
 ) -> ColumnRoles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
     table_columns = [str(name) for name in table.columns]
@@ -287,7 +289,7 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
     return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
 
 
-def _conditions(table: pd.DataFrame, columns: ColumnRoles, wish: Wish) -> tuple[str, ...]:
+def _conditions(table: pd.DataFrame, columns: ColumnRoles, wish: Criteria) -> tuple[str, ...]:
     if wish.conditions is None:
         conditions = [
             name for name in columns.factors if columns.factor_table and name not in columns.factor_table.patterns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from patternbench.conformance.bench import EARLY_US, LATE_US, ClientTrial, expect, retry, rule
 from patternbench.conformance.cases import BackoffCase, backoff_cases
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, gaps, outcomes
-from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Play, ScriptedAnswer, sequence
+from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, PlayedScript, ScriptedAnswer, sequence
 
 
 @rule("exact counts: retry", "attempts include the first; a call ends with its first success", "retry")
@@ -72,7 +72,7 @@ def _backoff_rule(case: BackoffCase) -> None:
         return f"delays of {seen} us"
 
 
-def _expect_gaps_at_target(play: Play, delays: list[int]) -> None:
+def _expect_gaps_at_target(play: PlayedScript, delays: list[int]) -> None:
     """Hold the delays against the target's own clock: what the client says is not the only witness."""
     for before, after, delay in zip(play.arrivals, play.arrivals[1:], delays, strict=False):
         assert before.finished is not None

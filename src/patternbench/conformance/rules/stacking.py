@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from patternbench.conformance.bench import EARLY_US, FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait, outcomes
-from patternbench.conformance.scripted_target import FAIL, HANG, OK, Play, ScriptedAnswer, sequence
+from patternbench.conformance.scripted_target import FAIL, HANG, OK, PlayedScript, ScriptedAnswer, sequence
 
 RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
 TIMEOUT_100MS: Json = {"timeout": {"after_us": 100_000}}
@@ -120,6 +120,6 @@ def rate_limit(bench: ClientTrial) -> str:
     return f"{len(starts)} attempts, {least // 1000} ms apart at least, and calls in between rejected"
 
 
-def _slow_round(bench: ClientTrial, strategy: Json) -> Play:
+def _slow_round(bench: ClientTrial, strategy: Json) -> PlayedScript:
     script = sequence([], ScriptedAnswer(200, delay_us=30_000))
     return bench.run(script, strategy=strategy, users=6, successes=None, time_limit_us=200_000).play

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from patternbench.conformance.bench import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
 from patternbench.conformance.cases import Busy
 from patternbench.conformance.rules.expectations import expect_counts
-from patternbench.conformance.scripted_target import FAIL, HANG, Play, ScriptedAnswer, sequence
+from patternbench.conformance.scripted_target import FAIL, HANG, PlayedScript, ScriptedAnswer, sequence
 
 MOST_SILENCE_S = 0.2 + LATE_US / 1e6
 ABANDON_S = 1.0
@@ -109,7 +109,7 @@ def abandon_rejecting(bench: ClientTrial) -> str:
     return "free"
 
 
-def _abandon(bench: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> Play:
+def _abandon(bench: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> PlayedScript:
     play = bench.target.play(script)
     body = bench.round(play, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
     bench.need(body)

@@ -9,7 +9,7 @@ from pydantic import Field
 from patternbench.lab.component import Component, Neighbours
 from patternbench.lab.config import nginx_config
 from patternbench.lab.config.bundles import STATUS, BundledRoute, Timeout
-from patternbench.lab.config.nginx_config import Behind
+from patternbench.lab.config.nginx_config import PrefixUpstream
 from patternbench.lab.host import accounts
 from patternbench.lab.host.launch import File, Launch, LiveFile
 from patternbench.lab.host.ready import Answers
@@ -66,7 +66,7 @@ class Bundler(Component):
     def config(self, name: str, neighbours: Neighbours) -> str:
         """The filter's own template, filled in. Raises InputError if its upstream is missing."""
         urls = neighbours.urls(self.upstream, f"{name}.upstream")
-        behind = Behind("/", urls, neighbours.absolute(self.ca), self.verify)
+        behind = PrefixUpstream("/", urls, neighbours.absolute(self.ca), self.verify)
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",

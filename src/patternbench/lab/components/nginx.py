@@ -27,7 +27,7 @@ from patternbench.lab.config.filter_limits import (
     refuse_lease,
     refuse_long_log,
 )
-from patternbench.lab.config.nginx_config import Behind
+from patternbench.lab.config.nginx_config import PrefixUpstream
 from patternbench.lab.host import accounts
 from patternbench.lab.host.launch import File, Launch
 from patternbench.lab.host.ready import Port
@@ -155,12 +155,12 @@ class Nginx(Component):
         }
         return nginx_config.filled(self._behind(name, neighbours), values)
 
-    def _behind(self, name: str, neighbours: Neighbours) -> list[Behind]:
-        problems, behind = list[Problem](), list[Behind]()
+    def _behind(self, name: str, neighbours: Neighbours) -> list[PrefixUpstream]:
+        problems, behind = list[Problem](), list[PrefixUpstream]()
         for route, path in self._routes(name):
             with gathered(problems):
                 urls = neighbours.urls(route.to, path)
-                behind.append(Behind(route.prefix, urls, neighbours.absolute(self.ca), self.verify))
+                behind.append(PrefixUpstream(route.prefix, urls, neighbours.absolute(self.ca), self.verify))
         if problems:
             raise InputError(problems)
         return behind

@@ -28,7 +28,7 @@ LOCATION = re.compile(r"^    location / \{$.*?^    \}$\n", re.MULTILINE | re.DOT
 
 
 @dataclass(frozen=True)
-class Behind:
+class PrefixUpstream:
     """The upstream of a prefix: the URLs of its servers, or references to them, and how to trust them."""
 
     prefix: str
@@ -51,12 +51,12 @@ def command() -> tuple[str, ...]:
     return (debian.program("nginx"), "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/{ERRORS.path}")
 
 
-def filled_once(template: Path, behind: Behind, values: Mapping[str, object]) -> str:
+def filled_once(template: Path, behind: PrefixUpstream, values: Mapping[str, object]) -> str:
     """A template with one upstream, and its other values."""
     return _with(template.read_text(encoding="utf-8"), {**_values(behind), **values})
 
 
-def filled(behind: Sequence[Behind], values: Mapping[str, object]) -> str:
+def filled(behind: Sequence[PrefixUpstream], values: Mapping[str, object]) -> str:
     """The template with one upstream and one location for each prefix, and its other values."""
     text = TEMPLATE.read_text(encoding="utf-8")
     text = UPSTREAM.sub(_for_each(behind, lambda block, name, _: block.replace("service", name)), text)
@@ -64,7 +64,9 @@ def filled(behind: Sequence[Behind], values: Mapping[str, object]) -> str:
     return _with(text, values)
 
 
-def _for_each(behind: Sequence[Behind], made: Callable[[str, str, Behind], str]) -> Callable[[re.Match[str]], str]:
+def _for_each(
+    behind: Sequence[PrefixUpstream], made: Callable[[str, str, PrefixUpstream], str]
+) -> Callable[[re.Match[str]], str]:
     """Repeats a block of the template for everything behind, with its values."""
 
     def repeated(match: re.Match[str]) -> str:
@@ -73,12 +75,12 @@ def _for_each(behind: Sequence[Behind], made: Callable[[str, str, Behind], str])
     return repeated
 
 
-def _named(behind: Sequence[Behind]) -> Iterator[tuple[str, Behind]]:
+def _named(behind: Sequence[PrefixUpstream]) -> Iterator[tuple[str, PrefixUpstream]]:
     for number, one in enumerate(behind):
         yield (f"service_{number}" if number else "service"), one
 
 
-def _location(block: str, name: str, behind: Behind) -> str:
+def _location(block: str, name: str, behind: PrefixUpstream) -> str:
     return block.replace("location /", f'location "{behind.prefix}"').replace("://service", f"://{name}")
 
 
@@ -86,7 +88,7 @@ def _with(text: str, values: Mapping[str, object]) -> str:
     return re.sub(r"@([A-Z]+)@", lambda match: str(values.get(match[1], match[0])), text)
 
 
-def _values(behind: Behind) -> dict[str, str]:
+def _values(behind: PrefixUpstream) -> dict[str, str]:
     first = behind.urls[0]
     literal = "://" in first
     base = part(first, "path") if literal else ""
@@ -107,7 +109,7 @@ def _address(url: str) -> str:
     return part(url, "address") if "://" not in url else f"{urlsplit(url).hostname}:{part(url, 'port')}"
 
 
-def _tls(behind: Behind, server: str) -> Iterator[str]:
+def _tls(behind: PrefixUpstream, server: str) -> Iterator[str]:
     """How nginx speaks TLS to a server by its name, and whom it trusts to be that."""
     yield "proxy_ssl_server_name on;"
     yield f"proxy_ssl_name {server};"

@@ -19,7 +19,7 @@ from patternbench.lab.component import Component, Neighbours, built_file, existi
 from patternbench.lab.host import accounts
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.launch import File, Launch, Live, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
-from patternbench.lab.host.ready import Http, InTurn, LogLine, Port, Ready
+from patternbench.lab.host.ready import Http, LogLine, Port, Ready, SuccessiveReadiness
 from patternbench.lab.software.needs import Need
 from patternbench.study.model.cpus import Cpus
 from patternbench.study.model.parts import misplaced, sent_as_written
@@ -144,7 +144,7 @@ class ReadySettings(BaseModel):
     def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
         """The check of readiness for a host. Raises InputError, at the path of the setting, if no port is named."""
         own = self._own_way(ports, path)
-        return InTurn(own, tuple(self.then)) if self.then else own
+        return SuccessiveReadiness(own, tuple(self.then)) if self.then else own
 
     def _own_way(self, ports: Mapping[str, int], path: str) -> Ready:
         if self.log is not None:

@@ -12,7 +12,7 @@ from patternbench.lab.faults.ways import proxies_of
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
 
-Deeds = Mapping[str, float]
+FaultCounters = Mapping[str, float]
 """The effects of a fault, as far as its injector counts them: numbers by name."""
 LATE = "late_"
 """How the names of deeds begin that tell how much too late something happened."""
@@ -24,7 +24,7 @@ class Act(Protocol):
     def begin(self) -> int:
         """Let it act; returns the moment from which it does. Raises StartError when it cannot."""
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Undo it; returns the moment from which it is undone, and what it did. Raises StartError when it cannot."""
 
 
@@ -64,9 +64,9 @@ class ActsTogether:
         """Let all act; the last one's moment counts."""
         return max([act.begin() for act in self.acts])
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Undo all, also where one of them fails; what they did adds up, and of what was late the latest counts."""
-        moments, all_deeds, failures = [], list[Deeds](), list[str]()
+        moments, all_deeds, failures = [], list[FaultCounters](), list[str]()
         for act in self.acts:
             try:
                 moment, deeds = act.end()
@@ -80,7 +80,7 @@ class ActsTogether:
         return max(moments), _added(all_deeds)
 
 
-def _added(all_deeds: Sequence[Deeds]) -> Deeds:
+def _added(all_deeds: Sequence[FaultCounters]) -> FaultCounters:
     names = dict.fromkeys(name for deeds in all_deeds for name in deeds)
     numbers = {name: [deeds[name] for deeds in all_deeds if name in deeds] for name in names}
     return {name: max(values) if name.startswith(LATE) else sum(values) for name, values in numbers.items()}

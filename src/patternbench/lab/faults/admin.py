@@ -27,22 +27,22 @@ class Delays(_Frozen):
     max_ns: float
 
 
-class ProxyDeeds(_Frozen):
+class ProxyCounters(_Frozen):
     """The effects of a fault at one proxy: the number of requests, and ``late`` if it held some back."""
 
     requests: int
     late: Delays | None = None
 
 
-class _Begun(_Frozen):
+class _FaultBegin(_Frozen):
     at_ns: int
 
 
-class _Ended(_Begun):
-    deeds: ProxyDeeds
+class _FaultEnd(_FaultBegin):
+    deeds: ProxyCounters
 
 
-_Told = TypeVar("_Told", bound=_Begun)
+_Told = TypeVar("_Told", bound=_FaultBegin)
 
 
 class Admin:
@@ -60,11 +60,11 @@ class Admin:
 
     def begin(self, name: str, fault: Mapping[str, object]) -> int:
         """Let a fault act under a name; returns the moment from which it does, in nanoseconds."""
-        return self._told({"begin": {"name": name, "fault": fault}}, _Begun).at_ns
+        return self._told({"begin": {"name": name, "fault": fault}}, _FaultBegin).at_ns
 
-    def end(self, name: str) -> tuple[int, ProxyDeeds]:
+    def end(self, name: str) -> tuple[int, ProxyCounters]:
         """End the fault of a name; returns the moment from which it is over, and what it did."""
-        ended = self._told({"end": {"name": name}}, _Ended)
+        ended = self._told({"end": {"name": name}}, _FaultEnd)
         return ended.at_ns, ended.deeds
 
     def _told(self, order: Mapping[str, object], kind: type[_Told]) -> _Told:

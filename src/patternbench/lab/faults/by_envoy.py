@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Deeds, Site
+from patternbench.lab.faults.act import FaultCounters, Site
 from patternbench.study.faults import Fault
 
 
@@ -20,7 +20,7 @@ class ByEnvoy:
         self.site.by_envoy.append(self.fault)
         return self._set()
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Tell Envoy; it does not say what it did."""
         self.site.by_envoy.remove(self.fault)
         return self._set(), {}

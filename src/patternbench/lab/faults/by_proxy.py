@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, Deeds, Site
-from patternbench.lab.faults.admin import Admin, ProxyDeeds
+from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.admin import Admin, ProxyCounters
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
 from patternbench.terms.units import NS_PER_US
@@ -24,7 +24,7 @@ class ByProxy:
         """Tell every proxy; the last one's moment counts."""
         return max([admin.begin(self.name, self.order) for admin in self.admins])
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Tell every proxy; the last one's moment counts, and what all of them did."""
         ended = [admin.end(self.name) for admin in self.admins]
         return max(moment for moment, _ in ended), _together([deeds for _, deeds in ended])
@@ -38,7 +38,7 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
     return ByProxy(name, {fault.kind: settings}, admins)
 
 
-def _together(all_deeds: Sequence[ProxyDeeds]) -> Deeds:
+def _together(all_deeds: Sequence[ProxyCounters]) -> FaultCounters:
     """The effects at several proxies: requests add up, and the latest release of a request counts."""
     late = [deeds.late for deeds in all_deeds if deeds.late]
     said: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}

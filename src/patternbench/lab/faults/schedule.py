@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault, by_name
@@ -28,14 +28,14 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Done:
+class FaultOutcome:
     """A fault that has acted: from when to when, in nanoseconds of the monotonic clock, and what it did."""
 
     name: str
     fault: Fault
     began_ns: int
     ended_ns: int
-    deeds: Deeds
+    deeds: FaultCounters
 
 
 def moments(faults: Mapping[str, Fault]) -> list[Moment]:
@@ -66,7 +66,7 @@ class FaultSchedule:
         clock: Callable[[], int] = time.monotonic_ns,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
-        self.acted: list[Done] = []
+        self.acted: list[FaultOutcome] = []
         self._clock = clock
         self._over = threading.Event()
         self._wait = wait or self._over.wait
@@ -109,7 +109,7 @@ class FaultSchedule:
     def _end(self, name: str) -> None:
         act, began = self._acting.pop(name)
         ended, deeds = act.end()
-        self.acted.append(Done(name, self._faults[name], began, ended, deeds))
+        self.acted.append(FaultOutcome(name, self._faults[name], began, ended, deeds))
 
     def __enter__(self) -> FaultSchedule:
         """Begin the faults of the whole round; raises StartError, with all undone, when one cannot."""

@@ -27,7 +27,7 @@ from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.ready import announcements
 from patternbench.lab.host.references import producers, resolved
 from patternbench.lab.host.running import CHANGE, Running, value_of
-from patternbench.lab.host.workers import AtOnce
+from patternbench.lab.host.workers import SerialExecutor
 from patternbench.lab.topology import in_order
 
 Needed = Mapping[str, "Future[Running]"]
@@ -127,7 +127,7 @@ class LocalHost:
         self._take_down(self.running.keys() - {launch.name for launch in order if launch.name not in reasons})
         chosen = ports.chosen({_told(launch): launch.ports for launch in order if launch.name in reasons})
         as_before = not reasons and order == [declared[launch.name] for launch in order]
-        workers = AtOnce() if as_before else ThreadPoolExecutor(len(order))
+        workers = SerialExecutor() if as_before else ThreadPoolExecutor(len(order))
         self._bring(order, partial(self._brought, chosen, reasons), workers)
 
     def _in_order(self, launches: Sequence[Launch]) -> list[Launch]:

@@ -47,7 +47,7 @@ class StartError(Exception):
     """A process did not come up: which, why, and the last lines that it wrote."""
 
 
-class Silence(Exception):  # noqa: N818 - named after what happened, as its siblings are
+class SilentProcessError(Exception):
     """A process has said nothing for longer than it may."""
 
 
@@ -126,14 +126,14 @@ class Process:
     def lines(self, silence: float | None = None) -> Iterator[bytes]:
         """Its standard output, line by line, to the end.
 
-        Raises Silence if nothing comes for this many seconds. None waits for as long as it runs.
+        Raises SilentProcessError if nothing comes for this many seconds. None waits for as long as it runs.
         """
         assert self._guard.stdout is not None
         handle, rest = self._guard.stdout.fileno(), b""
         while True:
             readable, _, _ = select.select([handle], [], [], silence)
             if not readable:
-                raise Silence
+                raise SilentProcessError
             read = os.read(handle, 1 << 16)
             *whole, rest = (rest + read).split(b"\n")
             yield from whole

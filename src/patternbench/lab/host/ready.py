@@ -147,7 +147,7 @@ class LogLine:
 
 
 @dataclass(frozen=True)
-class InTurn:
+class SuccessiveReadiness:
     """It is ready in a way of its own, and then URLs, of others too, are answered well, each once those before are."""
 
     first: Ready

@@ -10,7 +10,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class AtOnce(Executor):
+class SerialExecutor(Executor):
     """Carries each call out before the next is given.
 
     Where nothing has to be waited for, threads cost more than the work: a system that stays up as it is, asked before

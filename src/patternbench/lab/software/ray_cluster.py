@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from patternbench.lab.host.processes import Process, Silence, StartError
+from patternbench.lab.host.processes import Process, SilentProcessError, StartError
 from patternbench.terms.units import Duration
 
 COMES_UP_S, ANSWERS_S = 60.0, 25.0
@@ -68,7 +68,7 @@ def _said(process: Process, within_s: float) -> str:
     """The first line that a process prints."""
     try:
         line = next(process.lines(silence=within_s), b"")
-    except Silence:
+    except SilentProcessError:
         line = b""
     if not line:
         raise StartError(process.why_not())

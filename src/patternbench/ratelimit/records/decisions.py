@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, Field, PositiveInt
 
-from patternbench.observe.seam import Kept, ObservationError
+from patternbench.observe.seam import ObservationError, RoundFiles
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 
 LOG, RULES = "decisions-", "plan.json.gz"
@@ -82,7 +82,7 @@ class Decisions:
         return self.without_store / max(len(self.table), 1)
 
 
-def read(kept: Kept) -> Decisions | None:
+def read(kept: RoundFiles) -> Decisions | None:
     """The decisions of a round; None when no balancer kept any, or there is no one limit to judge them by.
 
     Raises ObservationError when a file is damaged.

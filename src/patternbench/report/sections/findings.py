@@ -184,7 +184,7 @@ def _chosen(section: Section) -> Headline:
 
 
 @dataclass(frozen=True)
-class _At:
+class _LevelFinding:
     """The finding on one response at one level of the axis: its kind, and the rows that it covers.
 
     `alike` says that of several lines none fails less than the others.
@@ -227,28 +227,28 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str, agreeme
     return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
 
 
-def _at(rows: pd.DataFrame, response: str) -> _At:
+def _at(rows: pd.DataFrame, response: str) -> _LevelFinding:
     """Judge one level: the gains of lines that keep the limit, or why there are none."""
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
     gains = kept[(kept["verdict"] == Verdict.BETTER) & ~kept["turns"]]
     if len(gains):
-        return _At("gain", gains)
+        return _LevelFinding("gain", gains)
     if kept.empty:
         least = rows.sort_values("failed", kind="stable").head(1)
         alike = len(rows) > 1 and rows["failed"].nunique() == 1
-        return _At("only" if least["reference_keeps"].all() else "broken", least, alike)
+        return _LevelFinding("only" if least["reference_keeps"].all() else "broken", least, alike)
     if kept["turns"].any():
-        return _At("turns", kept)
+        return _LevelFinding("turns", kept)
     verdicts = set(kept["verdict"])
     kind = _ALL_ARE.get(next(iter(verdicts)), "unclear") if len(verdicts) == 1 else "unclear"
-    return _At(kind, kept)
+    return _LevelFinding(kind, kept)
 
 
-def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
+def _stretches(told: Sequence[_LevelFinding]) -> Iterator[list[_LevelFinding]]:
     """Group neighbouring levels with the same finding."""
-    stretch: list[_At] = []
+    stretch: list[_LevelFinding] = []
     for at in told:
         if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
             yield stretch
@@ -257,7 +257,7 @@ def _stretches(told: Sequence[_At]) -> Iterator[list[_At]]:
     yield stretch
 
 
-def _phrase(comparisons: Findings, stretch: Sequence[_At]) -> str:
+def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
     where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
     everywhere = rows["conditions"].max()
     limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
@@ -285,7 +285,7 @@ def _turning(comparisons: Findings, rows: pd.DataFrame) -> Iterator[str]:
         yield f"{level if rows.iloc[0]['x_text'] else ''}{row.item} is better at {better}, and worse at {worse}."
 
 
-def _beside(comparisons: Findings, table: pd.DataFrame, at: _At, agreement: Agreement) -> Iterator[str]:
+def _beside(comparisons: Findings, table: pd.DataFrame, at: _LevelFinding, agreement: Agreement) -> Iterator[str]:
     """Details of a level's finding: the size and cost of gains, or which line fails least when all break the limit."""
     where = f"{_capital(_levels([at.level], comparisons.axis))}: " if at.level else ""
     if at.kind == "gain":

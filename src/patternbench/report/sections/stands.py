@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation, Wish
+from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, Recommendation
 from patternbench.analyze.rounds import ColumnRoles, Key, key, scenarios
 from patternbench.observe.section import Stand
 
 
-def stands(recommendation: Recommendation, rounds: pd.DataFrame, wish: Wish) -> list[Stand]:
+def stands(recommendation: Recommendation, rounds: pd.DataFrame, wish: Criteria) -> list[Stand]:
     """What the choice under each condition says of which scenarios."""
     ids = {
         key(one.levels): frozenset(rounds.loc[rows.index, "scenario"])

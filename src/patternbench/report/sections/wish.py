@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from patternbench.analyze.recommend.recommendation import Wish
+from patternbench.analyze.recommend.recommendation import Criteria
 from patternbench.observe.registry import aim_of
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors
@@ -19,11 +19,11 @@ from patternbench.study.text.files import read_text
 from patternbench.study.watching import NOTHING_ASKED, Watch
 from patternbench.terms.factors import FactorTable
 
-DEFAULT = Wish(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
+DEFAULT = Criteria(objectives=("minimise call_success_p95",), limits=("failure_rate <= 1%",))
 """What a recommendation optimises if the study doesn't say; the report names the assumption."""
 
 
-def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Wish:
+def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteria:
     """The wish of a study, over the factors that vary. `recommend` decides which of them are conditions.
 
     A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
@@ -46,7 +46,7 @@ def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
-def wish_of_run(path: Path, columns: Iterable[str]) -> Wish | None:
+def wish_of_run(path: Path, columns: Iterable[str]) -> Criteria | None:
     """The wish of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
 
     Raises InputError for an unreadable study.

@@ -48,7 +48,7 @@ NOWHERE = Endpoint("http://127.0.0.1:1")
 
 
 @dataclass(frozen=True)
-class Cast:
+class AvailableClients:
     """The available clients, and why the others aren't available."""
 
     clients: dict[str, ClientSpec]
@@ -224,7 +224,7 @@ def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
     return most
 
 
-def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
+def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> AvailableClients:
     """The clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
     clients: dict[str, ClientSpec] = {}
     problems: dict[str, list[Problem]] = {}
@@ -237,7 +237,7 @@ def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> Cast:
             problems[name] = lacking
     if problems and not (skip_unavailable and clients):
         raise InputError([problem for group in problems.values() for problem in group])
-    return Cast(clients, {name: "; ".join(p.message for p in group) for name, group in problems.items()})
+    return AvailableClients(clients, {name: "; ".join(p.message for p in group) for name, group in problems.items()})
 
 
 def lacking_clients(study: Study, plan: Plan) -> list[Problem]:

@@ -58,7 +58,7 @@ class Lanes(Protocol):
 
 
 @dataclass
-class _Dealt:
+class _OpenBlock:
     """A block on its lane: the orders still to come, and the one that is being carried out."""
 
     whole: list[RoundOrder]
@@ -84,7 +84,7 @@ class DealingExecutor:
     def __post_init__(self) -> None:
         self._owners: dict[int, str] = {}
         self._begun: set[str] = set()
-        self._dealt: dict[str, _Dealt] = {}
+        self._dealt: dict[str, _OpenBlock] = {}
         self._waiting: deque[list[RoundOrder]] = deque()
         self._idle_since: float | None = None
         self._all_given = False
@@ -118,7 +118,7 @@ class DealingExecutor:
             if block:
                 orders = deque(self._fresh(order).on(lane) for order in block)
                 self._begun |= {order.id for order in orders}
-                self._dealt[lane] = _Dealt(block, orders)
+                self._dealt[lane] = _OpenBlock(block, orders)
                 self._begin_next(lane)
 
     def _fresh(self, order: RoundOrder) -> RoundOrder:

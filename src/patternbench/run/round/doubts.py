@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from patternbench.analyze.warmth import Drift
 from patternbench.drivers.driver import DrivenRound
-from patternbench.lab.machine import Use
+from patternbench.lab.machine import MachineUse
 from patternbench.observe.doubt import Doubt
-from patternbench.records.journal import Acted, Entry
+from patternbench.records.journal import ActedFault, Entry
 from patternbench.study.faults import Fault
 from patternbench.study.model.system import System
 from patternbench.terms.units import Duration
@@ -32,7 +32,7 @@ INEXACT_SHARE, INEXACT_US = 0.1, 100
 """How much longer than its level a delay may be on average: a tenth, or a delay of the scheduler."""
 
 
-def of_load(measured: DrivenRound, use: Use, seconds: float) -> list[Doubt]:
+def of_load(measured: DrivenRound, use: MachineUse, seconds: float) -> list[Doubt]:
     """The doubts about the load and the machine. A driver may judge its load itself; else it is judged here."""
     if measured.doubts is not None:
         own = [*measured.doubts] if measured.calls else [*measured.doubts, no_call()]
@@ -81,7 +81,7 @@ def of_proxy(own: int, rows: int) -> list[Doubt]:
     ]
 
 
-def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from_us: int) -> list[Doubt]:
+def of_faults(faults: Mapping[str, Fault], acted: Sequence[ActedFault], measured_from_us: int) -> list[Doubt]:
     """The doubts about faults that did not act as the scenario says; ``measured_from_us`` is the end of the warm-up."""
     doubts = []
     for name, fault in faults.items():
@@ -94,14 +94,14 @@ def of_faults(faults: Mapping[str, Fault], acted: Sequence[Acted], measured_from
     return doubts
 
 
-def _missing(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+def _missing(name: str, fault: Fault, acted: Sequence[ActedFault]) -> Iterator[Doubt]:
     """A window beyond the round's end: then the printed level isn't the one that acted."""
     if fault.acts and len(acted) < len(fault.windows):
         text = f"fault {name} began {len(acted)} times before the round ended, not {len(fault.windows)} times"
         yield Doubt("fault_never_began", text, "make rounds longer, or let it begin earlier", invalidates=True)
 
 
-def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int) -> Iterator[Doubt]:
+def _late(name: str, fault: Fault, acted: Sequence[ActedFault], measured_from_us: int) -> Iterator[Doubt]:
     pairs = zip(acted, sorted(fault.windows, key=lambda window: window.begins_us), strict=False)
     late_us = max((act.began_us - measured_from_us - window.begins_us for act, window in pairs), default=0)
     if late_us > LATE_FAULT_US:
@@ -109,7 +109,7 @@ def _late(name: str, fault: Fault, acted: Sequence[Acted], measured_from_us: int
         yield Doubt("fault_late", text, "end other programs, or let it begin later in the round")
 
 
-def _inexact(name: str, fault: Fault, acted: Sequence[Acted]) -> Iterator[Doubt]:
+def _inexact(name: str, fault: Fault, acted: Sequence[ActedFault]) -> Iterator[Doubt]:
     """A delay of another length than its level, because the fault proxy was woken late."""
     late_us = max((act.deeds.get("late_mean_us", 0.0) for act in acted), default=0.0)
     if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
@@ -176,7 +176,7 @@ def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
     return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
 
 
-def of_machine(use: Use) -> list[Doubt]:
+def of_machine(use: MachineUse) -> list[Doubt]:
     """The doubts about the machine, from how its CPU time was used in the round."""
     doubts = []
     if use.busy > BUSY_MACHINE:
@@ -187,7 +187,7 @@ def of_machine(use: Use) -> list[Doubt]:
     return doubts
 
 
-def _held_up(use: Use) -> Doubt:
+def _held_up(use: MachineUse) -> Doubt:
     text = (
         f"the machine was {use.busy:.0%} busy, {use.own:.0%} with this run's own processes, "
         "so generator and system may have slowed each other down"
@@ -195,7 +195,7 @@ def _held_up(use: Use) -> Doubt:
     return Doubt("machine_saturated", text, "use fewer users, or run the system on another machine")
 
 
-def _neighbours(use: Use) -> Doubt:
+def _neighbours(use: MachineUse) -> Doubt:
     text = (
         f"the machine was {use.busy:.0%} busy, {use.others:.0%} with processes that this run did not start, "
         f"{use.own:.0%} with its own, so others may have slowed down generator and system"

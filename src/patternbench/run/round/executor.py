@@ -19,7 +19,7 @@ from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
 from patternbench.lab.bench import Bench
-from patternbench.lab.faults.schedule import Done, FaultSchedule
+from patternbench.lab.faults.schedule import FaultOutcome, FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.machine import Meter
 from patternbench.observe.doubt import Doubt
@@ -28,7 +28,7 @@ from patternbench.plan.scenarios import content_id
 from patternbench.records import attempts
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
-from patternbench.records.journal import DONE, FAILED, WARM_UP, Acted, Entry, Started, Warmed
+from patternbench.records.journal import DONE, FAILED, WARM_UP, ActedFault, Entry, RecordedStart, WarmUpRecord
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.round import doubts, observing
 from patternbench.run.round.orders import RoundOrder, RoundResult
@@ -135,7 +135,7 @@ class _OneRound:
     def run(self, blank: Entry) -> Entry:
         """Run it. A failure becomes the entry's cause."""
         entry = self._measured_or_failed(blank)
-        started = [Started(start.component, start.why, start.seconds) for start in self._stage.started]
+        started = [RecordedStart(start.component, start.why, start.seconds) for start in self._stage.started]
         entry = replace(entry, starts=started, reset_seconds=self._stage.reset_seconds)
         return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
 
@@ -207,7 +207,7 @@ class _OneRound:
         dead = self._stage.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _fault_doubts(self, acted: list[Acted], measured: DrivenRound, own: int) -> list[Doubt]:
+    def _fault_doubts(self, acted: list[ActedFault], measured: DrivenRound, own: int) -> list[Doubt]:
         """The warnings about faults, and about answers of a fault proxy that no fault explains."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
         fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
@@ -223,17 +223,17 @@ class _OneRound:
         by_answers = self._order.settles or self._order.warm_up_requests
         return doubts.of_warmth(drift_of(rows), warm_up, int(rows["warm_up"].sum()) if by_answers else None)
 
-    def _warmed(self, driver: Driver, task: Task) -> Warmed:
+    def _warmed(self, driver: Driver, task: Task) -> WarmUpRecord:
         """How warm the round is about to be; what is cold is warmed first, where the round does not do so itself."""
         cold = sorted(self._stage.cold)
         where = warm_up_of(cold, self._order.by_engine, task.warm_up)
         if where is not WarmUpTime.BEFORE or not isinstance(driver, LibraryDriver):
-            return Warmed(where.value, cold)
+            return WarmUpRecord(where.value, cold)
         entry = self._warm_up(driver, task)
         self._stage.warmed()
-        return Warmed(where.value, cold, entry.rows, entry.seconds, entry.file)
+        return WarmUpRecord(where.value, cold, entry.rows, entry.seconds, entry.file)
 
-    def _warmed_within(self, warmed: Warmed | None, measured: DrivenRound) -> Warmed | None:
+    def _warmed_within(self, warmed: WarmUpRecord | None, measured: DrivenRound) -> WarmUpRecord | None:
         """How warm a round was that is over: one that began with its warm-up has carried it out only now."""
         if warmed is None or warmed.where != WarmUpTime.WITHIN.value:
             return warmed
@@ -256,10 +256,10 @@ class _OneRound:
         return Presence(self._stage.inputs)(self._scenario.system)
 
 
-def _acted(done: Done, began_ns: int) -> Acted:
+def _acted(done: FaultOutcome, began_ns: int) -> ActedFault:
     """A fault as the journal holds it: its times from the round's start."""
     began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
-    return Acted(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
+    return ActedFault(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
 
 
 def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:

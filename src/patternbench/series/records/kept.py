@@ -45,7 +45,7 @@ class ScrapedTarget(BaseModel):
     failed: int
 
 
-class Asked(BaseModel):
+class RoundQueries(BaseModel):
     """The queries of a round to Prometheus. Times are seconds from the round's start."""
 
     prometheus: str
@@ -59,7 +59,7 @@ class Asked(BaseModel):
 class SeenSeries:
     """The series of a round: what was asked, and the samples (``SCHEMA``)."""
 
-    asked: Asked
+    asked: RoundQueries
     samples: pd.DataFrame
 
 
@@ -76,8 +76,8 @@ def read(folder: Path) -> SeenSeries | None:
     return SeenSeries(_asked(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))
 
 
-def _asked(file: Path) -> Asked:
+def _asked(file: Path) -> RoundQueries:
     try:
-        return Asked.model_validate_json(file.read_bytes())
+        return RoundQueries.model_validate_json(file.read_bytes())
     except (OSError, ValidationError):
         raise ObservationError(f"{file.parent.name}/{file.name} cannot be read") from None

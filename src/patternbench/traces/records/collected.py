@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from patternbench.observe.seam import Kept, ObservationError
+from patternbench.observe.seam import ObservationError, RoundFiles
 from patternbench.records import attempts
 from patternbench.records.folder import Stamp, stamp
 from patternbench.traces.analyze.calls import mean_calls, per_request
@@ -85,7 +85,7 @@ NOTHING = SpanRecords(
 """A round without a traced request."""
 
 
-def read(kept: Kept) -> TracedRound | None:
+def read(kept: RoundFiles) -> TracedRound | None:
     """What was kept of a round, and of the counting pass of its scenario; None where nothing was traced.
 
     Raises ObservationError.

@@ -17,7 +17,7 @@ from tests.support import noises
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.comparison import (
     Comparison,
-    How,
+    ComparisonOptions,
     compare_repeated_runs,
     compare_runs,
     compare_with_baseline,
@@ -26,7 +26,7 @@ from patternbench.analyze.compare.comparison import (
 from patternbench.analyze.compare.gate import judge, parse_condition
 from patternbench.analyze.recommend.objectives import Constraint, Objective
 from patternbench.analyze.recommend.ranking import Ranking, rank
-from patternbench.analyze.recommend.recommendation import Wish, recommend
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import paired
 from patternbench.analyze.statements.family import together
@@ -94,9 +94,11 @@ def test_what_compare_and_recommend_say_of_skewed_rounds_without_a_condition_is_
     rng, runs, said, chosen = np.random.default_rng(rounds), 300, 0, 0
     for logs in noises.half_skewed(rng, (runs, rounds, 2)):
         table = table_of(logs, ["a", "b"])
-        (d,) = compare_with_baseline(table, ["strategy=a"], How(responses=("p95",), by=("strategy",))).differences
+        (d,) = compare_with_baseline(
+            table, ["strategy=a"], ComparisonOptions(responses=("p95",), by=("strategy",))
+        ).differences
         said += d.verdict != "inconclusive" and d.firm
-        (choice,) = recommend(table, Wish(("minimise p95",), by=("strategy",))).choices
+        (choice,) = recommend(table, Criteria(("minimise p95",), by=("strategy",))).choices
         chosen += choice.verdict == "clear" and "if rounds scatter evenly" not in choice.text
     assert said / runs <= bound(runs)
     assert chosen / runs <= bound(runs)
@@ -162,7 +164,7 @@ def test_equal_shares_of_45_pairs_are_told_apart_in_5_percent_of_tables_at_most(
             for side in (0, 1)
         ]
         table = pd.DataFrame(rows, columns=["block", "pair", "side", "failure_rate", "TotalCalls"])
-        how = How(by=("pair", "side"), responses=("failure_rate",))
+        how = ComparisonOptions(by=("pair", "side"), responses=("failure_rate",))
         said += any(d.verdict != "inconclusive" for d in compare_with_baseline(table, ["side=0"], how).differences)
     assert said / runs <= bound(runs)
 
@@ -172,7 +174,7 @@ def test_times_read_by_a_coarse_clock_are_told_apart_in_5_percent_of_tables_at_m
     for _ in range(runs):
         read = noises.rounded(2.5e-3 * np.exp(noises.log_normal(rng, (1, 3, 10), 0.03, 0.0)[0]), 1e-3)
         table = table_of(np.log(np.maximum(read, 1e-3)), [f"s{i}" for i in range(10)])
-        how = How(by=("strategy",), responses=("p95",))
+        how = ComparisonOptions(by=("strategy",), responses=("p95",))
         said += any(d.verdict != "inconclusive" for d in compare_with_baseline(table, ["strategy=s0"], how).differences)
     assert said / runs <= bound(runs)
 
@@ -205,7 +207,7 @@ def fails(comparison: Comparison) -> str:
 
 @pytest.mark.parametrize("effect", [0.02, 0.05])
 def test_a_gate_between_two_single_runs_is_undecided_and_with_a_known_spread_hardly_ever_wrong(effect: float) -> None:
-    rng, runs, how = np.random.default_rng(1), 200, How(by=("strategy",), responses=("p95",))
+    rng, runs, how = np.random.default_rng(1), 200, ComparisonOptions(by=("strategy",), responses=("p95",))
     wrong = 0
     for _ in range(runs):
         a, b = two_runs(rng, 10, effect)
@@ -216,7 +218,7 @@ def test_a_gate_between_two_single_runs_is_undecided_and_with_a_known_spread_har
 
 
 def test_several_runs_a_side_are_told_apart_in_5_percent_at_most_though_runs_differ() -> None:
-    rng, runs, said, how = np.random.default_rng(2), 200, 0, How(by=("strategy",), responses=("p95",))
+    rng, runs, said, how = np.random.default_rng(2), 200, 0, ComparisonOptions(by=("strategy",), responses=("p95",))
     for _ in range(runs):
         pairs = [two_runs(rng, 6, 0.05) for _ in range(3)]
         found = compare_repeated_runs([a for a, _ in pairs], [b for _, b in pairs], how)
@@ -233,7 +235,7 @@ def test_a_change_of_the_size_that_would_typically_be_found_is_found_80_times_in
         size = _size(logs, count)
         shifted = noises.log_normal(rng, (1, 30, 2))[0] + np.array([0.0, size])
         (d,) = compare_with_baseline(
-            table_of(shifted, ["a", "b"]), ["strategy=a"], How(responses=("p95",), by=("strategy",))
+            table_of(shifted, ["a", "b"]), ["strategy=a"], ComparisonOptions(responses=("p95",), by=("strategy",))
         ).differences
         found += d.p is not None and d.p <= 1 - together(0.95, count)
     assert found / runs >= 0.8 - 3 * np.sqrt(0.16 / runs) - 0.03
@@ -251,7 +253,7 @@ def test_the_interval_of_the_best_of_ten_against_the_baseline_holds_its_change_9
     for _ in range(runs):
         logs = noises.log_normal(rng, (1, rounds, 11))[0] - 0.1 * (np.arange(11) > 0)
         table = table_of(logs, ["baseline", *(f"s{i}" for i in range(10))])
-        wish = Wish(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))
+        wish = Criteria(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))
         (choice,) = recommend(table, wish).choices
         true = 100 * np.expm1(-0.1)
         ends = [(one.relative_interval.low, one.relative_interval.high) for one in choice.against_baseline]
@@ -270,7 +272,9 @@ def test_a_steady_gain_is_chosen_before_the_baseline_though_a_noisy_one_leads(
         logs = noises.log_normal(rng, (1, rounds, 3), spread=0.02)[0] + np.array([0.0, -0.1, lead])
         logs[:, 2] += rng.normal(0, spread, rounds)
         table = table_of(logs, ["baseline", "steady", "noisy"])
-        (choice,) = recommend(table, Wish(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))).choices
+        (choice,) = recommend(
+            table, Criteria(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))
+        ).choices
         assert choice.chosen is not None
         steady += choice.chosen.scenario.levels["strategy"] != "baseline"
     assert steady / runs >= 0.95

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.host.processes import Process, StartError
 from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
@@ -31,7 +31,7 @@ class Stealing:
         self._thief = Process(f"steal-cpu-{self.of.name}", command, self.folder)
         return int(self._said()["began_ns"])
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """End the thief; it says what it stole."""
         if self._thief is None:
             raise StartError("nothing was stolen")

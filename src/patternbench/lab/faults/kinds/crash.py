@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.family import kill
 from patternbench.study.faults import Fault
 
@@ -27,7 +27,7 @@ class Crashing:
         process.ended(GONE_WITHIN_S)
         return moment
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Start it again at the same addresses; returns when it is ready."""
         self.site.bench.restart(self.component)
         return self.site.clock(), {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, Deeds, Site
+from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.family import stop, wake
 from patternbench.lab.host.processes import Process
 from patternbench.study.faults import Fault
@@ -22,7 +22,7 @@ class Freezing:
         stop(self.process)
         return self.site.clock()
 
-    def end(self) -> tuple[int, Deeds]:
+    def end(self) -> tuple[int, FaultCounters]:
         """Let all of them go on."""
         wake(self.process)
         return self.site.clock(), {}
