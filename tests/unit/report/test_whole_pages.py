@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
 from tests.support.golden import drawn_by, is_golden, words_of
-from tests.support.studies import changed, study
+from tests.support.studies import ROOT, changed, study
 from tests.support.synthetic_run import FAULT, synthetic_run
 from tests.unit.report.test_evidence import SMALL
 from tests.unit.report.test_evidence import report as measured
 
+from patternbench.records.folder import RunFolder
 from patternbench.report import csv
+from patternbench.report.build import gather
 from patternbench.report.html import render
 from patternbench.report.model import RunReport
 from patternbench.report.sections.declared import with_sections
+from patternbench.study.load import loads
 
 UNTIL = "{until: {response: p95, half_width: 5%}, min: 3, max: 10}"
 MODELS = "['p95 ~ users + C(strategy)', 'log(p95) + failure_rate ~ users * C(strategy)']"
@@ -52,11 +58,35 @@ def of_all_evidence() -> RunReport:
     return with_sections(run, study(changed(SMALL, rounds=UNTIL, models=MODELS, recommend=wish)))
 
 
+CLAIMS = """
+claims:
+  - {says: retries help, response: failure_rate, change: lower, from: {strategy: baseline}, to: {strategy: retry}}
+  - says: a longer pause is no worse
+    response: success_rate
+    change: same
+    margin: 5 points
+    from: {retry.backoff.fixed.delay: 1ms}
+    to: {retry.backoff.fixed.delay: 2ms}
+    over: mean
+models: ['failure_rate ~ C(strategy)']
+recommend: {objectives: [minimise failure_rate], subject_to: [p95 <= 1s]}
+"""
+
+
+def of_an_older_run() -> RunReport:
+    """A run that was measured: what is gathered from its folder, with claims that its study makes now."""
+    with TemporaryDirectory() as folder:
+        run = RunFolder(Path(shutil.copytree(ROOT / "tests/data/run-before-roles", Path(folder) / "run")))
+        run.study.write_text(run.study.read_text() + CLAIMS)
+        return with_sections(gather(run), loads(run.study.read_text(), str(run.study)))
+
+
 RUNS: Mapping[str, Callable[[], RunReport]] = {
     "two-clients": of_two_clients,
     "one-line": of_one_line,
     "a-breaker": of_a_breaker,
     "all-evidence": of_all_evidence,
+    "an-older-run": of_an_older_run,
 }
 
 
