@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -16,12 +18,17 @@ from tests.support.golden import drawn_by, is_golden, words_of
 from tests.unit.analyze.test_analysis_commands import TABLE
 from tests.unit.analyze.test_models import runs
 
+from patternbench.analyze.load.rate_search import RateStep, parse_objective
+from patternbench.analyze.load.rate_search import capacity as estimate
+from patternbench.cli import capacity as capacity_command
 from patternbench.cli.compare import compare
 from patternbench.cli.fit import fit
 from patternbench.cli.loadtest import loadtest
 from patternbench.cli.predict import predict
 from patternbench.cli.recommend import recommend
 from patternbench.records import tables
+from patternbench.report.figures.capacity_figure import figure
+from patternbench.run.single.rate_rounds import RateRound
 
 FORMULA = "p95 ~ users + C(strategy)"
 OF_RUNS = {"users": [10, 20, 40, 80], "strategy": ["baseline", "breaker", "retry"]}
@@ -72,6 +79,12 @@ def aliased() -> pd.DataFrame:
     return table.assign(twice=2 * table["users"], same=1)
 
 
+def grouped() -> pd.DataFrame:
+    """A column that is the same within each block, and blocks that differ."""
+    table = runs(rounds=8, block_noise=6.0)
+    return table.assign(kind=np.where(table["block"] % 2, "old", "new"))
+
+
 FITS: Mapping[str, tuple[Callable[[], pd.DataFrame], tuple[str, ...]]] = {
     "plain": (lambda: runs(rounds=4), ("--formula", FORMULA, "--over", "users,strategy")),
     "blocks": (lambda: runs(rounds=6, block_noise=6.0), ("--formula", FORMULA, "--margin", "20")),
@@ -82,6 +95,8 @@ FITS: Mapping[str, tuple[Callable[[], pd.DataFrame], tuple[str, ...]]] = {
     "aliased": (aliased, ("--formula", "p95 ~ users + twice + same + C(strategy)")),
     "together": (lambda: runs(rounds=4), ("--formula", "p95 + failure_rate ~ users * C(strategy)")),
     "of-one": (lambda: runs(rounds=3), ("--formula", "p95 ~ 1", "--formula", "p95 ~ users - 1")),
+    "skewed": (lambda: skewed(5, 4), ("--formula", FORMULA, "--formula", "log(p95) ~ users + C(strategy)")),
+    "mixed": (grouped, ("--formula", f"{FORMULA} + C(kind)", "--group", "block")),
     "by-group": (lambda: runs(rounds=4, block_noise=9.0), ("--formula", FORMULA, "--group", "block")),
 }
 
@@ -125,6 +140,17 @@ def fewer() -> pd.DataFrame:
     return table[table["users"] != 80].replace({"strategy": {"breaker": "hedge"}})
 
 
+def skewed(rounds: int, seed: int, by: float = 1.0) -> pd.DataFrame:
+    """Rounds of which few are far slower than the others, and shares of which the calls were counted."""
+    table, source = runs(seed, rounds), np.random.default_rng(seed)
+    calls = source.integers(40, 90, len(table)).astype(float)
+    failed = source.binomial(calls.astype(int), np.where(table["strategy"] == "retry", 0.004, 0.02))
+    slow = source.lognormal(0, 0.9, len(table)) * by
+    return table.assign(
+        p95=table["p95"] * slow, p99=table["p95"] * slow**2, TotalCalls=calls, failure_rate=100 * failed / calls
+    )
+
+
 WARNED = [[{"kind": "late", "message": "late", "remedy": "wait"}], []]
 COMPARED: Mapping[str, tuple[tuple[Callable[[], pd.DataFrame], ...], tuple[str, ...]]] = {
     "two": ((lambda: runs(rounds=6), slower), ("--fail-if", "p95 > +5%", "--fail-if", "failure_rate > +0.5")),
@@ -132,6 +158,11 @@ COMPARED: Mapping[str, tuple[tuple[Callable[[], pd.DataFrame], ...], tuple[str, 
     "single": ((lambda: runs(rounds=1), lambda: slower(1)), ("--fail-if", "p95 > +1000%")),
     "unmatched": ((lambda: runs(rounds=4), fewer), ("--run-spread", "3", "--fail-if", "p95 > +40%")),
     "same": ((lambda: runs(rounds=4), lambda: runs(rounds=4)), ("--fail-if", "p95 > +50%")),
+    "skewed": (
+        (lambda: skewed(7, 1), lambda: skewed(7, 2, 1.6)),
+        ("--fail-if", "p95 > +20%", "--fail-if", "p99 < +9%"),
+    ),
+    "skewed-within": ((lambda: skewed(8, 3),), ("--fail-if", "failure_rate > +1", "--level", "0.9")),
     "by": ((lambda: runs(rounds=6), slower), ("--by", "users", "--response", "p95")),
     "within": ((lambda: runs(rounds=6),), ("--fail-if", "p95 < -50%")),
     "within-named": ((lambda: runs(rounds=5),), ("--baseline", "strategy=retry", "--response", "failure_rate")),
@@ -168,6 +199,26 @@ def test_every_output_of_a_recommendation_is_as_agreed(name: str, tmp_path: Path
     told(f"recommend-{name}", recommend, tmp_path, kept(runs(rounds=5), tmp_path), *WISHES[name])
 
 
+SKEWED = {
+    "several-limits": ("--subject-to", "failure_rate <= 3%", "--subject-to", "p99 <= 400s", "--given", "users"),
+    "of-shares": ("--subject-to", "failure_rate <= 1%", "--margin", "10"),
+    "of-two-aims": ("--objective", "minimise failure_rate", "--objective", "minimise p99", "--level", "0.8"),
+}
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_every_output_of_a_recommendation_from_skewed_rounds_is_as_agreed(name: str, tmp_path: Path) -> None:
+    told(
+        f"recommend-{name}",
+        recommend,
+        tmp_path,
+        kept(skewed(9, 6), tmp_path),
+        "--objective",
+        "minimise p95",
+        *SKEWED[name],
+    )
+
+
 def test_every_output_of_a_recommendation_between_alike_configurations_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4, noise=20.0)
     told("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *WISHES["first"], "--given", "users")
@@ -196,3 +247,53 @@ def test_every_output_of_a_load_test_is_as_agreed(name: str, tmp_path: Path) -> 
     table, words = LOGS[name]
     table.to_csv(tmp_path / "results.csv", index=False)
     told(f"loadtest-{name}", loadtest, tmp_path, str(tmp_path / "results.csv"), *words)
+
+
+class Queue:
+    """A service whose missed share rises with the rate, and rounds that scatter."""
+
+    def __init__(self, steep: float, scatter: float, doubted: bool) -> None:
+        self.steep, self.scatter, self.doubted, self.source = steep, scatter, doubted, np.random.default_rng(2)
+
+    def measure(self, rate: float) -> RateRound:
+        logit = self.steep * (np.log(rate) - np.log(130)) + self.source.normal(0, self.scatter)
+        calls = round(5 * rate)
+        missed = int(self.source.binomial(calls, 1 / (1 + np.exp(-logit))))
+        doubt = "the generator was late" if self.doubted and rate > 150 else ""
+        return RateRound(RateStep(rate, calls, missed), 0.01 + rate / 1e4, 0.02 + rate / 2e3, doubt)
+
+
+SERVICES = {
+    "steady": (Queue(6.0, 0.1, False), ()),
+    "scattered": (Queue(3.0, 1.5, False), ("--rounds", "3")),
+    "cliff": (Queue(90.0, 0.0, False), ()),
+    "doubted": (Queue(6.0, 0.1, True), ("--start", "200")),
+    "never": (Queue(0.1, 0.0, False), ("--start", "50")),
+    "always": (Queue(6.0, 0.0, False), ("--most", "40")),
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_output_of_a_search_for_a_rate_is_as_agreed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, words = SERVICES[name]
+    monkeypatch.setattr(capacity_command, "rig", lambda *_: nullcontext(copy.deepcopy(service)))
+    asked = ["http://127.0.0.1:1/", "--objective", "p95 <= 100ms", *words]
+    in_words = CliRunner().invoke(capacity_command.capacity, [*asked, "--svg", str(tmp_path / "figure.svg")])
+    as_json = CliRunner().invoke(capacity_command.capacity, [*asked, "--json"])
+    said = f"exit code {in_words.exit_code}\n{in_words.output}".replace(str(tmp_path), "FOLDER")
+    is_golden(f"analysis/whole/capacity-{name}.txt", "".join(f"{line.rstrip()}\n" for line in said.splitlines()))
+    is_golden(f"analysis/whole/capacity-{name}.json", json.loads(as_json.stdout or "{}"))
+
+
+def test_the_figure_of_a_search_has_its_rounds_its_objective_and_its_answer() -> None:
+    steps = [RateStep(rate, 500, missed) for rate, missed in ((100, 10), (120, 20), (140, 60), (100, 12), (140, 55))]
+    objective = parse_objective("p95 <= 100ms")
+    drawn = figure(steps, estimate(steps, objective), objective).to_dict()
+    data = drawn.pop("datasets")
+    shown = [layer["data"]["name"] for layer in drawn["layer"]]
+    for layer in drawn["layer"]:
+        layer.pop("data")
+    drawn.pop("config", None)
+    is_golden("analysis/whole/capacity-figure.json", {"drawn": drawn, "data": [data[name] for name in shown]})
