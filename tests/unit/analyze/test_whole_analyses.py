@@ -31,7 +31,7 @@ from patternbench.report.figures.capacity_figure import figure
 from patternbench.run.single.rate_rounds import RateRound
 
 FORMULA = "p95 ~ users + C(strategy)"
-OF_RUNS = {"users": [10, 20, 40, 80], "strategy": ["baseline", "breaker", "retry"]}
+OF_RUNS: Mapping[str, list[object]] = {"users": [10, 20, 40, 80], "strategy": ["baseline", "breaker", "retry"]}
 
 
 def told(name: str, command: click.Command, folder: Path, *words: str) -> None:

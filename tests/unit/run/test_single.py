@@ -13,6 +13,7 @@ from tests.support.made_up_engine import MadeUp, ending, made_up, over
 
 from patternbench.analyze.load.rate_search import parse_objective
 from patternbench.drivers.driver import DriverError
+from patternbench.records.inputs import Inputs
 from patternbench.run.before import preflight
 from patternbench.run.single import rate_rounds, trying
 from patternbench.study.load import StudyFile
@@ -117,7 +118,7 @@ def test_a_service_that_answers_at_all_below_500_is_ready_and_one_that_does_not_
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = written(url, "workload: {open: {rate: 1, duration: 1s}}")
-    study, inputs = file.study(), preflight.Inputs(file.beside)
+    study, inputs = file.study(), Inputs(file.beside)
     for status, refused in ((404, False), (499, False), (500, True), (503, True)):
         monkeypatch.setattr(Answering, "status", status)
         assert bool(preflight.unready(study.system, inputs, study.system.addresses)) is refused

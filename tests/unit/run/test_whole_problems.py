@@ -12,6 +12,7 @@ from tests.support.studies import completed
 from patternbench.drivers.client import ClientError, ClientProblem
 from patternbench.drivers.rounds import ClientRound
 from patternbench.observe.registry import problems_of
+from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import preflight
 from patternbench.run.round import stage
@@ -181,7 +182,7 @@ def test_a_client_that_cannot_be_found_is_left_out_only_where_that_is_asked_for_
     text = "workload: {closed: {users: 1, successes: 1}}\nclients: {mine: {url: 'http://127.0.0.1:2'}}\n"
     both = text + "strategies: [{client: mine, baseline: {}}, {client: nowhere, baseline: {}}]\n"
     study = loads(completed(both), "study.yaml")
-    plan = preflight.expand(study)
+    plan = expand(study)
     cast = preflight.cast_of(study, plan, skip_unavailable=True)
     assert (list(cast.clients), list(cast.left_out)) == (["mine"], ["nowhere"])
     kept = preflight.without(plan, cast.left_out)
@@ -195,4 +196,4 @@ def test_a_client_that_cannot_be_found_is_left_out_only_where_that_is_asked_for_
     assert [one.message for one in preflight.lacking_clients(study, plan)] == [cast.left_out["nowhere"]]
     alone = loads(completed(text + "strategies: [{client: nowhere, baseline: {}}]\n"), "study.yaml")
     with pytest.raises(InputError):
-        preflight.cast_of(alone, preflight.expand(alone), skip_unavailable=True)
+        preflight.cast_of(alone, expand(alone), skip_unavailable=True)
