@@ -125,6 +125,20 @@ describe("an eager lease", function()
     assert.are.same({ "take 0", "reserve 30", "refund 29", "reserve 30" }, { unpack(told, 4) })
   end)
 
+  it("that the rules no longer describe gives its rest back under the new ones", function()
+    local leasing, heard = fresh(), {}
+    store = plenty
+    leasing.decide(subject_of(limit_of("eager")), {})
+    leasing.decide(subject_of(limit_of("eager", { store = "near", name = "new" })), {})
+    now = now + 2e6
+    store = function(request)
+      heard[#heard + 1] = { request.verb, request.amount, request.limit.name, request.limit.store }
+      return plenty(request)
+    end
+    leasing.sweep()
+    assert.are.same({ { "refund", 28, "new", "near" } }, heard)
+  end)
+
   it("that found nothing left asks again after a second", function()
     local leasing, subject = fresh(), subject_of(limit_of("eager"))
     store = nothing_left

@@ -43,4 +43,16 @@ describe("the store in memory", function()
     assert.is_true(answers[1].allowed and answers[2].allowed)
     assert.are.same({ nil, "no memory" }, { store(memory, 1):decide(requests("ann", "all")) })
   end)
+
+  it("keeps what one limit granted although another that does not bind had no room", function()
+    local memory = require("ratelimit.stores.memory")
+    local asked, kept = requests("ann", "all"), store(memory, 2)
+    asked[2].binding, asked[2].amount = false, 1e9
+    local answers = assert(kept:decide(asked))
+    assert.are.same({ true, false }, { answers[1].allowed, answers[2].allowed })
+    assert.are.same({ 1, 1 }, { answers[1].granted, kept.shelf.writes })
+    asked[2].binding = true
+    assert.equal(0, assert(kept:decide(asked))[1].granted)
+    assert.equal(1, kept.shelf.writes)
+  end)
 end)

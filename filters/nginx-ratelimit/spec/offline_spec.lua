@@ -297,6 +297,14 @@ describe("the command", function()
     end
   end)
 
+  it("says that a folder is no file, whichever file was to be read", function()
+    for _, words in ipairs({ { "check", "/" }, { "test", "examples/plan.json", "/" }, { "report", "/" } }) do
+      local code, out, err = run(unpack(words))
+      assert.are.same({ 2, "" }, { code, out }, words[1])
+      assert.equal("ratelimit: /: Is a directory\n", err)
+    end
+  end)
+
   it("prints its help", function()
     local code, out = run("--help")
     assert.equal(0, code)

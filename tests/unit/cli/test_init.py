@@ -72,6 +72,13 @@ def test_a_command_becomes_a_system_that_can_be_described(word: str, folder: Pat
     assert (launch.cwd, launch.command[1:]) == (str(folder), ("-c", "sleep 9"))
 
 
+def test_the_port_that_is_given_is_the_one_that_the_system_waits_for(folder: Path) -> None:
+    done("--command", "sh -c 'sleep 9'", "--port", "8123", "--path", "/", "--find-out", "retry", "--out", "here")
+    file = systems.file_of(load("here/retry.yaml").system, folder / "here")
+    assert file is not None
+    assert topologies.of_file(file, {}).launches[0].ports == {"http": 8123}
+
+
 def test_a_compose_file_becomes_a_system_that_names_it(folder: Path) -> None:
     (folder / "compose.yaml").write_text("services: {}\n")
     done("--compose", "compose.yaml", "--service", "web:8080", "--find-out", "load")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,3 +70,10 @@ def test_a_long_line_without_end_does_not_hold_readiness_up(process: Process, mo
     monkeypatch.setattr(processes, "MOST_READ", 64)
     process.log.write_text("x" * 640 + "\nready\n")
     assert ReadLog(process).wrote("^ready$")
+
+
+def test_a_line_that_comes_in_many_pieces_is_read_as_one(tmp_path: Path) -> None:
+    long = 3 * (1 << 16)
+    words = f"import sys; sys.stdout.write('first\\n' + 'x' * {long} + '\\nlast\\n')"
+    with Process("told", [sys.executable, "-c", words], tmp_path) as process:
+        assert list(process.lines(silence=30)) == [b"first", b"x" * long, b"last"]

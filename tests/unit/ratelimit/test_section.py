@@ -183,11 +183,12 @@ def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_p
     assert list(without.words[:-1]) == list(with_it.words[: len(without.words) - 1])
 
 
-def test_a_simulation_that_lies_apart_is_explained_and_one_that_agrees_is_counted() -> None:
-    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), row("gcra", 10, 2.0, round=1, store="crdt")])
+def test_a_simulation_that_lies_apart_is_explained_and_those_that_agree_are_counted() -> None:
+    crdt = row("gcra", 10, 2.0, round=1, store="crdt")
+    rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), crdt, row("fixed window", 10, 2.0, round=2)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer, "1": judged_to(5.0)}, [], 10, 0.1), rows)
-    assert "1 of 2 configurations deviate as measured, within 0.1 % of requests" in found.words[0]
+    found = simulation.part(Simulated({"0": answer, "1": judged_to(5.0), "2": answer}, [], 10, 0.1), rows)
+    assert "2 of 3 configurations deviate as measured, within 0.1 % of requests" in found.words[0]
     assert found.words[1].startswith("1 over copies differs, most of all gcra over crdt at 0ms: measured 2.00 %")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from tests.support.studies import ROOT, problems
@@ -50,6 +51,14 @@ def test_the_repositorys_spelling_and_comments_are_read() -> None:
 def test_a_file_for_another_host_points_there() -> None:
     text = (DATA / "listing-3.json").read_text().replace("http://server:9211", "http://localhost:9211")
     assert loads(text, "x.json").system.addresses == ["http://localhost:9211"]
+
+
+def test_the_path_of_a_url_is_asked_for_with_its_query() -> None:
+    text = (DATA / "listing-3.json").read_text()
+    url = re.search(r'"targetUrl": "([^"]*)"', text)
+    assert url is not None
+    asked = loads(text.replace(url[1], "http://localhost:9211/bytes/1000?seed=7&x=a%20b"), "x.json").workload.request
+    assert list(asked.path) == ["/bytes/1000?seed=7&x=a%20b"]
 
 
 def test_an_unknown_key_is_an_error_with_its_line_and_the_nearest_known_key() -> None:

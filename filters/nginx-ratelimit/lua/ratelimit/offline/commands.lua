@@ -44,8 +44,22 @@ tokens are valid or not by it, and every window begins there. Leases are not tes
 Exit codes: 0 as expected, 1 not as expected, 2 a file or an option that can't be used.
 ]]
 
-local function read(name)
+-- A file to read; nil and a reason when there is none. A folder opens, and fails when it is read.
+local function opened(name)
   local file, err = io.open(name, "rb")
+  if not file then
+    return nil, err
+  end
+  local _, why = file:read(0)
+  if why then
+    file:close()
+    return nil, name .. ": " .. why
+  end
+  return file
+end
+
+local function read(name)
+  local file, err = opened(name)
   if not file then
     return nil, err
   end
@@ -168,7 +182,7 @@ function commands.report(arguments, out, err)
   end
   local limits, most = {}, whole(options["--top"] or "20", "--top")
   for _, name in ipairs(rest) do
-    local file, why = io.open(name, "rb")
+    local file, why = opened(name)
     if not file then
       fail(why)
     end

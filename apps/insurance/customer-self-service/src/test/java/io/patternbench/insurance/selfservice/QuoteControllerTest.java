@@ -74,6 +74,15 @@ class QuoteControllerTest {
   }
 
   @Test
+  void aBundleIsCreatedUnderTheKeyOfItsCaller() throws Exception {
+    when(quotes.create(any(), eq(OWNER), eq("k"))).thenReturn(Items.one(Quotes.agreed()));
+    String bundle = "[" + body + "]";
+    asOwner(post("/insurance-quote-requests/bundle").header("Idempotency-Key", "k"), bundle)
+        .andExpect(status().is2xxSuccessful())
+        .andExpect(jsonPath("$.items[0].id").value(Quotes.agreed().id()));
+  }
+
+  @Test
   void aDeletionHasNoBody() throws Exception {
     when(quotes.delete(any(), eq(OWNER))).thenReturn(Items.one("a"));
     asOwner(delete("/insurance-quote-requests/a"), "")
