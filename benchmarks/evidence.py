@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from patternbench.analyze.statements.estimate import paired_counts
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.verdict import Conclusion
 
 LEVEL = 0.95
 ENORMOUS = 1e5
@@ -47,7 +49,7 @@ class Change:
 
     def word(self, nothing: float, less: str, more: str) -> str:
         """Say `less` or `more` only when the interval excludes no difference."""
-        return (less if self.high < nothing else more) if self.excludes(nothing) else "cannot be told"
+        return (less if self.high < nothing else more) if self.excludes(nothing) else Conclusion.INCONCLUSIVE
 
 
 def told(value: float, digits: int) -> str:
@@ -66,7 +68,7 @@ def difference(base: Sequence[float], other: Sequence[float], among: int = 1) ->
     if len(base) != len(other):
         raise ValueError(f"{len(base)} and {len(other)} rounds don't pair up")
     estimate = paired_counts(np.asarray(base, float), np.asarray(other, float))
-    return Change(float(estimate.value), *map(float, estimate.ends(1 - (1 - LEVEL) / among)))
+    return Change(float(estimate.value), *map(float, estimate.ends(together(LEVEL, among))))
 
 
 def mean_of(values: Sequence[float], among: int = 1) -> Change:

@@ -18,6 +18,7 @@ from benchmarks.overhead import tables as overhead
 from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
 from benchmarks.startup import tables as startup
 from benchmarks.truth import tables as truth
+from reproductions.markdown import part, with_part
 
 ROOT = Path(__file__).resolve().parents[1]
 PERFORMANCE, RATELIMIT = Path("docs/performance.md"), Path("benchmarks/ratelimit/README.md")
@@ -39,34 +40,15 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
 }
 
 
-def part_of(page: str, name: str) -> str:
-    """What a page holds between the marks of a name."""
-    return page.split(_start(name))[1].split(_end(name), maxsplit=1)[0]
-
-
-def replaced(page: str, name: str, text: str) -> str:
-    """The page with another text between the marks of a name."""
-    before, rest = page.split(_start(name))
-    return before + _start(name) + text + _end(name) + rest.split(_end(name))[1]
-
-
-def _start(name: str) -> str:
-    return f"<!-- {name} -->\n"
-
-
-def _end(name: str) -> str:
-    return f"\n<!-- end of {name} -->"
-
-
 def main() -> None:
     """Write all parts, or name those that differ and end with 1."""
     differ = []
     for (place, name), printed in PARTS.items():
         page, text = (ROOT / place).read_text(encoding="utf-8"), printed()
-        if part_of(page, name) != text:
+        if part(page, name) != text:
             differ.append(f"{place}: {name}")
             if "--write" in sys.argv:
-                (ROOT / place).write_text(replaced(page, name, text), encoding="utf-8")
+                (ROOT / place).write_text(with_part(page, name, text), encoding="utf-8")
     if differ:
         print("\n".join(differ))
         sys.exit(0 if "--write" in sys.argv else "these differ from the committed raw results: add --write")

@@ -15,6 +15,8 @@ from pathlib import Path
 from benchmarks.common import table
 from benchmarks.evidence import NOT_MEASURED, Result, by_round, difference, names_of, spread, stored, told_machine
 
+from patternbench.analyze.statements.verdict import Conclusion
+
 PART = "clients/cost"
 BASELINE, RETRY = "baseline", "retry"
 HEADER = [
@@ -41,7 +43,7 @@ def line_of(rows: Sequence[Result], client: str, among: int) -> list[str]:
     more = difference(plain, retried, among)
     times = by_round(rows, "p50_us", client=client, strategy=BASELINE)
     (language,) = {row["language"] for row in rows if row["client"] == client}
-    shown = more.text(1) if more.excludes(0) else f"{more.text(1)}: cannot be told"
+    shown = more.text(1) if more.excludes(0) else f"{more.text(1)}: {Conclusion.INCONCLUSIVE}"
     return [client, str(language), spread(plain, 1), spread(times), shown]
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from benchmarks.common import table
 from benchmarks.evidence import NOT_MEASURED, Result, by_round, ratio, spread, stored, told_machine
 
+from patternbench.analyze.statements.verdict import Conclusion
+
 PART = "drivers/requests"
 JOBS, CONTRACT = "jobs of the load engine", "the client contract"
 COLUMNS = {"per_s": "requests per second", "cpu_us": "CPU us per attempt", "beyond_s": "s beyond the round"}
@@ -39,7 +41,7 @@ def line_of(rows: Sequence[Result], driver: str) -> list[str]:
 def ratio_of(rows: Sequence[Result], column: str) -> str:
     """How many times as much jobs make as the contract; one of two ratios that are told together."""
     change = ratio(*(by_round(rows, column, driver=driver) for driver in (CONTRACT, JOBS)), among=2)
-    return change.text() if change.excludes(1) else f"{change.text()}: cannot be told"
+    return change.text() if change.excludes(1) else f"{change.text()}: {Conclusion.INCONCLUSIVE}"
 
 
 def committed() -> str:

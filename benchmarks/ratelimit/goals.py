@@ -158,7 +158,7 @@ def quickest(rows: Rows, variants: Sequence[str] = ONE_CALL) -> str:
     named = "; ".join(f"{name} {gap.text(0)} µs above" for name, gap in gaps.items())
     if all(gap.low > 0 for gap in gaps.values()):
         return f"{best} is the quickest call: {named}."
-    return f"Which call is the quickest cannot be told. Relative to {best}: {named}."
+    return f"Which call is the quickest is inconclusive. Relative to {best}: {named}."
 
 
 def leases_table(rows: Rows) -> str:

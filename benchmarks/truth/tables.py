@@ -4,7 +4,7 @@ One rule for every generator. For each of p50, p99, p99.9 and max the gap betwee
 of the same run (for wrk2 of the engine's run in the same round) has an interval over runs (t, 95 %). It *agrees* when
 all four intervals lie within the margin, 1 ms or 2 % of the truth, whichever is more. It *differs* at each percentile
 whose interval, wide enough that all four hold together, lies wholly outside. What it did not send it can't agree about:
-who has dropped arrivals, or sent 0.2 % less than was scheduled, *lost* them. Else it cannot be told.
+who has dropped arrivals, or sent 0.2 % less than was scheduled, *lost* them. Else it is *inconclusive*.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 
 from benchmarks.common import table
 from benchmarks.evidence import NOT_MEASURED, Result, mean_of, names_of, stored, told_machine
+
+from patternbench.analyze.statements.verdict import Conclusion
 
 PART = "truth/pathologies"
 NAMES = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
@@ -85,7 +87,7 @@ def verdict(runs: Sequence[Result], name: str) -> str:
     apart = [NAMES[percentile] for percentile, word in found.items() if word == "outside"]
     if apart:
         return f"differs at {', '.join(apart)}"
-    return "agrees" if set(found.values()) == {"within"} else "cannot be told"
+    return "agrees" if set(found.values()) == {"within"} else Conclusion.INCONCLUSIVE
 
 
 def against_truth(runs: Sequence[Result], name: str, percentile: str) -> str:

@@ -29,7 +29,7 @@ REQUEST, OPERATION = "mean_ms", "operation_ms"
 STATUS = ("failed", "incomplete", "asked_again", "operation_failed")
 FEWEST_OF_A_LINE = 4
 LEAST_TOLD, MOST_TOLD = 0.01, 100_000
-"""Beyond these a ratio that few rounds leave far away is told without digits, which mean nothing."""
+"""Beyond these a ratio that few rounds leave far away is printed without digits, which mean nothing."""
 Told = Iterator[str]
 
 

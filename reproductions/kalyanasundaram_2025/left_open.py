@@ -212,7 +212,7 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_group(one: Comparison, told: Callable[[pd.DataFrame], pd.DataFrame]) -> Reader:
-    """Keeps the rounds of a study with what is told of each group as columns such as `shoppers.good_per_s`."""
+    """Keeps the rounds of a study with what each group got as columns such as `shoppers.good_per_s`."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)

@@ -160,8 +160,8 @@ def validated(model: type[BaseModel], document: Document) -> BaseModel:
 
 
 def _problem(error: ErrorDetails, model: type[BaseModel], document: Document) -> Problem:
-    path = _real_path(error["loc"], document, model)
     kind, context = error["type"], error.get("ctx", {})
+    path = _real_path(error["loc"], document, model, lacks_last=kind == "missing")
     problem = partial(Problem, path=dotted(path), file=document.file, line=document.line(path))
     if kind == "missing":
         return problem(f"`{path[-1]}` is missing")
@@ -188,12 +188,15 @@ def _allowed(kind: str, context: Mapping[str, object]) -> str:
     return str(context.get("allowed", ALLOWED.get(kind, "")))
 
 
-def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel]) -> Path:
-    """The location without pydantic's additions: the index of a single scalar, the name of a union's member."""
+def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel], lacks_last: bool) -> Path:
+    """The location without pydantic's additions: the index of a single scalar, the name of a union's member.
+
+    Only of a key that is missing the last step isn't in the document.
+    """
     path: Path = ()
     for index, step in enumerate(loc):
         node = document.at(path)
-        last = index == len(loc) - 1 and not _members(_models_at(model, loc[:-1]), step)
+        last = lacks_last and index == len(loc) - 1 and not _members(_models_at(model, loc[:-1]), step)
         if (isinstance(node, dict) and (step in node or last)) or (isinstance(node, list) and isinstance(step, int)):
             path = (*path, step)
     return path

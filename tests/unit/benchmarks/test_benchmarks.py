@@ -19,6 +19,7 @@ from benchmarks.ratelimit.systems import BARE, PING
 from benchmarks.startup import tables as startup_tables
 from benchmarks.truth import run as truth
 from benchmarks.truth import tables as truth_tables
+from reproductions.markdown import part
 
 MACHINE = {"processor": "one", "cores": 2, "kernel": "6", "load_average": 0.1}
 
@@ -26,7 +27,7 @@ MACHINE = {"processor": "one", "cores": 2, "kernel": "6", "load_average": 0.1}
 @pytest.mark.parametrize(("place", "name"), list(pages.PARTS), ids=str)
 def test_the_tables_of_the_pages_are_those_of_the_committed_raw_results(place: Path, name: str) -> None:
     page = (pages.ROOT / place).read_text(encoding="utf-8")
-    assert pages.part_of(page, name) == pages.PARTS[place, name](), "run .venv/bin/python -m benchmarks.pages --write"
+    assert part(page, name) == pages.PARTS[place, name](), "run .venv/bin/python -m benchmarks.pages --write"
 
 
 def test_every_part_of_a_page_has_the_command_that_prints_it_next_to_it() -> None:
@@ -109,14 +110,14 @@ def test_the_quickest_is_named_only_when_the_paired_difference_excludes_zero() -
     )
     assert goals.quickest(far).startswith("gcra, crdt is the quickest call")
     near = filter_rows(**{"gcra, redis": [150, 90, 160, 95, 120, 140], "gcra, crdt": [98, 130, 36, 175, 110, 90]})
-    assert goals.quickest(near).startswith("Which call is the quickest cannot be told")
+    assert goals.quickest(near).startswith("Which call is the quickest is inconclusive")
 
 
 def test_equal_calls_have_a_quickest_in_at_most_five_of_a_hundred_runs() -> None:
     rng, named = np.random.default_rng(7), 0
     for _ in range(400):
         rows = filter_rows(**{name: around(100, rng) for name in goals.ONE_CALL})
-        named += not goals.quickest(rows).startswith("Which call is the quickest cannot be told")
+        named += not goals.quickest(rows).startswith("Which call is the quickest is inconclusive")
     assert named / 400 <= 0.07
 
 
@@ -138,8 +139,8 @@ def test_a_generator_agrees_only_when_every_interval_lies_within_the_margin() ->
     close = [truth_row(number, {"p50": 2.1 + 0.01 * number}) for number in range(4)]
     wild = [truth_row(number, {"p99": 20.0 + 3.0 * (number % 2)}) for number in range(4)]
     assert truth_tables.verdict(close, "one") == "agrees"
-    assert truth_tables.verdict(wild, "one") == "cannot be told"
-    assert truth_tables.verdict(close[:1], "one") == "cannot be told"
+    assert truth_tables.verdict(wild, "one") == "inconclusive"
+    assert truth_tables.verdict(close[:1], "one") == "inconclusive"
 
 
 def test_what_did_not_send_its_arrivals_agrees_about_nothing() -> None:
@@ -288,7 +289,7 @@ def test_the_cost_of_the_log_comes_from_the_same_rounds_as_the_table() -> None:
 def test_more_and_less_stand_only_where_the_interval_excludes_one() -> None:
     apart = SimpleNamespace(rows=compare_rows(0.3))
     assert engine_tables.line(apart.rows, "wrk", 2)[3] == "less"
-    assert engine_tables.line(compare_rows(0.0), "wrk", 2)[3] == "cannot be told"
+    assert engine_tables.line(compare_rows(0.0), "wrk", 2)[3] == "inconclusive"
 
 
 # --- what clients cost
@@ -307,9 +308,9 @@ def client_rows(plain: list[float], retried: list[float]) -> list[dict[str, Any]
 def test_what_a_library_costs_is_told_only_where_the_rounds_show_it() -> None:
     shown = client_tables.line_of(client_rows([50, 51, 49, 50], [60, 61, 59, 60]), "a", among=1)
     assert shown[:3] == ["a", "A 1", "50.0 [49.0, 51.0]"]
-    assert shown[-1].startswith("10.0 [") and not shown[-1].endswith("cannot be told")
+    assert shown[-1].startswith("10.0 [") and not shown[-1].endswith("inconclusive")
     noisy = client_tables.line_of(client_rows([50, 80, 20, 50], [60, 30, 70, 55]), "a", among=1)
-    assert noisy[-1].endswith("cannot be told")
+    assert noisy[-1].endswith("inconclusive")
 
 
 def driver_rows(jobs: list[float], contract: list[float]) -> list[dict[str, Any]]:
@@ -328,4 +329,4 @@ def test_the_ratio_of_the_two_drivers_comes_from_paired_rounds_and_is_told_only_
     assert driver_tables.ratio_of(rows, "per_s").startswith("4.0")
     assert driver_tables.ratio_of(rows, "cpu_us").startswith("0.25 [")
     noisy = driver_tables.ratio_of(driver_rows([10.0, 30.0, 20.0], [20.0, 10.0, 25.0]), "per_s")
-    assert noisy.endswith("cannot be told")
+    assert noisy.endswith("inconclusive")

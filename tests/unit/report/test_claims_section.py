@@ -134,6 +134,7 @@ def refused(tmp_path: Path, response: str, from_: str, to: str, where: str = "{}
         (("p95", "{strategy: baseline}", "{retry.max_attempts: 3}"), "they differ in strategy"),
         (("p95", "{strategy: baseline, retry.max_attempts: 3}", "{strategy: retry}"), "no scenario has"),
         (("p95", "{strategy: baseline}", "{strategy: [retry, baseline]}"), "no two scenarios with this level differ"),
+        (("p95", "{users: {low: 4}}", "{users: 40}"), "claims[0].from.users: is not allowed here; allowed: a text or"),
         (("p95", "{users: 4}", "{users: [40, 41]}"), "claims[0].to.users[1]: users has no such level (got 41)"),
     ],
 )
