@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from patternbench.analyze.growth import grown, trend_p
+from patternbench.analyze.growth import _DRAWN, grown, trend_p
 
 SCENARIOS = {"a": 1.0, "b": 30.0}
 
@@ -59,3 +61,13 @@ def test_chance_is_taken_for_growth_in_5_of_100_runs_at_most(blocks: int) -> Non
 def test_growth_by_half_over_ten_blocks_is_nearly_always_found_through_a_noise_of_five_percent() -> None:
     factors = list(np.linspace(1, 1.5, 10))
     assert sum(bool(grown({"files": rounds(factors, 0.05, seed)})) for seed in range(50)) >= 48
+
+
+def test_the_p_of_a_long_trend_is_the_share_of_drawn_orders_its_own_among_them() -> None:
+    assert trend_p(np.arange(30.0)) == pytest.approx(1 / (_DRAWN + 1))
+    assert trend_p(np.arange(30.0)[::-1]) == 1
+    values = np.array([1.0, 3, 2, 5, 4, 7, 6])
+    orders = [np.array(order) for order in permutations(values)]
+    rise = [np.sign(np.subtract.outer(one, one))[np.tril_indices(7, -1)].sum() for one in [values, *orders]]
+    exact = np.mean([other >= rise[0] for other in rise[1:]])
+    assert trend_p(values) == pytest.approx(exact, abs=4 * np.sqrt(exact / _DRAWN))

@@ -90,3 +90,24 @@ def test_too_few_attempts_tell_nothing_and_failures_and_the_warm_up_do_not_count
     early = rows(cold)
     assert drift_of(early.assign(warm_up=np.arange(1000) < 250)) is None
     assert drift_of(early.assign(success=np.arange(1000) >= 250)) is None
+
+
+def test_how_much_slower_the_first_part_was_and_until_when_is_computed_by_hand() -> None:
+    times = np.full(1600, 10.0)
+    times[:200], times[200:300], times[300:400] = 30.0, 12.0, 10.0
+    times += 0.001 * (np.arange(1600) % 7)
+    found = drift_of(rows(times))
+    assert found is not None
+    # The medians of the first four of sixteen batches of a hundred: 30, 30, 12 and 10 ms, against 10 ms.
+    assert found.ratio == pytest.approx((3 * 3 * 1.2) ** 0.25, rel=1e-3)
+    assert (found.attempts, found.seconds) == (300, pytest.approx(2.99))
+
+
+@pytest.mark.parametrize("part", ["group", "step"])
+def test_slow_steps_of_another_group_that_come_first_are_no_drift(part: str) -> None:
+    early = rows(np.full(900, 500.0) + 0.01 * (np.arange(900) % 9)).assign(**{part: "other"})
+    early[["start_us", "end_us"]] -= 6_000 * np.arange(900)[:, None]
+    always = rows(np.full(1600, 10.0) + 0.001 * (np.arange(1600) % 7))
+    assert drift_of(pd.concat([early, always], ignore_index=True)) is None
+    unnamed = pd.concat([early.assign(**{part: always[part].iloc[0]}), always], ignore_index=True)
+    assert drift_of(unnamed) is not None

@@ -131,3 +131,9 @@ def test_what_alone_keeps_the_limits_by_construction_is_not_called_clearly_the_c
     assert as_constructed("Clearly log.", recommend(rounds, wish)) == "By construction log."
     both = recommend(rounds, replace(wish, limits=("deviation <= 20%",)))
     assert as_constructed("Clearly bucket.", both) == "Clearly bucket."
+
+
+def test_a_limit_makes_calls_fail_where_it_refused_nearly_all_of_however_few() -> None:
+    few = pd.DataFrame({"failure_rate": [0.2, 0.3], "limited_rate": [0.2, 0.2951]})
+    assert "goodput" in set_by_limits(few)
+    assert not set_by_limits(few.assign(limited_rate=[0.2, 0.2949]))

@@ -9,11 +9,13 @@ from tests.support.factors import factors
 from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.metrics import RESPONSES
+from patternbench.analyze.statements.lines import Change
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.html import render
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.clients import client_headlines
+from patternbench.report.sections import clients
+from patternbench.report.sections.clients import _line, client_headlines
 from patternbench.report.sections.findings import Headline
 
 STRATEGIES = ["baseline", "retry"]
@@ -78,3 +80,16 @@ def test_the_finding_on_clients_follows_what_to_choose() -> None:
     page = render(run_of({"a": 1.0, "b": 1.6}))
     assert page.index("<h3>What to choose</h3>") < page.index("<h3>Clients</h3>")
     assert "<li>Compared with a, which does the same:</li>" in page
+
+
+def test_a_difference_with_a_condition_parts_the_clients_that_it_names() -> None:
+    plain = Change(
+        **dict.fromkeys(Change._fields, 0.0)  # type: ignore[arg-type]  # all that a line is made of is said below
+    )._replace(item="b", response="p95", relative=True, change=30.0, low=20.0, high=40.0, firm=True)
+    even = plain._replace(item="c", change=-10.0, low=-12.0, high=-8.0, firm=False)
+    many = [plain._replace(item=f"c{number}", change=float(number)) for number in range(1, 9)]
+    assert "; c −10" in _line("p95", [even, plain]).replace("\u00a0", " ")
+    assert "), " in _line("p95", [plain, plain._replace(item="d")])
+    told = _line("p95", many)
+    assert [told.index(f"c{number} ") for number in (8, 7)] == sorted(told.index(f"c{number} ") for number in (8, 7))
+    assert f", and {len(many) - clients._NAMED} more." in told

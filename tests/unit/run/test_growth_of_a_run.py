@@ -48,3 +48,17 @@ def test_a_run_adds_blocks_until_every_scenario_is_known_well_enough_or_has_the_
     before = (folder / "plan.json").read_bytes()
     typed(resume, str(folder))
     assert (folder / "plan.json").read_bytes() == before, "nothing more is needed"
+
+
+def test_a_run_that_was_killed_between_two_blocks_goes_on_with_the_next_one(bench: Path) -> None:
+    (bench / "study.yaml").write_text(STUDY.replace("rounds: 3", UNTIL))
+    folder, _ = carried_out(bench)
+    whole = json.loads((folder / "plan.json").read_text())
+    kept = [one for one in whole["rounds"] if one["block"] < 3]
+    assert len(kept) < len(whole["rounds"])
+    lines = (folder / "journal.jsonl").read_text().splitlines(keepends=True)
+    early = [line for line in lines if json.loads(line)["round"] < len(kept)]
+    (folder / "journal.jsonl").write_text("".join(early))
+    (folder / "plan.json").write_text(json.dumps({**whole, "rounds": kept}))
+    typed(resume, str(folder))
+    assert json.loads((folder / "plan.json").read_text())["rounds"] == whole["rounds"]

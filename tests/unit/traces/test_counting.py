@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -228,3 +229,40 @@ def test_own_times_are_never_negative_and_add_up_to_the_request_whatever_its_spa
     assert sum(time for _, time in times) == pytest.approx(request.root.duration)
     row = per_request([request]).iloc[0]
     assert row[["in_memory_time", "database_time", "distributed_time"]].sum() == pytest.approx(row["seconds"])
+
+
+def test_a_consumer_behind_a_service_with_a_wrong_clock_has_its_callers_offset() -> None:
+    """Stock, whose clock is 3 s ahead, sends depot a message that depot, by the same clock, takes from it later."""
+    depot = table(
+        span("send", "producer", "stock", (56, 58), "take", peer="depot"),
+        span("get", "consumer", "depot", (60, 70), "send"),
+    )
+    right = pd.concat([without(SHOP, "read"), depot], ignore_index=True)
+    wrong = right.copy()
+    wrong.loc[wrong["service"].isin(["stock", "depot"]), ["start_ns", "end_ns"]] += 3_000_000_000
+    assert only(wrong)["skew"] == pytest.approx(3, abs=0.02)
+    assert only(wrong)["seconds"] == pytest.approx(only(right)["seconds"])
+    moved = [node for node in nodes_of(wrong) if node.service == "depot"]
+    (expected,) = [node for node in nodes_of(right) if node.service == "depot"]
+    assert [node.start for node in moved] == pytest.approx([expected.start], abs=1e7)
+
+
+def test_a_server_in_time_behind_a_service_with_a_wrong_clock_has_its_callers_offset() -> None:
+    depot = table(
+        span("fetch", "client", "stock", (56, 74), "take", peer="depot"),
+        span("give", "server", "depot", (60, 70), "fetch", route="/depot", method="GET"),
+    )
+    right = pd.concat([without(SHOP, "read"), depot], ignore_index=True)
+    wrong = right.copy()
+    wrong.loc[wrong["service"].isin(["stock", "depot"]), ["start_ns", "end_ns"]] += 3_000_000_000
+    (found,), (expected,) = ([node for node in nodes_of(each) if node.service == "depot"] for each in (wrong, right))
+    assert found.start == pytest.approx(expected.start, abs=1e7)
+
+
+def nodes_of(frame: pd.DataFrame) -> list[Any]:
+    """Every span of the only request of a frame, with clocks set right."""
+    (request,) = forest(frame).requests
+    waiting = [request.root]
+    for node in waiting:
+        waiting += node.children
+    return waiting

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from patternbench.analyze.arrays import Floats
-from patternbench.analyze.statements.estimate import Estimate, apart, is_relative, middle, over, paired
+from patternbench.analyze.statements.estimate import Estimate, _back, apart, is_relative, middle, over, paired
 
 sides = st.lists(st.floats(0.01, 100), min_size=4, max_size=4)
 
@@ -130,3 +130,10 @@ def test_shares_and_what_can_be_zero_are_not_told_as_ratios() -> None:
     assert not is_relative("failure_rate", [1.0, 2.0])
     assert middle(np.array([1.0, 4.0]), in_percent=True) == pytest.approx(2.0)
     assert middle(np.array([1.0, 4.0]), in_percent=False) == 2.5
+
+
+@pytest.mark.parametrize("skew", [-0.8, -0.1, 0.1, 0.5, 1.5])
+@pytest.mark.parametrize("end", [-2.2, -0.3, 0.4, 2.6])
+def test_the_transformation_of_a_skewed_mean_is_undone_as_hall_has_it(skew: float, end: float) -> None:
+    t = float(_back(end, np.array(skew)))
+    assert ((1 + skew * t / 3) ** 3 - 1) / skew + skew / 6 == pytest.approx(end)
