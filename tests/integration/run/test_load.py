@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import textwrap
 import threading
 import time
 from collections import Counter
@@ -450,6 +451,22 @@ def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
     assert told["statuses"] == {"2xx": 50}
     assert list(told["response_ms"]) == ["p50", "p90", "p99", "p999", "max"]
     assert len(pd.read_parquet(out / "attempts.parquet")) == 50
+
+
+def test_load_takes_the_journeys_of_a_file_and_stops_after_as_many_calls_as_were_asked(
+    shop: str, tmp_path: Path
+) -> None:
+    (tmp_path / "order.yaml").write_text(textwrap.dedent(JOURNEY.partition("  journey:\n")[2]))
+    flags = ("--users", "1", "--requests", "8", "--journey", str(tmp_path / "order.yaml"))
+    done = patternbench("load", shop, *flags, "--header", "X-All: 1", "--out", str(tmp_path / "out"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["errors"] == 0
+    rows = pd.read_parquet(tmp_path / "out" / "attempts.parquet")
+    ended = rows[rows.groupby(["user", "call"], observed=True)["attempt"].transform("max") == rows["attempt"]]
+    assert Counter(ended["step"]) == {"login": 2, "browse": 2, "order": 2, "logout": 2}
+    assert ended["ends_journey"].sum() == 2
+    said = refused("load", shop, *flags, "--method", "POST")
+    assert "--journey: does not go with --method" in said
 
 
 def test_load_at_nothing_ends_with_1_and_a_url_that_is_none_with_2() -> None:

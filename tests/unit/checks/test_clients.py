@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 import build_wheel
@@ -170,3 +171,16 @@ def test_a_wheel_carries_what_each_client_says(tmp_path: Path) -> None:
         (folder / name).write_text("")
     carried = [file.name for file in build_wheel.client_files(tmp_path / "clients")]
     assert carried == ["client.yaml", "one.jar", "two.lock"]
+
+
+def test_a_copy_of_the_kit_for_rust_is_complete() -> None:
+    kit = Path(build_wheel.__file__).parent / "clients" / "kits" / "rust"
+    manifests = [kit / "Cargo.toml", kit / "server" / "Cargo.toml"]
+    depends = [tomllib.loads(manifest.read_text())["dependencies"] for manifest in manifests]
+    paths = [
+        manifest.parent / one["path"]
+        for manifest, found in zip(manifests, depends, strict=True)
+        for one in found.values()
+        if isinstance(one, dict) and "path" in one
+    ]
+    assert paths == [kit / "server"]
