@@ -18,5 +18,5 @@ def test_the_anti_pattern_of_the_first_page_is_the_one_that_was_measured() -> No
 
 
 def test_the_first_page_counts_the_rules_and_the_clients_that_are_held_to_them() -> None:
-    clients = len(list((ROOT / "clients").glob("*/client.yaml"))) - README.count("has not been built")
+    clients = len(list((ROOT / "clients").glob("*/client.yaml")))
     assert f"{clients} clients are held to {len(RULES)} rules" in README
