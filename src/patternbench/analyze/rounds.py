@@ -94,8 +94,10 @@ def _is_factor(name: str, responses: Sequence[str], factor_table: FactorTable) -
 
 
 def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[DataProblem]:
-    wrong = [name for name in responses if not pd.api.types.is_numeric_dtype(table[name])]
-    return [DataProblem(f"response {name} holds text.", "", "Store it as numbers.") for name in wrong]
+    kinds = {name: table[name].dtype for name in responses}
+    wrong = {name: "true and false" for name, kind in kinds.items() if pd.api.types.is_bool_dtype(kind)}
+    wrong |= {name: "text" for name, kind in kinds.items() if not pd.api.types.is_numeric_dtype(kind)}
+    return [DataProblem(f"response {name} holds {what}.", "", "Store it as numbers.") for name, what in wrong.items()]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from patternbench.cli.load import DurationType, RateType
 from patternbench.cli.shared import BAD_INPUT, quick_option
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
+from patternbench.drivers.engine import JobError, as_problem
 from patternbench.records.outputs import check_outputs
 from patternbench.run.single.rate_rounds import RateRound, Rig, of_url, rig
 from patternbench.study.load import StudyFile
@@ -78,6 +79,8 @@ def capacity(
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
         with of_the_url(asked), rig(_study(asked, quick), duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
+    except JobError as error:
+        raise InputError([as_problem(one, "URL" if "://" in asked else "workload") for one in error.problems]) from None
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
     answer = estimate(repeated([one.step for one in driven], limits), objective)

@@ -7,6 +7,7 @@ import importlib
 import io
 import keyword
 import os
+import resource
 import sys
 import tempfile
 import traceback
@@ -47,6 +48,10 @@ VERBS = {
 }
 GONE = Problem("the folder that you are in was deleted", hint="type `cd` with a folder that is there, and try again")
 USAGE, INTERRUPTED = 2, 130
+FEWEST_OPEN_FILES = 64
+"""Files that may be open at once: with fewer, libraries end the process, or say of any file that it can't be opened."""
+PANIC = "PanicException"
+"""The name of a panic of a library in Rust. It does not derive from Exception."""
 UNREAD = 141
 """The exit code where the reader of a pipe went away, as a shell says it of a program that SIGPIPE ended."""
 
@@ -111,6 +116,7 @@ def main(arguments: list[str] | None = None) -> object:
 def _ended(arguments: list[str] | None, as_data: bool) -> int:
     """Run the command, and say how it ended: the exit code. Raises OSError where standard output takes no more."""
     try:
+        _check_open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         _check_texts(sys.argv[1:] if arguments is None else arguments)
         code = cli.main(args=arguments, standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -123,7 +129,9 @@ def _ended(arguments: list[str] | None, as_data: bool) -> int:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         return _failed(error, as_data)
 
 
@@ -135,7 +143,7 @@ def _misused(error: click.ClickException, as_data: bool) -> int:
     return USAGE
 
 
-def _failed(error: Exception, as_data: bool) -> int:
+def _failed(error: BaseException, as_data: bool) -> int:
     """Say what an error that no verb expected means: the exit code. Raises it again if it is of standard output."""
     if _of_interrupt(error):
         return _interrupted()
@@ -176,6 +184,14 @@ def _write_what_can_be_shown() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _check_open_files(most: int) -> None:
+    """Raise InputError where too few files may be open at once."""
+    if 0 <= most < FEWEST_OPEN_FILES:
+        hint = "type `ulimit -n 1024`, and try again"
+        allowed = f"at least {FEWEST_OPEN_FILES}"
+        raise InputError(Problem("too few files may be open at once here", value=most, allowed=allowed, hint=hint))
+
+
 def _check_texts(arguments: Sequence[str]) -> None:
     """Raise InputError for arguments, and a folder that we are in, that no record or answer could repeat."""
     hint = "records and reports are written in UTF-8; rename the file or folder, or write the text anew"
@@ -194,7 +210,7 @@ def _here() -> str:
     return ""
 
 
-def _told(error: Exception) -> Problem | None:
+def _told(error: BaseException) -> Problem | None:
     """An error that says by itself what is wrong, and that no verb has a better message for; None for our own.
 
     A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.
@@ -210,7 +226,7 @@ def _told(error: Exception) -> Problem | None:
     return Problem(str(error)) if isinstance(error, StartError | DriverError) else None
 
 
-def unforeseen(error: Exception, as_data: bool) -> None:
+def unforeseen(error: BaseException, as_data: bool) -> None:
     """Say of an error that nothing foresaw what happened, where its record is, and how to report it."""
     record = _recorded(traceback.format_exception(error))
     what = f"patternbench itself failed ({type(error).__name__}: {error or 'no message'})"

@@ -46,9 +46,9 @@ def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
         told.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
     if lines:
         numbers = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > len(lines[:10]) else "")
-        told.append(
-            f"{run.journal} is damaged at line {numbers}; {_again(run, '')}, which runs the rounds of these lines"
-        )
+        todo = f"{_again(run, '')}, which runs the rounds of these lines"
+        whole = len(entries) == len(stored.plan(run).rounds)
+        told.append(f"{run.journal} is damaged at line {numbers}; {'no round is missing' if whole else todo}")
     return told
 
 

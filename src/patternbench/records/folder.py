@@ -226,6 +226,8 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
         replace_durably(draft, path)
+    except OSError as error:  # that of a write names no file
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         draft.unlink(missing_ok=True)
 

@@ -165,7 +165,7 @@ class Journal:
 
     def _keep_whole_lines(self) -> None:
         """Cut off a line that a kill left half written."""
-        if not self._path.exists():
+        if not os.path.lexists(self._path):
             return
         content = read_bytes(self._path, LARGEST)
         whole = content.rfind(b"\n") + 1
@@ -183,7 +183,7 @@ def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
 
     An incomplete last line is ignored: its round had not ended.
     """
-    if not path.exists():
+    if not os.path.lexists(path):  # lexists: a broken link must not look like a new run
         return
     for number, line in enumerate(read_bytes(path, LARGEST).split(b"\n")[:-1], start=1):
         try:

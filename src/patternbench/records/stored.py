@@ -21,6 +21,8 @@ from patternbench.terms.roles import Role, Unit
 HINT = "restore it from a copy of the run; its raw records (attempts, journal.jsonl) are unchanged"
 VERSION: Literal[1] = 1
 """Of the manifest."""
+MOST_ROUNDS = 10**9
+"""More than any run has; a larger index fits in no table."""
 
 Level = str | int | float | bool | None
 
@@ -173,7 +175,7 @@ def disagreements(planned: RunPlan) -> Iterator[tuple[str, str]]:
     yield from _twice("scenarios", "id", ids)
     yield from _twice("rounds", "index", [place.index for place in planned.rounds])
     for at, place in enumerate(planned.rounds):
-        if place.index < 0 or place.block < 0:
+        if not (0 <= place.index < MOST_ROUNDS and 0 <= place.block < MOST_ROUNDS):
             yield f"rounds[{at}]", "its index and its block count from 0"
     known = set(ids)
     for at, place in enumerate(planned.rounds):

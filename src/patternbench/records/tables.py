@@ -31,6 +31,8 @@ _COLUMN_UNITS = b"patternbench.units"
 """The key of the units of columns for which none is defined."""
 NO_UNITS: Mapping[str, str] = {}
 _NAMED_AT_MOST = 3
+MOST_COLUMNS = 2000
+"""More are a table on its side; each takes milliseconds to look through."""
 _OUR_NUMBERS = frozenset(column.name for column in (*ROUND_COLUMNS, *STEP_COLUMNS) if column.kind == "float64")
 """The columns that hold numbers however they are written: the responses and times of the records."""
 
@@ -197,8 +199,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _as_numbers(table: pa.Table) -> pa.Table:
     """The table with decimals, and columns without any value, as numbers: pandas would hold both as objects."""
-    types = [pa.float64() if pa.types.is_decimal(t) or pa.types.is_null(t) else t for t in table.schema.types]
-    fields = [field.with_type(kind) for field, kind in zip(table.schema, types, strict=True)]
+    numbers = [pa.types.is_decimal(kind) or pa.types.is_null(kind) for kind in table.schema.types]
+    fields = [field.with_type(pa.float64()) if odd else field for field, odd in zip(table.schema, numbers, strict=True)]
     return table.cast(pa.schema(fields))
 
 
@@ -206,6 +208,10 @@ def _check_columns(table: pa.Table, path: Path) -> None:
     """Raise `TableError` for columns of one name, and for those whose cells aren't single values."""
     problems = [f"{path}{problem}" for problem in _header_problems([name.strip() for name in table.column_names])]
     nested = [field for field in table.schema if pa.types.is_nested(field.type)]
+    raw = [
+        field.name for field in table.schema if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)
+    ]
+    problems += [f"{path}: column {name} holds bytes. Store it as text in UTF-8." for name in raw]
     problems += [f"{path}: column {one.name} holds several values a cell ({one.type}). Leave it out." for one in nested]
     if problems:
         raise TableError("\n".join(problems))
@@ -274,6 +280,8 @@ def _of_one_width(path: Path, sign: str) -> None:
 def _header_problems(header: list[str]) -> Iterator[str]:
     if not header:
         yield " is empty."
+    if len(header) > MOST_COLUMNS:
+        yield f" has {len(header):,} columns; at most {MOST_COLUMNS:,} are read. Is it turned on its side?"
     twice = [name for name, count in Counter(header).items() if count > 1 and name]
     for name in twice:
         yield f" has several columns called {name}. Rename all but one."

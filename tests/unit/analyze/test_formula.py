@@ -247,3 +247,9 @@ def test_a_model_of_exactly_as_many_coefficients_as_are_allowed_is_built() -> No
     levels = [f"n{number}" for number in range(MOST_COEFFICIENTS)]
     table = pd.DataFrame({"p95": range(2 * len(levels)), "name": levels * 2})
     assert len(build_design("p95 ~ C(name)", table).columns) == MOST_COEFFICIENTS
+
+
+def test_a_number_that_is_infinite_as_text_is_located() -> None:
+    table = pd.DataFrame({"p95": ["1", "inf", "3", "4"], "users": [1, 2, 3, 4]})
+    with pytest.raises(DataError, match="row 2: column p95 must hold numbers but holds 'inf'"):
+        build_design("p95 ~ users", table)

@@ -142,3 +142,11 @@ def test_a_column_of_far_too_many_values_is_refused_before_anything_is_computed(
     rows[column] = range(len(rows))
     with pytest.raises(DataError, match=rf"--{option}.*column {column} has [\d,]+ different values; at most {most:,}"):
         analyze_load_test(rows)
+
+
+@pytest.mark.parametrize("values", [[True, False] * 200, pd.to_timedelta(range(400), unit="ms")])
+def test_response_times_that_are_no_numbers_are_located(values: object) -> None:
+    rows = log(per_level=400).head(400).reset_index(drop=True)
+    rows["elapsed"] = values
+    with pytest.raises(DataError, match="row 1: column elapsed must hold numbers but holds"):
+        analyze_load_test(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.recorded_run import pinned
 
 from patternbench.plan.order import Round
 from patternbench.records import damage
@@ -42,3 +43,11 @@ def test_lines_of_the_plans_rounds_and_of_warm_ups_are_no_damage(run: RunFolder)
     for each in (entry(1, status=DONE), entry(-1, status=WARM_UP)):
         Journal(run.journal).append(each)
     assert damage.lost_lines(run) == []
+
+
+def test_a_damaged_line_whose_round_was_run_again_is_not_a_reason_to_resume(tmp_path: Path) -> None:
+    run = pinned(RunFolder(tmp_path), [{"id": "a", "levels": {}}], [Round(0, 0, "a")])
+    run.journal.write_bytes(b"\xff\n")
+    assert "patternbench resume" in " ".join(damage.sentences(run, []))
+    again = Entry(0, 0, "a", DONE, "00000", 0.0, 1.0)
+    assert damage.sentences(run, [again]) == [f"{run.journal} is damaged at line 1; no round is missing"]

@@ -28,6 +28,7 @@ from patternbench.records.journal import (
     lines,
     read,
 )
+from patternbench.terms.problems import InputError
 
 
 def entry(index: int, status: str = DONE) -> Entry:
@@ -175,3 +176,12 @@ def test_a_round_counts_when_it_is_done_and_no_doubt_invalidates_it() -> None:
     assert entry(1).counts
     assert not replace(entry(1), doubts=[Doubt("late", "was late", "slow down", invalidates=True)]).counts
     assert not entry(0, FAILED).counts
+
+
+@pytest.mark.parametrize("target", ["journal.jsonl", "gone"])
+def test_a_journal_that_is_a_link_to_nowhere_is_no_run_without_rounds(tmp_path: Path, target: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.symlink_to(target)
+    for look in (lambda: list(read(path)), lambda: Journal(path)):
+        with pytest.raises(InputError, match=r"journal\.jsonl"):
+            look()

@@ -66,3 +66,9 @@ def test_decimals_and_a_column_without_a_value_are_read_as_numbers(tmp_path: Pat
     pq.write_table(pa.table({"p95": decimals, "p50": pa.nulls(2)}), tmp_path / "t.parquet")
     read = read_table(tmp_path / "t.parquet")
     assert (read["p95"].tolist()[0], str(read["p50"].dtype)) == (1.5, "float64")
+
+
+def test_a_column_of_bytes_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"status": pa.array([b"\xff200"]), "p95": [1.0]}), tmp_path / "t.parquet")
+    with pytest.raises(TableError, match=r"column status holds bytes\. Store it as text"):
+        read_table(tmp_path / "t.parquet")

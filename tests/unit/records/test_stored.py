@@ -74,6 +74,7 @@ def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
     [
         ({"rounds": [{"index": 0, "block": 0, "scenario": "b"}]}, "rounds[0].scenario", "the plan has no scenario b"),
         ({"rounds": [{"index": -1, "block": 0, "scenario": "a"}]}, "rounds[0]", "count from 0"),
+        ({"rounds": [{"index": 10**30, "block": 0, "scenario": "a"}]}, "rounds[0]", "count from 0"),
         ({"rounds": [{"index": 0, "block": 0, "scenario": "a"}] * 2}, "rounds[1].index", "0 is there twice"),
         ({"scenarios": [{"id": "a", "levels": {}}] * 2}, "scenarios[1].id", "a is there twice"),
         ({"scenarios": [{"id": "a", "levels": {"users": 7}}]}, "scenarios[0].levels.users", "isn't among the factor's"),

@@ -116,3 +116,12 @@ def test_a_level_that_does_not_apply_to_another_columns_levels_is_no_gap(tmp_pat
 def test_a_row_without_a_response_is_counted_too(tmp_path: Path) -> None:
     (said,) = read_table(text(tmp_path, "users,p95\n1,0.1\n1,\n2,0.2\n2,0.3\n")).attrs["read"]
     assert said == "1 of 4 rows has no p95 (row 2); such a row counts for its other responses alone"
+
+
+@pytest.mark.parametrize("end", [".csv", ".parquet"])
+def test_a_table_on_its_side_is_refused_before_each_column_is_looked_through(tmp_path: Path, end: str) -> None:
+    wide = pd.DataFrame({f"c{number}": [1] for number in range(2001)})
+    path = tmp_path / f"wide{end}"
+    wide.to_csv(path, index=False) if end == ".csv" else wide.to_parquet(path)
+    with pytest.raises(TableError, match="has 2,001 columns; at most 2,000 are read"):
+        read_table(path)

@@ -168,7 +168,8 @@ def _too_many(table: pd.DataFrame, names: Mapping[str, str]) -> Iterator[DataPro
 
 def _numbers(column: pd.Series, name: str) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce")
-    wrong = column[numbers.isna() & column.notna()]
+    odd = pd.api.types.is_bool_dtype(column) or pd.api.types.is_timedelta64_dtype(column)
+    wrong = column[(numbers.isna() | odd) & column.notna()]
     if len(wrong):
         raise DataError(
             DataProblem(

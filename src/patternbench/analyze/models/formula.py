@@ -158,7 +158,7 @@ def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]
     if counts.empty:
         return []  # the check for complete rows names it
     texts = pd.Series(counts.index.map(str), dtype=object)
-    unread = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
+    unread = ~np.isfinite(pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float))
     wrong = int(counts[unread].sum())
     share = 1 - wrong / max(int(counts.sum()), 1)
     if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
