@@ -38,6 +38,7 @@ from reproductions.contrasts import (
     contrasts,
     ends,
     verdict,
+    wording,
 )
 from reproductions.markdown import short, table, warned
 from reproductions.pages import STUDIES, Page, Parts, Tables, not_measured, rounds_as
@@ -229,7 +230,13 @@ def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str
         shown = comparison.response(one)
         sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
-        yield [one.text, shown.title, *medians, verdict(one.says, contrasts(claimed[number]))]
+        yield [one.text, shown.title, *medians, _told(claimed[number])]
+
+
+def _told(claim: Claim) -> str:
+    """The verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
+    word = verdict(claim.says, contrasts(claim))
+    return f"{wording(claim.says, claim.scale)}: {word}" if claim.says == SAME else word
 
 
 def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: str) -> str:
@@ -289,5 +296,5 @@ def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
     rows = []
     for claim in comparison.claims(rounds):
         changes = contrasts(claim)
-        rows.append([claim.text, claim.says, ends(changes), verdict(claim.says, changes)])
+        rows.append([claim.text, wording(claim.says, claim.scale), ends(changes), verdict(claim.says, changes)])
     return table(["claim", "says the change is", "change", "verdict"], rows)

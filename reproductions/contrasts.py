@@ -2,13 +2,15 @@
 
 Each claim is a set of contrasts. A contrast is the mean over blocks of a difference taken within each block, since all
 scenarios of a block ran close together; its interval is t with blocks - 1 degrees of freedom. All intervals of one
-claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most 5 times in 100.
+claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most 5 times in 100. That
+takes rounds to scatter evenly to both sides. Where the intervals that hold without it (`Contrast.firm`) say less, the
+word has this as its condition, as all words of the analysis have (`analyze/statements/shown.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pandas as pd
 from patternbench.analyze.statements.claims.judged import LEVEL
 from patternbench.analyze.statements.estimate import paired_counts
 from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import HIGHER as UPWARD
 from patternbench.analyze.statements.verdict import LOWER as DOWNWARD
 from patternbench.analyze.statements.verdict import (
@@ -66,12 +69,21 @@ PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
 
 @dataclass(frozen=True)
 class Contrast:
-    """A change with the ends of its interval, as its scale tells it."""
+    """A change with the ends of its interval, as its scale tells it.
+
+    `firm` are the ends where rounds need not scatter evenly to both sides; None where they are the same.
+    """
 
     value: float
     low: float
     high: float
     scale: Scale = PERCENT
+    firm: tuple[float, float] | None = None
+
+    @property
+    def firmly(self) -> Contrast:
+        """The same change with the interval that holds however rounds scatter."""
+        return self if self.firm is None else replace(self, low=self.firm[0], high=self.firm[1], firm=None)
 
     def text(self) -> str:
         """The change and its interval."""
@@ -117,8 +129,9 @@ def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL)
     """One change from A to B, over the blocks in which both are known."""
     both = np.isfinite(a) & np.isfinite(b)
     estimate = paired_counts(a[both], b[both])
-    value, low, high = scale.told(np.array([estimate.value, *estimate.ends(level)]))
-    return Contrast(float(value), float(low), float(high), scale)
+    ends_of = [estimate.value, *estimate.ends(level), *estimate.firm_ends(level)]
+    value, low, high, *firm = (float(end) for end in scale.told(np.array(ends_of)))
+    return Contrast(value, low, high, scale, (firm[0], firm[1]))
 
 
 def expected(says: str, scale: Scale) -> Expected:
@@ -136,9 +149,28 @@ def is_against(says: str, change: Contrast) -> bool:
     return expected(says, change.scale).fails(change)
 
 
-def verdict(says: str, changes: Sequence[Contrast]) -> Conclusion:
-    """The conclusion on a claim, by the rule of every study's claims."""
-    return conclude(expected(says, changes[0].scale if changes else PERCENT), changes)
+def conclusion(says: str, changes: Sequence[Contrast]) -> tuple[Conclusion, Shown]:
+    """The conclusion on a claim by the rule of every study's claims, and whether it needs even scatter."""
+    range_ = expected(says, changes[0].scale if changes else PERCENT)
+    even, firm = conclude(range_, changes), conclude(range_, [change.firmly for change in changes])
+    return even, Shown.FIRMLY if firm is even else Shown.IF_EVEN
+
+
+def verdict(says: str, changes: Sequence[Contrast]) -> str:
+    """The conclusion on a claim in words, with its condition."""
+    word, shown = conclusion(says, changes)
+    return f"{word}{shown.condition}"
+
+
+def wording(says: str, scale: Scale) -> str:
+    """What a claim says of the change; of *the same*, within which margin that counts as so."""
+    if says != SAME or scale not in (PERCENT, POINTS):
+        return says
+    return (
+        f"{says} ({MARGIN_DOWN:.0f} to +{MARGIN:.0f} %)"
+        if scale is PERCENT
+        else f"{says} (within {MARGIN_POINTS:g} point)"
+    )
 
 
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:

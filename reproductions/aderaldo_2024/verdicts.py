@@ -16,6 +16,7 @@ import pandas as pd
 
 from patternbench.analyze.noise import Floor
 from patternbench.analyze.noise import floors as floors_of
+from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.speed.responses import PROBE_TIME
 from reproductions.aderaldo_2024.tables import (
@@ -24,7 +25,7 @@ from reproductions.aderaldo_2024.tables import (
     WORLD,
     with_delay,
 )
-from reproductions.contrasts import HIGHER, LOWER, SAME, Claim, Floats, contrasts, verdict, verdicts
+from reproductions.contrasts import HIGHER, LOWER, SAME, Claim, Floats, conclusion, contrasts, verdicts
 
 PATTERNS = ("retry", "circuit_breaker")
 BASELINE = ("baseline", 0)
@@ -199,10 +200,14 @@ def _span(faults: Sequence[int]) -> str:
 
 def in_short(rounds: pd.DataFrame) -> str:
     """How many claims of the paper got which verdict."""
-    told = Counter(verdict(one.says, contrasts(one)) for one in claims(rounds) if not one.text.startswith(OURS))
+    found = [conclusion(one.says, contrasts(one)) for one in claims(rounds) if not one.text.startswith(OURS)]
+    told = Counter(word for word, _ in found)
     counts = ", ".join(f"{told[word]} {word}" for word in IN_ORDER if told[word])
+    loose = sum(shown is Shown.IF_EVEN for _, shown in found)
+    which = "One of these verdicts holds" if loose == 1 else f"{loose} of these verdicts hold"
+    condition = f" {which} {IF_EVEN}." if loose else ""
     return textwrap.fill(
-        f"Of {told.total()} claims of the paper, on the rounds that are shown here: {counts}.", width=120
+        f"Of {told.total()} claims of the paper, on the rounds that are shown here: {counts}.{condition}", width=120
     )
 
 

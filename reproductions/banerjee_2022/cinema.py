@@ -11,7 +11,7 @@ from patternbench.analyze.statements.claims.judged import LEVEL
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.banerjee_2022 import catalogue, digest, figures, published
-from reproductions.contrasts import HIGHER, POINTS, Contrast, contrast, verdict
+from reproductions.contrasts import HIGHER, POINTS, Contrast, conclusion, contrast, verdict
 from reproductions.markdown import table as markdown
 from reproductions.pages import Page, Parts, Tables, not_measured
 
@@ -82,8 +82,9 @@ def holds_printed(change: Contrast, printed: float) -> str:
 
 def which(change: Contrast, if_higher: str, if_lower: str) -> str:
     """One of two by the verdict on the claim that a change is upwards."""
-    word = verdict(HIGHER, [change])
-    return {Conclusion.CONFIRMED: if_higher, Conclusion.CONTRADICTED: if_lower}.get(word, word)
+    word, shown = conclusion(HIGHER, [change])
+    told: str = {Conclusion.CONFIRMED: if_higher, Conclusion.CONTRADICTED: if_lower}.get(word, word)
+    return f"{told}{shown.condition}"
 
 
 # --- the choice

@@ -109,8 +109,13 @@ def between_stores(rows: pd.DataFrame, before: str, after: str, response: str) -
 
 
 def matched(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str) -> Pairs:
-    """A response in rounds of the same block that are equal in `on`: one pair of arrays, or none without rounds."""
+    """A response in rounds of the same block that are equal in `on`: one pair of arrays, or none without rounds.
+
+    Of several blocks each has one value, its mean; of a single block each pair of rounds has one.
+    """
     _, both = judge.matched(first, second, on, response)
+    if both.index.get_level_values("block").nunique() > 1:
+        both = both.groupby(level="block").mean()
     return [] if both.empty else [(both["first"].to_numpy(float), both["second"].to_numpy(float))]
 
 

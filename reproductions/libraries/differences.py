@@ -16,6 +16,7 @@ from benchmarks.clients.tables import BASELINE, PART
 from benchmarks.evidence import Result, by_round, spread, stored
 
 from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.contrasts import (
     PERCENT,
@@ -26,9 +27,9 @@ from reproductions.contrasts import (
     Key,
     Scale,
     by_block,
+    conclusion,
     contrast,
     is_against,
-    verdict,
 )
 from reproductions.libraries import conformance, cost_figure
 from reproductions.markdown import table, warned
@@ -130,7 +131,7 @@ def in_short(compared: Sequence[Compared]) -> str:
 
 
 def _counts(one: Compared) -> list[int]:
-    told = Counter(verdict(SAME, [change]) for changes in one.changes.values() for change in changes)
+    told = Counter(conclusion(SAME, [change])[0] for changes in one.changes.values() for change in changes)
     return [told[word] for word in WORDS]
 
 
@@ -158,10 +159,16 @@ def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[st
     return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
 
 
+def _word(change: Contrast) -> str:
+    """The verdict; with an asterisk where it has the condition that rounds scatter evenly."""
+    word, shown = conclusion(SAME, [change])
+    return f"{word}{'*' if shown is Shown.IF_EVEN else ''}"
+
+
 def differences(compared: Compared) -> str:
     """A table of how every library differs from the reference, response by response."""
     rows = (
-        [client, *(f"{change.text()}: {verdict(SAME, [change])}" for change in changes)]
+        [client, *(f"{change.text()}: {_word(change)}" for change in changes)]
         for client, changes in compared.changes.items()
     )
     title = f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**"

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.terms.units import Duration
 from reproductions.contrasts import (
@@ -122,7 +123,21 @@ def contrasts_of(claims: Sequence[Claim]) -> list[list[Contrast]]:
 
 def verdict_of_rule(claims: Sequence[Claim]) -> Conclusion:
     """The word for the whole rule."""
-    changes = [(one.says, change) for one, told in zip(claims, contrasts_of(claims), strict=True) for change in told]
+    return _word(_changes(claims))
+
+
+def condition_of_rule(claims: Sequence[Claim]) -> str:
+    """The condition of that word, after a comma: none where it holds however rounds scatter."""
+    changes = _changes(claims)
+    firmly = _word([(says, change.firmly) for says, change in changes])
+    return (Shown.FIRMLY if firmly == _word(changes) else Shown.IF_EVEN).condition
+
+
+def _changes(claims: Sequence[Claim]) -> list[tuple[str, Contrast]]:
+    return [(claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told]
+
+
+def _word(changes: Sequence[tuple[str, Contrast]]) -> Conclusion:
     if any(is_against(says, change) for says, change in changes):
         return Conclusion.CONTRADICTED
     return Conclusion.CONFIRMED if all(is_for(says, change) for says, change in changes) else Conclusion.INCONCLUSIVE
@@ -137,9 +152,10 @@ def rule(rounds: pd.DataFrame) -> str:
 
 def in_short(rounds: pd.DataFrame) -> str:
     """The verdict on the rule in a sentence, and the figure of every back-off."""
-    word = verdict_of_rule(claims_of(rounds))
+    claims = claims_of(rounds)
+    word, condition = verdict_of_rule(claims), condition_of_rule(claims)
     picture = f"![{CAPTION}](rule-of-thumb/{FIGURE})"
-    return f"Measured: the rule is **{word}**.\n\n{picture}\n\n*{CAPTION}*"
+    return f"Measured: the rule is **{word}**{condition}.\n\n{picture}\n\n*{CAPTION}*"
 
 
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:

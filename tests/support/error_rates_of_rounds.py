@@ -14,25 +14,37 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import stats
-from tests.support import noises
+from tests.support import noises, services
 
 from patternbench.analyze.covariates import at_common_value, moved_by_scenarios
+from patternbench.analyze.load import rate_search
 from patternbench.analyze.load.loadtest import knee
-from patternbench.analyze.load.rate_search import Limits, RateStep, capacity, parse_objective, repeated, search
+from patternbench.analyze.load.rate_search import (
+    SPREAD,
+    Capacity,
+    Limits,
+    RateObjective,
+    RateStep,
+    capacity,
+    parse_objective,
+    search,
+)
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.words import effects
 from patternbench.analyze.noise import trend
 from patternbench.analyze.stopping.rule import StoppingRule, decide
 
 Floats = npt.NDArray[np.float64]
+MACHINES = services.MACHINES
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
-OBJECTIVE, SERVICE_PER_S = parse_objective("p95 <= 100ms"), 100.0
-EXACT = SERVICE_PER_S + float(np.log(OBJECTIVE.allowed)) / OBJECTIVE.seconds
-MACHINES = {
-    "independent, 8 %": noises.log_normal,
-    "two speeds": noises.bimodal,
-    "drifting in time": noises.drifting,
-}
+CALLS = 500
+"""Calls of a round of a search for a rate."""
+SEARCHES = (
+    *(("one queue (M/M/1)", quantile) for quantile in ("p95", "p99")),
+    ("many servers", "p95"),
+    *((service, quantile) for service in ("a cliff", "overload piles up") for quantile in ("p95", "p99")),
+    ("3 % miss at any rate", "p95"),
+)
 
 
 def cells_of(blocks: int, scenarios: int) -> pd.DataFrame:
@@ -89,36 +101,43 @@ def stops(noise: str, spread: float, runs: int) -> float:
     return covered / runs
 
 
-def capacities(machine: str, runs: int) -> dict[str, float]:
-    """Return how often a search at a queue gives an interval, holds the machine's usual rate, or does or is doubted."""
-    rng = np.random.default_rng(2)
-    speeds = MACHINES[machine](rng, (runs, 60, 1), spread=0.08 if machine != "two speeds" else 0.03, blocks=0.0)
-    told = held = doubted = 0
-    for logs in speeds[:, :, 0]:
-        answer = _searched(SERVICE_PER_S * np.exp(-logs), rng)
-        if answer is None:
+def capacities(service: str, quantile: str, machine: str, runs: int) -> dict[str, float]:
+    """Return how often a search gives an interval, and how often that holds the usual rate, and that of its rounds.
+
+    The usual rate is that of the machine at its usual speed; that of the rounds, of the machine at the middle speed
+    that it had while they were repeated. `doubted`: it holds the usual rate, or the answer has a doubt beside it.
+    """
+    rng, objective = np.random.default_rng(2), parse_objective(f"{quantile} <= 100ms")
+    usual = services.usual(service, objective.allowed)
+    found = np.zeros(4)
+    for speeds in services.speeds(rng, machine, runs, 80):
+        answer, middle = _searched(service, objective, speeds, rng)
+        if answer.low is None or answer.high is None:
             continue
-        told += 1
-        low, high, doubt = answer
-        held += low <= EXACT <= high
-        doubted += low <= EXACT <= high or bool(doubt)
-    return {"told": told / runs, "held": held / max(told, 1), "held_or_doubted": doubted / max(told, 1)}
+        here = usual * middle / services.SPEED
+        held = answer.low <= usual <= answer.high
+        found += 1, held, answer.low <= here <= answer.high, held or bool(answer.doubt)
+    told = max(found[0], 1.0)
+    return dict(zip(("told", "usual", "rounds", "doubted"), (found / [runs, told, told, told]).tolist(), strict=True))
 
 
-def _searched(speeds: Floats, rng: np.random.Generator) -> tuple[float, float, str] | None:
-    """Search at a queue (M/M/1) that serves at these speeds, round by round."""
+def _searched(
+    service: str, objective: RateObjective, speeds: Floats, rng: np.random.Generator
+) -> tuple[Capacity, float]:
+    """Search at a service, round by round; the answer, and the middle speed of the rounds that it rests on."""
     limits, steps = Limits(start=5), list[RateStep]()
-    asking = search(OBJECTIVE, limits)
+    asking = search(objective, limits)
     rate = next(asking)
     for speed in speeds:
-        late = float(np.exp(-(speed - rate) * OBJECTIVE.seconds)) if rate < speed else 1.0
-        steps.append(RateStep(rate, 500, int(rng.binomial(500, late))))
+        share = services.SERVICES[service](rate, float(speed))
+        steps.append(RateStep(rate, CALLS, int(rng.binomial(CALLS, share))))
         try:
             rate = asking.send(steps[-1])
         except StopIteration:
             break
-    answer = capacity(repeated(steps, limits), OBJECTIVE)
-    return None if answer.low is None or answer.high is None else (answer.low, answer.high, answer.doubt)
+    repeated = limits.rounds * len(SPREAD)
+    rounds = rate_search.evidence(steps, limits)
+    return capacity(rounds, objective), float(np.median(speeds[len(steps) - repeated : len(steps)]))
 
 
 def adjusted(moved: float, runs: int, blocks: int = 30) -> dict[str, float]:
@@ -134,6 +153,11 @@ def adjusted(moved: float, runs: int, blocks: int = 30) -> dict[str, float]:
         differ += stats.ttest_rel(logs[:, 0], logs[:, 1]).pvalue <= 0.05
         found += moved_by_scenarios(table, "probe") <= 0.05
     return {"differ": differ / runs, "found": found / runs}
+
+
+def _held(found: dict[str, float]) -> str:
+    """The usual rate, in brackets that of these rounds; and how often there is an interval at all."""
+    return f"{found['usual']:.0%} ({found['rounds']:.0%}) of {found['told']:.0%}"
 
 
 def _row(name: str, rates: list[float]) -> str:
@@ -155,10 +179,11 @@ def lines(runs: int) -> Iterator[str]:
     for power, name in enumerate(("a straight line", "the same, noise as the load", "the same, noise as its square")):
         yield _row(name, [knees_said(n, runs, power) for n in (6, 10, 20)])
     yield _row("a smooth curve (M/M/1)", [knees_said(n, runs, 1, smooth=True) for n in (6, 10, 20)])
-    yield "\n| `capacity` at a queue whose machine is | gives an interval | holds the usual rate | or is doubted |"
-    yield "|---|---|---|---|"
-    for machine in MACHINES:
-        yield _row(machine, list(capacities(machine, runs).values()))
+    yield "\n| `capacity`: of the intervals given, those that hold the usual rate, at | " + " | ".join(MACHINES) + " |"
+    yield "|---|" + "---|" * len(MACHINES)
+    for service, quantile in SEARCHES:
+        found = [capacities(service, quantile, machine, runs) for machine in MACHINES]
+        yield "| " + " | ".join([f"{service}, {quantile}", *(_held(one) for one in found)]) + " |"
     yield "\n| a covariate that a scenario moves by | 0 % | 2 % | -4 % | -8 % |\n|---|---|---|---|---|"
     shifts = [adjusted(moved, runs) for moved in (0.0, 0.02, -0.04, -0.08)]
     yield _row("makes equal scenarios differ", [one["differ"] for one in shifts])

@@ -20,6 +20,8 @@ from scipy.signal import lfilter
 Floats = npt.NDArray[np.float64]
 Shape = tuple[int, int, int]
 Noise = Callable[..., Floats]
+Order = npt.NDArray[np.int_] | None
+"""The place of each round in the order of its block; None for one that is drawn."""
 SPREAD, BLOCKS = 0.05, 0.10
 
 
@@ -55,23 +57,35 @@ def student_2(rng: np.random.Generator, shape: Shape, spread: float = SPREAD, bl
 
 
 def drifting(
-    rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = 0.0, memory: float = 0.9
+    rng: np.random.Generator,
+    shape: Shape,
+    spread: float = SPREAD,
+    *,
+    blocks: float = 0.0,
+    memory: float = 0.9,
+    order: Order = None,
 ) -> Floats:
     """An autoregression in time: each round resembles the one that ran before it."""
     runs, rounds, configurations = shape
     steps = rng.standard_normal((runs, rounds * configurations))
     steps[:, 1:] *= np.sqrt(1 - memory**2)
     series = lfilter([1.0], [1.0, -memory], steps, axis=1)
-    return spread * _shuffled(rng, series, shape) + _blocks(rng, shape, blocks)
+    return spread * _shuffled(rng, series, shape, order) + _blocks(rng, shape, blocks)
 
 
 def trend(
-    rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS, rise: float = 0.5
+    rng: np.random.Generator,
+    shape: Shape,
+    spread: float = SPREAD,
+    *,
+    blocks: float = BLOCKS,
+    rise: float = 0.5,
+    order: Order = None,
 ) -> Floats:
     """A machine that slows down steadily, by `rise` from the first round of the run to its last."""
     runs, rounds, configurations = shape
     line = np.tile(np.linspace(0, rise, rounds * configurations), (runs, 1))
-    return log_normal(rng, shape, spread, blocks) + _shuffled(rng, line, shape)
+    return log_normal(rng, shape, spread, blocks) + _shuffled(rng, line, shape, order)
 
 
 def bimodal(
@@ -83,7 +97,13 @@ def bimodal(
 
 
 def sticky(
-    rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS, slower: float = 1.4
+    rng: np.random.Generator,
+    shape: Shape,
+    spread: float = SPREAD,
+    *,
+    blocks: float = BLOCKS,
+    slower: float = 1.4,
+    order: Order = None,
 ) -> Floats:
     """The same machine, which keeps a speed for a while: a slow stretch lasts ten rounds on average."""
     runs, rounds, configurations = shape
@@ -92,7 +112,9 @@ def sticky(
     for place in range(1, rounds * configurations):
         draw = rng.random(runs)
         slow[:, place] = np.where(slow[:, place - 1], draw < 0.9, draw < 0.025)
-    return log_normal(rng, shape, spread, blocks) + float(np.log(slower)) * _shuffled(rng, slow.astype(float), shape)
+    return log_normal(rng, shape, spread, blocks) + float(np.log(slower)) * _shuffled(
+        rng, slow.astype(float), shape, order
+    )
 
 
 def skewed(rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS) -> Floats:
@@ -111,6 +133,34 @@ def unequal(rng: np.random.Generator, shape: Shape, spread: float = 0.02, blocks
     """Every second configuration is 15 times as noisy: spreads of 2 % and 30 %."""
     factor = np.where(np.arange(shape[2]) % 2 == 1, 15.0, 1.0)
     return spread * factor * rng.standard_normal(shape) + _blocks(rng, shape, blocks)
+
+
+def louder(rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS) -> Floats:
+    """A machine that becomes noisy half way: later rounds have four times the spread."""
+    late = (np.arange(shape[1]) >= shape[1] / 2)[:, None]
+    return spread * np.where(late, 4.0, 1.0) * rng.standard_normal(shape) + _blocks(rng, shape, blocks)
+
+
+def stalling(
+    rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS, longer: float = 1.3
+) -> Floats:
+    """Every second configuration stalls in each fourth of its rounds, which then takes 1.3 times as long.
+
+    The means of logs are equal: between its stalls such a configuration is faster.
+    """
+    runs, rounds, configurations = shape
+    phase = rng.integers(0, 4, (runs, 1, configurations))
+    stalls = (np.arange(rounds)[:, None] + phase) % 4 == 0
+    every_second = np.arange(configurations) % 2 == 1
+    late = float(np.log(longer)) * np.where(every_second, stalls - 0.25, 0.0)
+    return log_normal(rng, shape, spread, blocks) + late
+
+
+def slowest_lost(rng: np.random.Generator, shape: Shape, share: float = 0.3) -> Floats:
+    """Log-normal rounds of which each configuration lost its slowest share: NaN, so that whole pairs are missing."""
+    logs = log_normal(rng, shape)
+    kept = np.sort(logs, axis=1)[:, max(round((1 - share) * shape[1]) - 1, 1)]
+    return np.where(logs > kept[:, None, :], np.nan, logs)
 
 
 def own_blocks(
@@ -151,6 +201,8 @@ NOISES: dict[str, Noise] = {
     "half of them skewed": half_skewed,
     "unequal spreads": unequal,
     "blocks act unequally": own_blocks,
+    "noisy half way": louder,
+    "one of them stalls": stalling,
 }
 """Kinds of noise within one run; runs that differ (`own_runs`) and failures are apart."""
 
@@ -171,13 +223,24 @@ def rounded(values: Floats, resolution: float) -> Floats:
     return np.round(values / resolution) * resolution
 
 
+def with_order(
+    rng: np.random.Generator, noise: str, shape: Shape, spread: float = SPREAD
+) -> tuple[Floats, npt.NDArray[np.int_]]:
+    """Logs of a noise, and the place of each round in its block's order (runs, rounds, configurations)."""
+    place = np.argsort(rng.random(shape), axis=2)
+    known = {"drifting in time": drifting, "trend": trend, "two speeds, sticky": sticky}
+    if noise in known:
+        return known[noise](rng, shape, spread, blocks=0.0, order=place), place
+    return NOISES[noise](rng, shape, spread), place
+
+
 def _blocks(rng: np.random.Generator, shape: Shape, blocks: float) -> Floats:
     """What each block does to all configurations alike."""
     runs, rounds, _ = shape
     return blocks * rng.standard_normal((runs, rounds, 1))
 
 
-def _shuffled(rng: np.random.Generator, series: Floats, shape: Shape) -> Floats:
+def _shuffled(rng: np.random.Generator, series: Floats, shape: Shape, order: Order = None) -> Floats:
     """A series in time (runs, rounds * configurations), given to configurations in a shuffled order in each block."""
-    order = np.argsort(rng.random(shape), axis=2)
+    order = np.argsort(rng.random(shape), axis=2) if order is None else order
     return np.take_along_axis(series.reshape(shape), order, axis=2)

@@ -31,11 +31,15 @@ Key = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Factor columns and response columns of a table of rounds, and what is known of the factors."""
+    """Factor columns and response columns of a table of rounds, and what is known of the factors.
+
+    `typical` asks for typical rounds, without the outer fifths.
+    """
 
     factors: tuple[str, ...]
     responses: tuple[str, ...]
     factor_table: FactorTable = NOTHING_KNOWN
+    typical: bool = False
 
 
 def roles(
@@ -106,6 +110,7 @@ class ScenarioRounds:
 
     `blocks` gives for each response the block of each of its values; empty where a table has no blocks. `counts` gives
     for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't say so.
+    `typical` says that it is told by its typical rounds, without the outer fifths.
     """
 
     name: str
@@ -113,6 +118,7 @@ class ScenarioRounds:
     values: Mapping[str, Floats]
     blocks: Mapping[str, Floats] = field(default_factory=dict)
     counts: Mapping[str, Floats] = field(default_factory=dict)
+    typical: bool = False
 
 
 def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:
@@ -128,7 +134,8 @@ def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: Col
         n: columns.factor_table.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)
     }
     values = {name: finite(rows[name]) for name in columns.responses}
-    return ScenarioRounds(label(levels), levels, values, _blocks(rows, columns), _counts(rows, columns))
+    blocks, counts = _blocks(rows, columns), _counts(rows, columns)
+    return ScenarioRounds(label(levels), levels, values, blocks, counts, columns.typical)
 
 
 def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:

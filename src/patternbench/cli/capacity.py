@@ -16,9 +16,9 @@ from patternbench.analyze.load.rate_search import (
     Limits,
     RateObjective,
     RateStep,
+    evidence,
     knee,
     parse_objective,
-    repeated,
     search,
 )
 from patternbench.analyze.load.rate_search import capacity as estimate
@@ -83,7 +83,7 @@ def capacity(
         raise InputError([as_problem(one, "URL" if "://" in asked else "workload") for one in error.problems]) from None
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
-    answer = estimate(repeated([one.step for one in driven], limits), objective)
+    answer = estimate(evidence([one.step for one in driven], limits), objective)
     tell(driven, answer, objective, limits, json_)
     if svg and not drawn(svg, [one.step for one in driven], answer, objective):
         return BAD_INPUT
@@ -166,7 +166,7 @@ def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective
         return f"About {number(answer.rate)} calls/s kept {objective.text}, without an interval: {answer.note}.{rest}"
     span = f"{number(answer.low)} to {number(answer.high)}"
     doubt = f" Warning: {answer.doubt}." if answer.doubt else ""
-    found = f"{number(answer.rate)} calls/s kept {objective.text} in these rounds"
+    found = f"{number(answer.rate)} calls/s kept {objective.text} in these minutes"
     return f"{found} ({answer.level:.0%} interval {span}).{doubt}{rest}"
 
 

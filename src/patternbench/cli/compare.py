@@ -21,10 +21,12 @@ from patternbench.analyze.compare.comparison import (
     compare_runs,
     compare_with_baseline,
 )
-from patternbench.analyze.compare.gate import GateVerdict, judge, parse_condition, rounds_to_decide
+from patternbench.analyze.compare.gate import GateVerdict, if_even, judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, interval, ranked, sentences
+from patternbench.analyze.looks import AS_MEASURED, Looks
 from patternbench.analyze.models.words import p_value
 from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.shown import IF_EVEN
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import (
@@ -34,6 +36,7 @@ from patternbench.cli.shared import (
     factors,
     json_options,
     level_option,
+    looks_options,
     read,
     responses_option,
     write_page,
@@ -85,6 +88,7 @@ def sides(_: click.Context, __: click.Parameter, text: str | None) -> tuple[Path
 )
 @responses_option
 @by_option
+@looks_options
 @level_option
 @click.option("--seed", hidden=True, expose_value=False)  # kept for older scripts: nothing is drawn at random any more
 @json_options
@@ -99,6 +103,8 @@ def compare(
     conditions: tuple[str, ...],
     responses: tuple[str, ...],
     by: tuple[str, ...],
+    typical: bool,
+    neighbours: bool,
     level: float,
     json: JsonCriteria,
     html: Path | None,
@@ -111,7 +117,8 @@ def compare(
     gates = [parse_condition(text) for text in conditions]
     paths = [side for side in (run_a, run_b) if side]
     tables = [[read(path) for path in side] for side in paths]
-    how = ComparisonOptions(level, by, responses, factors(*(path for side in paths for path in side)), run_spread)
+    known = factors(*(path for side in paths for path in side))
+    how = ComparisonOptions(level, by, responses, known, run_spread, Looks(typical, neighbours))
     how = _with_gated(how, [gate.response for gate in gates])
     comparison = _compared(tables, baseline, how)
     verdicts: Sequence[GateVerdict] = ()
@@ -158,6 +165,9 @@ def _compared(
         raise DataError(
             DataProblem("--baseline compares within one run.", "", "Leave out the second run, or --baseline.")
         )
+    if how.looks != AS_MEASURED:
+        problem = "--typical and --neighbours look at the rounds of one run."
+        raise DataError(DataProblem(problem, "", "Leave out the second run, or these options."))
     if any(len(side) > 1 for side in tables):
         return compare_repeated_runs(tables[0], tables[1], how)
     return compare_runs(tables[0][0], tables[1][0], how)
@@ -216,9 +226,15 @@ def _print_verdict(verdict: GateVerdict, console: Console, two_runs: bool) -> No
     for d in verdict.failing:
         console.print(f"  fails at {d.scenario}: {change(d)}, {interval(d)}", highlight=False, markup=False)
     for d in verdict.undecided[:5]:
-        needed = None if two_runs else rounds_to_decide(d, verdict.condition)
-        more = f"; about {needed} rounds per run would decide" if needed else ""
+        more = "" if two_runs else _undecided(d, verdict)
         console.print(f"  inconclusive at {d.scenario}{more}", highlight=False, markup=False)
+
+
+def _undecided(d: Difference, verdict: GateVerdict) -> str:
+    """What would decide, and what t alone says: that rounds scatter evenly is a condition that no exit code has."""
+    even, needed = if_even(d, verdict.condition), rounds_to_decide(d, verdict.condition)
+    known = "" if even is Verdict.INCONCLUSIVE else f"; {even.upper()} {IF_EVEN}"
+    return known + (f"; about {needed} rounds per side would decide" if needed else "")
 
 
 def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str]) -> None:

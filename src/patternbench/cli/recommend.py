@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from patternbench.analyze.looks import Looks
 from patternbench.analyze.recommend.recommend_json import recommendation_json
 from patternbench.analyze.recommend.recommendation import Choice, Criteria, Recommendation, flips_in_words
 from patternbench.analyze.recommend.recommendation import recommend as choose
@@ -19,6 +20,7 @@ from patternbench.cli.shared import (
     factors,
     json_options,
     level_option,
+    looks_options,
     names_of,
     read,
     seed_option,
@@ -58,6 +60,7 @@ MARGIN = click.FloatRange(min=0, min_open=True, max=1000)
     help="How much worse than the best is good enough: said of a tie where the rounds show it.",
 )
 @by_option
+@looks_options
 @level_option
 @seed_option
 @json_options
@@ -72,6 +75,8 @@ def recommend(
     baseline: tuple[str, ...],
     margin: float,
     by: tuple[str, ...],
+    typical: bool,
+    neighbours: bool,
     level: float,
     seed: int,
     json: JsonCriteria,
@@ -87,6 +92,7 @@ def recommend(
         seed=seed,
         level=level,
         factors=factors(run),
+        looks=Looks(typical, neighbours),
     )
     recommendation = with_notes(choose(table, wish), table)
     json.fulfil(lambda: recommendation_json(recommendation))

@@ -205,6 +205,19 @@ by_option = click.option(
     metavar="FACTORS",
     help="Columns that distinguish scenarios [default: a run's factors].",
 )
+
+
+def looks_options(command: _Command) -> _Command:
+    """Add the ways to look at rounds other than as they were measured."""
+    typical = click.option("--typical", is_flag=True, help="Tell typical rounds, without the fifth at each end.")
+    neighbours = click.option(
+        "--neighbours",
+        is_flag=True,
+        help="Tell rounds at one speed of the machine, as neighbouring rounds show it; from 20 scenarios on.",
+    )
+    return typical(neighbours(command))
+
+
 responses_option = click.option(
     "--response",
     "responses",

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import stats
 
+from patternbench.analyze.load import rate_search
 from patternbench.analyze.load.rate_search import (
     Capacity,
     Limits,
@@ -17,7 +17,6 @@ from patternbench.analyze.load.rate_search import (
     capacity,
     knee,
     parse_objective,
-    repeated,
     search,
 )
 from patternbench.terms.data_problems import DataError
@@ -46,7 +45,7 @@ def found(seed: int, spread: float = 0.03, limits: Limits | None = None) -> tupl
             rate = asking.send(steps[-1])
         except StopIteration:
             rate = None
-    return capacity(repeated(steps, limits), OBJECTIVE), steps
+    return capacity(rate_search.evidence(steps, limits), OBJECTIVE), steps
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.03, 0.08])
@@ -58,28 +57,51 @@ def test_the_interval_holds_the_queues_rate_about_as_often_as_it_says(spread: fl
     assert len(held) / len(told) >= 0.9
 
 
-def test_the_ends_are_fiellers_with_two_degrees_of_freedom_less_than_rounds() -> None:
-    steps = [RateStep(r, 1000, m) for r, m in ((80, 11), (90, 24), (100, 60), (80, 18), (90, 31), (100, 44))]
+def test_where_no_round_is_saturated_the_ends_are_those_of_the_likelihood_ratio_of_a_straight_line() -> None:
+    steps = [RateStep(r, 1000, m) for r, m in ((80, 11), (90, 24), (100, 60), (80, 18), (90, 31), (100, 44))] * 2
     answer = capacity(steps, OBJECTIVE)
-    table = np.array([[one.missed, one.calls - one.missed] for one in steps])
-    x = sm.add_constant(np.array([one.rate for one in steps]))
-    fitted = sm.GLM(table, x, family=sm.families.Binomial()).fit()
-    share, calls = fitted.fittedvalues, table.sum(axis=1)
-    scale = ((table[:, 0] - calls * share) ** 2 / (calls * share * (1 - share))).sum() / (len(steps) - 2)
-    assert scale > 1
-    level = math.log(OBJECTIVE.allowed / (1 - OBJECTIVE.allowed))
-    (a, b), v, t = fitted.params - [level, 0], scale * fitted.cov_params(), stats.t.ppf(0.975, len(steps) - 2)
-    # the rates x at which (a + b x)^2 = t^2 (v00 + 2 x v01 + x^2 v11)
-    ends = np.roots([b**2 - t**2 * v[1, 1], 2 * (a * b - t**2 * v[0, 1]), a**2 - t**2 * v[0, 0]])
-    assert answer.rate == pytest.approx(-a / b)
-    assert (answer.low, answer.high) == pytest.approx((min(ends), max(ends)), rel=1e-6)
+    x = np.array([one.rate for one in steps], dtype=float)
+    y = np.log([one.missed / (one.calls - one.missed) for one in steps]) - math.log(0.05 / 0.95)
+
+    def left(place: float) -> float:
+        """The squares that the best line through zero at this place leaves."""
+        z = x - place
+        return float(((y - (z @ y) / (z @ z) * z) ** 2).sum())
+
+    places = np.linspace(85.0, 125.0, 40_001)
+    squares = np.array([left(place) for place in places])
+    t = stats.t.ppf(0.975, len(steps) - 2)
+    inside = places[squares <= squares.min() * (1 + t**2 / (len(steps) - 2))]
+    assert answer.rate == pytest.approx(places[squares.argmin()], rel=3e-3)
+    ends = inside[0] * (1 - rate_search.CURVED), inside[-1] * (1 + rate_search.CURVED)
+    assert (answer.low, answer.high) == pytest.approx(ends, rel=0.02)
 
 
-def test_a_service_that_falls_off_a_cliff_gets_no_interval_from_how_far_its_saturated_rounds_lie() -> None:
+def test_a_service_that_falls_off_a_cliff_gets_the_gap_in_which_it_does_and_no_slope_from_saturated_rounds() -> None:
     steps = [RateStep(rate, 1000, missed) for _ in range(5) for rate, missed in ((85, 0), (100, 0), (115, 1000))]
     answer = capacity(steps, OBJECTIVE)
-    assert (answer.rate, answer.low) == (None, None)
-    assert answer.note == "the missed share jumps between 100 and 115 calls/s"
+    assert answer.low is not None
+    assert answer.high is not None
+    assert answer.rate == pytest.approx(math.sqrt(100 * 115), rel=0.01)
+    assert 97.5 < answer.low < 101
+    assert 114 < answer.high < 118
+
+
+def test_on_a_cliff_the_rates_come_nearer_to_it_block_by_block() -> None:
+    asking, asked = search(OBJECTIVE, Limits(start=50)), []
+    rate = next(asking, None)
+    while rate is not None:
+        asked.append(rate)
+        try:
+            rate = asking.send(RateStep(rate, 1000, 0 if rate < 91 else 1000))
+        except StopIteration:
+            rate = None
+    blocks = [sorted(asked[-3 * place : len(asked) - 3 * place + 3]) for place in range(5, 0, -1)]
+    spans = [block[-1] / block[0] for block in blocks]
+    assert spans[0] == pytest.approx(1.15 / 0.85)
+    assert spans[1] < 1.2
+    assert spans[-1] <= 1.05
+    assert blocks[-1][0] < 91 < blocks[-1][-1] * 1.02
 
 
 @pytest.mark.filterwarnings("error")
@@ -121,7 +143,7 @@ def test_a_service_that_keeps_the_objective_at_any_rate_has_no_capacity_found() 
         while True:
             steps.append(RateStep(asking.send(steps[-1]), 100, 0))
     assert max(step.rate for step in steps) <= 100
-    assert capacity(repeated(steps, limits), OBJECTIVE).rate is None
+    assert capacity(rate_search.evidence(steps, limits), OBJECTIVE).rate is None
 
 
 def test_a_service_that_misses_the_objective_at_once_is_asked_for_less_and_then_given_up() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs, compare_with_baseline
-from patternbench.analyze.compare.gate import judge, parse_condition, rounds_to_decide
+from patternbench.analyze.compare.gate import if_even, judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, detectable, interval, sentences
 from patternbench.analyze.statements.family import together
 from patternbench.terms.data_problems import DataError
@@ -225,12 +225,34 @@ def test_the_gate_takes_times_with_a_unit() -> None:
 def test_more_rounds_are_estimated_from_the_width_of_the_interval() -> None:
     condition = parse_condition("p95 > +10%")
     comparison = compare_runs(run(), run(slower=1.08, seed=2), ComparisonOptions(responses=("p95",)))
-    straddling = [d for d in comparison.differences if d.relative_interval.high > 10]
+    straddling = [d for d in comparison.differences if d.firm_relative_interval.high > 10 > d.relative]
     assert straddling
     for d in straddling:
-        half = (d.relative_interval.high - d.relative_interval.low) / 2
+        half = d.firm_relative_interval.high - d.relative
         # the half width falls with the root of the rounds: it reaches the distance to the limit after so many
         assert rounds_to_decide(d, condition) == math.ceil(12 * (half / abs(d.relative - 10)) ** 2)
+
+
+def test_a_side_that_lost_a_third_of_its_rounds_is_named_and_one_that_lost_a_tenth_is_not() -> None:
+    def kinds(lost: int) -> list[str]:
+        table = disturbed(rounds=30)
+        kept = table[(table["strategy"] == "baseline") | (table["block"] >= lost)]
+        how = ComparisonOptions(by=("strategy",), responses=("p95",))
+        return [note.kind for note in compare_with_baseline(kept, ["strategy=baseline"], how).notes]
+
+    assert "unequal_loss" in kinds(10)
+    assert "unequal_loss" not in kinds(3)
+
+
+def test_the_gate_is_undecided_where_only_rounds_that_scatter_evenly_would_let_it_fail() -> None:
+    """A bad round of one side far off makes t sure and leaves the test for uneven scatter in doubt."""
+    sides = {"a": [1.0, 1.01, 0.99, 1.0, 1.01, 0.99], "b": [1.2, 1.6, 1.55, 1.56, 1.57, 1.58]}
+    rows = [(block, name, value) for name, values in sides.items() for block, value in enumerate(values)]
+    table = pd.DataFrame(rows, columns=["block", "strategy", "p95"])
+    comparison = compare_with_baseline(table, ["strategy=a"], ComparisonOptions(by=("strategy",), responses=("p95",)))
+    (d,), condition = comparison.differences, parse_condition("p95 > +20%")
+    assert judge(comparison, [condition])[0].outcome == "inconclusive"
+    assert if_even(d, condition) == "fail"
 
 
 @pytest.mark.parametrize("text", ["p95 > 10%", "p95", "p95 >= +10%", "p95 > +10", "failure_rate > +10ms", "> +10%"])

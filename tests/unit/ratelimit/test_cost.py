@@ -112,10 +112,16 @@ def test_without_rounds_without_a_limiter_the_overhead_is_unknown_and_not_zero()
     assert found["mean"].tolist() == [13.5]
 
 
+def test_a_few_differences_that_never_vary_are_not_clear() -> None:
+    always = cost.mean_interval(np.array([0.5, 0.5, 0.5]))
+    assert (always.p, always.has_interval) == (0.25, False)
+    assert not any(cost.clear([always]))
+
+
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20))
 def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
     found = cost.mean_interval(np.array(values))
-    assert found.low <= found.mean <= found.high
+    assert found.low <= found.mean <= found.high or not found.has_interval
     if np.std(values) > 1e-6:
         low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
         assert (found.low, found.high) == pytest.approx((low, high))
@@ -127,6 +133,24 @@ def test_only_rounds_that_have_a_match_are_compared() -> None:
     apart, pairs = cost.matched(mariadb, redis, ["algorithm"], "ms")
     assert len(pairs) == 2
     assert apart.mean == pytest.approx(3.5)
+
+
+def test_what_a_block_does_to_all_algorithms_of_a_store_alike_counts_once_and_not_for_each() -> None:
+    """Six algorithms move together with each block: as sure as three blocks, not as eighteen pairs."""
+    shifts = {0: 1.0, 1: -0.4, 2: 0.2}
+    one = rounds(algorithm=list("abcdef") * 3, block=sorted([0, 1, 2] * 6), ms=[10.0] * 18)
+    other = one.assign(ms=one["ms"] + one["block"].map(shifts))
+    apart, pairs = cost.matched(other, one, ["algorithm"], "ms")
+    assert (len(pairs), apart.blocks) == (18, 3)
+    assert apart.p == pytest.approx(stats.ttest_1samp(list(shifts.values()), 0).pvalue)
+
+
+def test_a_contrast_that_one_far_round_bears_is_clear_only_if_rounds_scatter_evenly() -> None:
+    uneven = cost.mean_interval(np.array([1.0, 1.1, 1.05, 1.02, 1.07, 0.2]))
+    even = cost.mean_interval(np.array([1.0, 1.1, 1.05, 1.02, 1.07, 1.04]))
+    assert uneven.p <= 0.05 < uneven.estimate.firm_p
+    assert [one.condition for one in cost.clear([even])] == [""]
+    assert cost.clear([uneven])[0].condition == ", if rounds scatter evenly to both sides"
 
 
 def test_a_difference_of_two_means_reaches_as_far_as_students_interval() -> None:
@@ -142,6 +166,6 @@ def test_contrasts_are_clear_after_a_correction_for_how_many_there_are() -> None
     none = cost.mean_interval(np.array([-1.0, 1.1, 0.4, -0.6]))
     single = cost.mean_interval(np.array([3.0]))
     assert one.p == pytest.approx(stats.ttest_1samp([1.0, 1.2, 1.9, 0.9], 0).pvalue)
-    assert cost.clear([one, none, single]) == [True, False, False]
-    assert cost.clear([one, *[none] * 9]) == [False] * 10
-    assert cost.clear([single]) == [False]
+    assert [bool(told) for told in cost.clear([one, none, single])] == [True, False, False]
+    assert not any(cost.clear([one, *[none] * 9]))
+    assert not any(cost.clear([single]))

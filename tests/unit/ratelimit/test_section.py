@@ -167,7 +167,7 @@ def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
         rows += [row(name, ms, 0), row(name, ms + 0.5 + ms / 100, 0, store="mariadb")]
     found = tables.contrasts(pd.DataFrame(rows)).set_index("choice").loc["mariadb instead of redis"]
     assert found["added, ms"] == pytest.approx(0.61)
-    assert (found["pairs of rounds"], found["difference"]) == (3, "clear")
+    assert (found["pairs of rounds"], found["difference"]) == (3, "clear, in this block")
 
 
 def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_path: Path) -> None:

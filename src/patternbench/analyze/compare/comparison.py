@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.arrays import Floats
+from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
 from patternbench.analyze.noise import floor_of, scenario_floor
 from patternbench.analyze.rounds import (
     ColumnRoles,
@@ -45,6 +46,8 @@ from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 from patternbench.terms.quantities import level_text
 
 _FEWEST_RUNS = 2
+UNEQUAL_LOSS = 0.15
+"""From this difference of the shares of rounds that two sides lost on, it is said."""
 _REPEAT = "Give two or more on each side: patternbench compare A1,A2 B1,B2."
 ONE_RUN_A_SIDE = Note(
     "one_run",
@@ -73,6 +76,9 @@ class Interval:
         return self.low, self.high
 
 
+NO_INTERVAL = Interval(None, None, "none")
+
+
 @dataclass(frozen=True)
 class Difference:
     """One response of one scenario, B against A.
@@ -85,7 +91,8 @@ class Difference:
     smallest change, in percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is
     the noise floor of side A in the same unit.
     `unit` is that of a response that an observer measures, empty for any other. `firm` says whether the verdict also
-    holds where rounds scatter unevenly (by `firm_p`, corrected likewise; `statements.shown`).
+    holds where rounds scatter unevenly (by `firm_p`, corrected likewise; `statements.shown`); `firm_interval` and
+    `firm_relative_interval` hold there too, and are at least as wide.
     """
 
     scenario: str
@@ -108,6 +115,8 @@ class Difference:
     unit: str = ""
     firm_p: float | None = None
     firm: bool = True
+    firm_interval: Interval = NO_INTERVAL
+    firm_relative_interval: Interval = NO_INTERVAL
 
     @property
     def size(self) -> str:
@@ -136,7 +145,8 @@ class Comparison:
 class ComparisonOptions:
     """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both.
 
-    `run_spread` is the standard deviation of runs of the same thing, in percent; None where it isn't known.
+    `run_spread` is the standard deviation of runs of the same thing, in percent; None where it isn't known. `looks` are
+    the ways in which rounds may be looked at other than as they were measured.
     """
 
     level: float = 0.95
@@ -144,6 +154,7 @@ class ComparisonOptions:
     responses: tuple[str, ...] = ()
     factors: FactorTable = NOTHING_KNOWN
     run_spread: float | None = None
+    looks: Looks = AS_MEASURED
 
 
 def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions | None = None) -> Comparison:
@@ -220,14 +231,17 @@ def compare_with_baseline(
     """
     how = how or ComparisonOptions()
     columns = varying(table, roles(table, how.by, how.responses, how.factors))
+    columns = replace(columns, typical=how.looks.typical)
+    table, seen = looked_at(table, columns, how.looks)
     all_of_them = scenarios(table, columns)
     wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
     bases = _bases(all_of_them, wanted, how.factors)
     raise_if_any(_no_base(bases, baseline, how.factors))
     pairs, lonely = partners(all_of_them, bases, {*wanted, *how.factors.patterns})
-    notes = [*_first_declared_notes(bases, wanted, how.factors), *_lonely_notes(lonely)]
+    notes = [*seen, *_first_declared_notes(bases, wanted, how.factors), *_lonely_notes(lonely)]
     matched = [matched_by_block(a, b, columns.responses) for a, b in pairs]
-    return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *_unpaired_notes(matched)])
+    left = [*_unpaired_notes(matched), *_selected_notes(pairs, columns.responses)]
+    return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *left])
 
 
 def _bases(every: Sequence[ScenarioRounds], wanted: Mapping[str, object], factors: FactorTable) -> list[ScenarioRounds]:
@@ -284,6 +298,25 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds
         f"{lost} values are left out, because their block lacks the value of the baseline or of the compared scenario."
     )
     return [Note("unpaired", text)] if lost else []
+
+
+def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Note]:
+    """The pair whose sides lost the most unequal shares of their rounds: which ones are lost may not be by chance."""
+    gaps = [
+        (abs(len(a.values[name]) - len(b.values[name])) / most, a, b, name)
+        for a, b in pairs
+        for name in responses
+        if (most := max(len(a.values[name]), len(b.values[name])))
+    ]
+    gap, a, b, name = max(gaps, key=lambda one: one[0], default=(0.0, None, None, ""))
+    if a is None or b is None or gap < UNEQUAL_LOSS:
+        return []
+    ours, theirs = len(b.values[name]), len(a.values[name])
+    text = (
+        f"{b.name} has {ours} rounds and {a.name} {theirs} with a value of {name}. If rounds "
+        "are lost because they are slow, a side that loses more of them seems faster than it is."
+    )
+    return [Note("unequal_loss", text)]
 
 
 def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions) -> tuple[ColumnRoles, list[Note]]:
@@ -360,11 +393,11 @@ def difference(
         response=response,
         rounds=(len(x), len(y)),
         means=(float(x.mean()), float(y.mean())),
-        centres=(middle(x, told is ratio), middle(y, told is ratio)),
+        centres=(middle(x, told is ratio, a.typical), middle(y, told is ratio, b.typical)),
         difference=float(plain.value),
         interval=interval_of(plain, level, paired),
         relative=None if ratio is None else percent(ratio.value),
-        relative_interval=Interval(None, None, "none") if ratio is None else percent_interval(ratio, level, paired),
+        relative_interval=NO_INTERVAL if ratio is None else percent_interval(ratio, level, paired),
         in_percent=told is ratio,
         p=or_none(told.p),
         p_adjusted=None,
@@ -373,6 +406,8 @@ def difference(
         floor=or_none(scenario_floor(x, told is ratio)),
         verdict=Verdict.INCONCLUSIVE,
         firm_p=or_none(told.firm_p),
+        firm_interval=_firm_interval_of(plain, level, paired),
+        firm_relative_interval=NO_INTERVAL if ratio is None else _in_percent(_firm_interval_of(ratio, level, paired)),
     )
 
 
@@ -398,7 +433,15 @@ def percent(log_ratio: Numbers) -> float:
 
 def interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:
     """Return the interval of an estimate at a confidence, and how it was made."""
-    low, high = estimate.ends(level)
+    return _interval(estimate, estimate.ends(level), paired)
+
+
+def _firm_interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:
+    return _interval(estimate, estimate.firm_ends(level), paired)
+
+
+def _interval(estimate: Estimate, ends: tuple[Numbers, Numbers], paired: bool) -> Interval:
+    low, high = ends
     constant = estimate.error == 0
     if np.isnan(low):
         return Interval(None, None, "constant" if constant else "none")
@@ -407,14 +450,17 @@ def interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:
 
 def percent_interval(estimate: Estimate, level: float, paired: bool) -> Interval:
     """Return the interval of a difference on the log scale in percent."""
-    plain = interval_of(estimate, level, paired)
+    return _in_percent(interval_of(estimate, level, paired))
+
+
+def _in_percent(plain: Interval) -> Interval:
     if plain.low is None or plain.high is None:
         return plain
     return Interval(percent(plain.low), percent(plain.high), plain.method)
 
 
 def _absent(b: ScenarioRounds, response: str, rounds: tuple[int, int]) -> Difference:
-    nothing, gap = Interval(None, None, "none"), float("nan")
+    gap = float("nan")
     return Difference(
         scenario=b.name,
         levels=b.levels,
@@ -423,9 +469,9 @@ def _absent(b: ScenarioRounds, response: str, rounds: tuple[int, int]) -> Differ
         means=(gap, gap),
         centres=(gap, gap),
         difference=gap,
-        interval=nothing,
+        interval=NO_INTERVAL,
         relative=None,
-        relative_interval=nothing,
+        relative_interval=NO_INTERVAL,
         in_percent=False,
         p=None,
         p_adjusted=None,

@@ -1,4 +1,8 @@
-"""A release gate: conditions on a comparison, which fail only if the intervals support it."""
+"""A release gate: conditions on a comparison, which fail only if the intervals support it.
+
+An exit code has no room for the condition that rounds scatter evenly (`statements.shown`), so the gate decides by the
+intervals that hold where they don't, too. What the others would decide is told beside an inconclusive outcome.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.compare.comparison import Comparison, Difference
+from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean
 from patternbench.terms.quantities import SECONDS, UNITS
@@ -89,8 +93,16 @@ def _judge(condition: Condition, comparison: Comparison) -> GateVerdict:
     return GateVerdict(condition, overall, failing, undecided, len(of_it))
 
 
+def if_even(d: Difference, condition: Condition) -> Verdict:
+    """What the gate would say of one difference if its rounds scatter evenly to both sides."""
+    return _by(d.relative_interval if condition.relative else d.interval, condition)
+
+
 def _outcome(d: Difference, condition: Condition) -> Verdict:
-    interval = d.relative_interval if condition.relative else d.interval
+    return _by(d.firm_relative_interval if condition.relative else d.firm_interval, condition)
+
+
+def _by(interval: Interval, condition: Condition) -> Verdict:
     if interval.low is None or interval.high is None:
         return Verdict.INCONCLUSIVE
     beyond = interval.low > condition.change if condition.above else interval.high < condition.change
@@ -100,12 +112,12 @@ def _outcome(d: Difference, condition: Condition) -> Verdict:
 
 def rounds_to_decide(d: Difference, condition: Condition) -> int | None:
     """Estimate how many rounds per side would decide: an interval narrows with the root of the number of rounds."""
-    interval = d.relative_interval if condition.relative else d.interval
+    interval = d.firm_relative_interval if condition.relative else d.firm_interval
     centre = d.relative if condition.relative else d.difference
     if interval.low is None or interval.high is None or centre is None:
         return None
     distance = abs(centre - condition.change)
-    half = (interval.high - interval.low) / 2
+    half = interval.high - centre if condition.change > centre else centre - interval.low
     if distance == 0 or not np.isfinite(half):
         return None
     return int(np.ceil(min(d.rounds) * (half / distance) ** 2))

@@ -5,12 +5,11 @@ The objective says which share of calls must be answered well within a time (``p
 capacity is the rate at which it reaches what the objective allows.
 
 The search doubles the rate until a round misses the objective, halves the gap in ratio until its ends are near each
-other, then repeats rounds at rates around it. Over these the logit of the missed share is taken for a straight line in
-the rate, as the tail of a queue's response time is exponential in what capacity is left. The line is that of a logistic
-regression, in which a saturated round counts little: how far beyond the objective it lies says nothing of where it is
-crossed. Its variance is that between rounds, not between calls (quasi-binomial: Wedderburn, Biometrika 61, 1974), and
-the interval of the rate where it crosses the objective is Fieller's (1954). Rounds are taken as independent; whether
-they resemble the ones before them is tested. Nothing here measures, and nothing is drawn at random.
+other, then repeats rounds at rates around it. Where hardly any of these lies near the objective, but all keep it or
+miss it by far, the service falls off a cliff: the next rounds go nearer to where it is. The rate where the logit of
+the missed share crosses the objective is found by `crossing`, in which a saturated round counts only as beyond it, for
+the usual machine of these rounds. Rounds are taken as independent; whether they resemble the ones before them is
+tested. Nothing here measures, and nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from patternbench.analyze.arrays import Floats
+from patternbench.analyze.load.crossing import Logits, crossing, logits
 from patternbench.analyze.stopping.doubts import order_p
 from patternbench.terms.data_problems import DataError, DataProblem
 
@@ -33,20 +32,19 @@ NEAR = 1.25
 """How near, as a ratio, the ends of the search come before rounds are repeated between and around them."""
 SPREAD = (0.85, 1.0, 1.15)
 """Where rounds are repeated, as shares of the middle of the ends: near enough for a line, far enough for a slope."""
+NEAREST = 1.02
+"""On a cliff: the least ratio between the rates that are repeated."""
 FEWEST = 3
-NARROWEST = 0.01
-"""The least half width of an interval, as a share: what a line leaves out of a curve between these rates."""
+CURVED = 0.015
+"""How much further out the ends lie, as a share: what a line leaves out of a curve between these rates."""
+_SLOPED = 1 / 3
+"""From this share of rounds near the objective on, the missed share rises slowly enough for a line."""
 BEYOND = 1.1
 """How far, as a ratio, an answer may lie beyond the rates that were repeated: a line says nothing further out."""
 
-_ITERATIONS, _CONVERGED = 50, 1e-9
-_STEEPEST = 60.0
-"""Beyond this logit the line has no slope to find: it runs between rounds without misses and rounds of nothing else."""
-_SINGULAR = 1e12
-"""Beyond this condition the rounds determine no line: all but one saturated, or nobody called."""
 _DOUBT, _MAYBE = 0.05, 0.35
 """Below these p rounds surely, or perhaps, resemble the ones before them. On a drifting machine the interval holds the
-usual rate in 54 to 62 % of searches. With both doubts it does or is doubted in 96 %, with the first alone in 83 %."""
+usual rate in 51 to 61 % of searches, and does or is doubted in 77 to 95 %."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +120,26 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
         middle = math.sqrt(low * high)
         kept = yield from _kept(middle, objective)
         low, high = (middle, high) if kept else (low, middle)
-    middle = math.sqrt(low * high)
+    middle, steps = math.sqrt(low * high), list[RateStep]()
     for block in range(limits.rounds):
-        order = SPREAD if block % 2 else SPREAD[::-1]
-        for share in order:
-            yield middle * share
+        around = _around(steps, middle, objective)
+        for rate in around if block % 2 else around[::-1]:
+            steps.append((yield rate))
+
+
+def _around(steps: Sequence[RateStep], middle: float, objective: RateObjective) -> list[float]:
+    """The rates of the next block: around the middle, or on a cliff between what keeps the objective and what misses.
+
+    There they halve, block by block, the gap between both, or the range in which both occur.
+    """
+    seen = _seen(steps, objective) if steps else None
+    kept = [step.rate for step in steps if step.share <= objective.allowed]
+    missed = [step.rate for step in steps if step.share > objective.allowed]
+    if seen is None or float((seen.side == 0).mean()) >= _SLOPED or not kept or not missed:
+        return [middle * share for share in SPREAD]
+    low, high = sorted((max(kept), min(missed)))
+    reach = min(max((high / low) ** 0.25, NEAREST), SPREAD[-1])
+    return [math.sqrt(low * high) * share for share in (1 / reach, 1.0, reach)]
 
 
 def _kept(rate: float, objective: RateObjective) -> Generator[float, RateStep, bool]:
@@ -138,136 +151,59 @@ def _kept(rate: float, objective: RateObjective) -> Generator[float, RateStep, b
     return False
 
 
-def repeated(steps: Sequence[RateStep], limits: Limits) -> Sequence[RateStep]:
-    """The rounds that were repeated around the answer, which its interval rests on; none when the search found none."""
-    return steps[-limits.rounds * len(SPREAD) :] if len(steps) > limits.rounds * len(SPREAD) else []
+def evidence(steps: Sequence[RateStep], limits: Limits) -> Sequence[RateStep]:
+    """The rounds that an answer rests on; none where the search found no rate to repeat rounds around.
+
+    They are those that were repeated, and what the search asked so near to them that a line still holds.
+    """
+    count = limits.rounds * len(SPREAD)
+    if len(steps) <= count:
+        return []
+    middle = float(np.median([step.rate for step in steps[-count:]]))
+    return [*(step for step in steps[:-count] if middle / NEAR <= step.rate <= middle * NEAR), *steps[-count:]]
 
 
 def capacity(steps: Sequence[RateStep], objective: RateObjective, level: float = 0.95) -> Capacity:
     """Estimate the rate at which the missed share reaches what the objective allows, from repeated rounds."""
     if len({step.rate for step in steps}) < 2 or len(steps) < FEWEST:  # noqa: PLR2004 - a line has two ends
         return Capacity(None, None, None, level, "the search found no rate to repeat rounds around")
-    rates = np.array([step.rate for step in steps])
-    centre = float(rates.mean())
-    line = _line(rates - centre, steps, objective.allowed)
-    if line is None:
-        return Capacity(None, None, None, level, _jump(steps, objective))
-    if line.slope <= 0:
-        return Capacity(None, None, None, level, "the missed share does not rise with the rate around the answer")
-    estimate = centre - line.at_zero / line.slope
-    if not rates.min() / BEYOND <= estimate <= rates.max() * BEYOND:
+    at = crossing(_seen(steps, objective), level)
+    centre = float(np.mean([step.rate for step in steps]))
+    rate = centre * at.at
+    if not _is_between(steps, rate, BEYOND if at.ends else 1.0):
         return Capacity(None, None, None, level, "the rounds around the answer differ too much to say where it lies")
-    ends = _fieller(line, float(stats.t.ppf(0.5 + level / 2, len(rates) - 2)))
-    if ends is None or centre + ends[0] <= 0:
+    if at.ends is None or at.ends[0] <= 0:
         note = "the rounds differ too much for an interval: give more --rounds, or a longer --duration"
-        return Capacity(estimate, None, None, level, note)
-    low, high = min(centre + ends[0], estimate * (1 - NARROWEST)), max(centre + ends[1], estimate * (1 + NARROWEST))
-    return Capacity(estimate, low, high, level, "", _wandered(line.residuals))
+        return Capacity(rate, None, None, level, note)
+    low, high = (centre * end for end in at.ends)
+    return Capacity(rate, low * (1 - CURVED), high * (1 + CURVED), level, "", _wandered(at.residuals))
 
 
-def _jump(steps: Sequence[RateStep], objective: RateObjective) -> str:
-    """Why no line goes through the rounds: hardly any call is missed up to some rate, and nearly all beyond it."""
-    kept = [step.rate for step in steps if step.share <= objective.allowed]
-    missed = [step.rate for step in steps if step.share > objective.allowed]
-    if not kept or not missed or max(kept) >= min(missed):
-        return "the rounds around the answer differ too much to say where it lies"
-    return f"the missed share jumps between {max(kept):.4g} and {min(missed):.4g} calls/s"
+def _is_between(steps: Sequence[RateStep], rate: float, beyond: float) -> bool:
+    """Whether a rate lies between those that were measured, or beyond them by no more than this ratio."""
+    rates = [step.rate for step in steps]
+    return min(rates) / beyond <= rate <= max(rates) * beyond
 
 
-_NARROW = "the interval is too narrow: simulated on such a machine, it held the usual rate in about 54 % of searches"
-"""The rate is that of `capacities("drifting in time")` in tests/support/error_rates_of_rounds.py."""
+def _seen(steps: Sequence[RateStep], objective: RateObjective) -> Logits:
+    rates, calls, missed = (
+        np.array([getattr(step, name) for step in steps], dtype=float) for name in ("rate", "calls", "missed")
+    )
+    return logits(rates, calls, missed, objective.allowed)
+
+
+_NARROW = "the interval is too narrow: simulated on such a machine, it held the usual rate in 51 to 61 % of searches"
+"""The rates are those of `capacities(..., "drifting in time, 8 %", ...)` in tests/support/error_rates_of_rounds.py."""
 
 
 def _wandered(residuals: Floats) -> str:
     """What to doubt where a round resembles the one before it: the rounds then tell less than their number."""
-    p = order_p([residuals])
+    p = order_p([residuals[residuals != 0]])
     if p > _MAYBE:
         return ""
     if p > _DOUBT:
         return f"rounds may resemble the ones before them; if the machine's speed wandered, {_NARROW}"
     return f"rounds resemble the ones before them, so the machine's speed wandered and {_NARROW}"
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line for the logit of the missed share less that of the objective, over rates whose mean is zero.
-
-    `covariance` is that of the value at zero and of the slope; `residuals` are Pearson's, in order of the rounds.
-    """
-
-    at_zero: float
-    slope: float
-    covariance: Floats
-    residuals: Floats
-
-
-def _line(x: Floats, steps: Sequence[RateStep], allowed: float) -> _Line | None:
-    """Fit the line by maximum likelihood; None where it gets ever steeper, as between no misses and all."""
-    # The scale of the rates keeps the two columns of a length.
-    scale = float(np.abs(x).max())
-    columns = np.column_stack([np.ones_like(x), x / scale])
-    calls, missed = (np.array([getattr(step, name) for step in steps], dtype=float) for name in ("calls", "missed"))
-    beta = _most_likely(columns, calls, missed)
-    if beta is None:
-        return None
-    logits = columns @ beta
-    weights = calls * _shares(logits) * _shares(-logits)
-    information = columns.T @ (weights[:, None] * columns)
-    if np.linalg.cond(information) > _SINGULAR:
-        return None
-    residuals = _off(logits, calls, missed) / np.sqrt(np.where(weights > 0, weights, 1.0))
-    spread = max(float((residuals**2).sum() / max(len(x) - 2, 1)), 1.0)
-    inverse = np.linalg.inv(information)
-    back = np.array([1.0, 1 / scale])
-    at_zero, slope = (beta - [math.log(allowed / (1 - allowed)), 0.0]) * back
-    return _Line(
-        float(at_zero), float(slope), np.asarray(spread * inverse * np.outer(back, back), dtype=np.float64), residuals
-    )
-
-
-def _most_likely(columns: Floats, calls: Floats, missed: Floats) -> Floats | None:
-    """The most likely coefficients of a logistic regression, by Newton's steps, halved while they lead downhill."""
-    beta: Floats = np.zeros(2)
-    for _ in range(_ITERATIONS):
-        logits = columns @ beta
-        weights = calls * _shares(logits) * _shares(-logits)
-        information = columns.T @ (weights[:, None] * columns)
-        step = np.linalg.lstsq(information, columns.T @ _off(logits, calls, missed), rcond=None)[0]
-        best = _likelihood(columns @ beta, calls, missed)
-        while _likelihood(columns @ (beta + step), calls, missed) < best and np.abs(step).max() > _CONVERGED:
-            step = step / 2
-        beta = beta + step
-        if np.abs(beta).max() > _STEEPEST:
-            return None
-        if np.abs(step).max() <= _CONVERGED:
-            return beta
-    return None
-
-
-def _shares(logits: Floats) -> Floats:
-    shares: Floats = 1 / (1 + np.exp(-np.clip(logits, -_STEEPEST, _STEEPEST)))
-    return shares
-
-
-def _off(logits: Floats, calls: Floats, missed: Floats) -> Floats:
-    """How many calls more were missed than the logits say; exact to the last digit also where nearly all are."""
-    off: Floats = missed * _shares(-logits) - (calls - missed) * _shares(logits)
-    return off
-
-
-def _likelihood(logits: Floats, calls: Floats, missed: Floats) -> float:
-    """The log-likelihood of the missed calls."""
-    return float((missed * logits - calls * np.logaddexp(0, logits)).sum())
-
-
-def _fieller(line: _Line, t: float) -> tuple[float, float] | None:
-    """The ends of the set of x with ``(a + b x)^2 <= t^2 (v_aa + 2 x v_ab + x^2 v_bb)``; None if it isn't finite."""
-    v = t**2 * line.covariance
-    a, b, c = line.slope**2 - v[1, 1], line.at_zero * line.slope - v[0, 1], line.at_zero**2 - v[0, 0]
-    root = b**2 - a * c
-    if a <= 0 or root < 0:
-        return None
-    return float(-b - math.sqrt(root)) / float(a), float(-b + math.sqrt(root)) / float(a)
 
 
 ON_THE_GROUND = 0.001

@@ -19,6 +19,7 @@ import pandas as pd
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent, percent_interval
+from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
 from patternbench.analyze.recommend.objectives import Constraint, Objective, parse_limit, parse_objective
 from patternbench.analyze.recommend.ranking import Ranking, keeps, kept_in_all_rounds, rank
 from patternbench.analyze.rounds import (
@@ -198,7 +199,7 @@ class Criteria:
     `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:
     every pattern at its level without the pattern. `margin` is how many percent worse than the best is good enough to
-    be said.
+    be said. `looks` are the ways in which rounds may be looked at other than as they were measured.
     """
 
     objectives: tuple[str, ...]
@@ -210,6 +211,7 @@ class Criteria:
     level: float = 0.95
     factors: FactorTable = NOTHING_KNOWN
     margin: float = 5.0
+    looks: Looks = AS_MEASURED
 
 
 def recommend(table: pd.DataFrame, wish: Criteria) -> Recommendation:
@@ -220,11 +222,12 @@ def recommend(table: pd.DataFrame, wish: Criteria) -> Recommendation:
     objectives, limits, baseline = _parsed(table, wish)
     columns = _roles(table, objectives, limits, wish)
     conditions = _conditions(table, columns, wish)
-    usable, notes = _usable(scenarios(table, columns))
+    table, seen = looked_at(table, columns, wish.looks)
+    usable, notes = _usable(scenarios(table, replace(columns, typical=wish.looks.typical)))
     chooser = _Chooser(objectives, limits, conditions, baseline, wish.factors, wish.level, wish.margin)
     places = _in_order(_places(usable, conditions), conditions)
     choices = chooser.all_of(places, np.random.default_rng(wish.seed))
-    notes += [*_unknown_notes(columns, wish), *_picked_notes(choices)]
+    notes += [*seen, *_unknown_notes(columns, wish), *_picked_notes(choices)]
     flipped, units = flips(choices, conditions), wish.factors.units
     return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
 
@@ -405,7 +408,10 @@ class _Chooser:
         )
 
     def _centres(self, group: Sequence[ScenarioRounds]) -> dict[str, Floats]:
-        return {r: np.array([middle(s.values[r], _in_percent(group, r)) for s in group]) for r in self._responses()}
+        return {
+            r: np.array([middle(s.values[r], _in_percent(group, r), s.typical) for s in group])
+            for r in self._responses()
+        }
 
     def _responses(self) -> list[str]:
         names = [*(o.response for o in self.objectives), *(one.response for one in self.limits)]
@@ -550,7 +556,7 @@ def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, lev
     pairs = are_paired(base, chosen, response)
     plain = against(base, chosen, response, in_percent=False)
     ratio = against(base, chosen, response, in_percent=True) if told else None
-    middles = [middle(s.values[response], told) for s in (base, chosen)]
+    middles = [middle(s.values[response], told, s.typical) for s in (base, chosen)]
     return Against(
         response=response,
         baseline=base.name,

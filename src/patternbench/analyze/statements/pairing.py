@@ -7,7 +7,7 @@ baselines, also where no pattern can be left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import (
+    TYPICAL_FROM,
     UNKNOWN,
     Estimate,
     apart,
@@ -26,6 +27,8 @@ from patternbench.analyze.statements.estimate import (
     over,
     over_blocks,
     paired,
+    typical_apart,
+    typical_paired,
 )
 from patternbench.terms.factors import FactorTable
 
@@ -121,9 +124,16 @@ def estimates(a: ScenarioRounds, b: ScenarioRounds, response: str) -> tuple[Esti
     x, y = a.values[response], b.values[response]
     if not (len(x) and len(y)):
         return UNKNOWN, None
-    estimate = paired if are_paired(a, b, response) else apart
+    estimate = _estimator(a, b, response)
     ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
     return _by_calls(estimate(x, y), a, b, response), ratio
+
+
+def _estimator(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Callable[[Floats, Floats], Estimate]:
+    together = are_paired(a, b, response)
+    if a.typical and min(len(a.values[response]), len(b.values[response])) >= TYPICAL_FROM:
+        return typical_paired if together else typical_apart
+    return paired if together else apart
 
 
 def _by_calls(estimate: Estimate, a: ScenarioRounds, b: ScenarioRounds, response: str) -> Estimate:

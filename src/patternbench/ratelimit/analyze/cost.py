@@ -16,8 +16,8 @@ import pandas as pd
 from scipy import stats
 
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
-from patternbench.analyze.statements.estimate import Estimate
-from patternbench.analyze.statements.family import bar
+from patternbench.analyze.statements.estimate import Estimate, over_blocks, paired
+from patternbench.analyze.statements.shown import PValue, PValues, Shown
 from patternbench.ratelimit.analyze.throttling import LimitRule, by_client, summarize_with_scale
 
 REJECTED = 429
@@ -108,10 +108,11 @@ def _overhead(
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean over rounds (or over differences of rounds) with Student's 95 % interval, NaN below two values."""
+    """A mean over rounds (or over differences of rounds) with Student's 95 % interval, NaN below two rounds."""
 
     estimate: Estimate
     count: int
+    blocks: int = 1
 
     @property
     def mean(self) -> float:
@@ -141,19 +142,14 @@ class MeanInterval:
 
 def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
     """The mean of values with its interval; one value has none, and no value has no mean."""
-    count = len(values)
-    if count < _LEAST:
-        return MeanInterval(Estimate(float(values[0]) if count else np.nan, np.nan, 1.0), count)
-    error = float(values.std(ddof=1) / np.sqrt(count))
-    return MeanInterval(Estimate(float(values.mean()), error, count - 1.0), count)
+    return MeanInterval(paired(np.zeros_like(values), values), len(values))
 
 
-def clear(apart: Sequence[MeanInterval]) -> list[bool]:
-    """Say which differences of a table are clear: of those that are, 5 % are expected to be none at most."""
-    p_values = [difference.p for difference in apart]
-    computed = [p for p in p_values if not np.isnan(p)]
-    limit = bar(computed, 1 - CONFIDENCE) if computed else 0.0
-    return [p <= limit for p in p_values]
+def clear(apart: Sequence[MeanInterval]) -> list[Shown]:
+    """How surely each difference of a table is clear: of those that are, 5 % are expected to be none at most."""
+    doubts = [PValue(one.p, float(one.estimate.firm_p)) for one in apart]
+    limit = PValues.of(doubt for doubt in doubts if not np.isnan(doubt.even)).bar(1 - CONFIDENCE)
+    return [limit.shown(doubt) for doubt in doubts]
 
 
 def matched(
@@ -161,12 +157,19 @@ def matched(
 ) -> tuple[MeanInterval, pd.DataFrame]:
     """How much more a response is in `first` than in `second`, between rounds that are equal in `on` (and block).
 
-    Each pair of rounds is one observation. Gives the mean difference with its interval, and the pairs.
+    Gives the mean over what is equal in `on` of the mean difference, with its interval, and the pairs of rounds. A
+    block may act on all of its pairs alike, so the error is that between blocks. Of a single block it is that between
+    its pairs, and `blocks` says that what the block did isn't known.
     """
     keys = [*on, "block"]
     sides = [side.groupby(keys, observed=True)[response].mean() for side in (first, second)]
     pairs = pd.concat(sides, axis=1, keys=["first", "second"]).dropna()
-    return mean_interval((pairs["first"] - pairs["second"]).to_numpy(float)), pairs
+    apart = pairs["first"] - pairs["second"]
+    blocks = apart.index.get_level_values("block").nunique()
+    if blocks < _LEAST:
+        return mean_interval(apart.to_numpy(float)), pairs
+    gaps = apart.unstack("block").to_numpy(float) if on else apart.to_numpy(float)[None, :]
+    return MeanInterval(over_blocks(gaps), len(pairs), blocks), pairs
 
 
 @dataclass(frozen=True)

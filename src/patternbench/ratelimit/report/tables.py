@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from patternbench.analyze.statements.shown import Shown
 from patternbench.observe.section import Table
 from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.cost import MEASURED, MeanInterval
@@ -147,8 +148,9 @@ def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
     return rows[same]
 
 
-def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: bool) -> dict[str, object]:
-    verdict = "clear" if clear else "not clear" if apart.has_interval else "one pair"
+def _contrast_row(what: str, distance: str, apart: MeanInterval, clear: Shown) -> dict[str, object]:
+    alone = ", in this block" if apart.blocks == 1 else ""
+    verdict = f"clear{alone}{clear.condition}" if clear else "not clear" if apart.has_interval else "one pair"
     between = interval(apart.low, apart.high)
     columns = {"added, ms": apart.mean, "95 % interval, ms": between, "pairs of rounds": apart.count}
     return {"choice": what, "distance": distance, **columns, "difference": verdict}

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from tests.support import error_rates as rates
+from tests.support import noises
 
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.statements.family import any_error, bar
 from patternbench.analyze.stopping.doubts import doubts, order_p, outliers
-from patternbench.analyze.stopping.rule import StoppingRule
+from patternbench.analyze.stopping.rule import StoppingRule, decide
 
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 pytestmark = pytest.mark.slow
@@ -129,6 +130,20 @@ def test_outliers_are_named_and_normal_rounds_have_none() -> None:
     calm[0, 4] = 10.0
     assert outliers(calm[0]).tolist() == [10.0]
     assert any("1 round of 1 scenario lie far" in text for text in doubts({"a": calm[0].tolist()}, RULE))
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [("two speeds", 0.9, 1.0), ("log-normal", 0.0, 0.02)])
+def test_two_speeds_of_a_machine_are_named_from_the_rounds_of_all_scenarios(
+    noise: str, least: float, most: float
+) -> None:
+    """Of a machine whose rounds stop early, as those of one speed agree; rounds of one speed have no second."""
+    source, runs, named = np.random.default_rng(4), 60, 0
+    for _ in range(runs):
+        drawn = np.exp(noises.NOISES[noise](source, (8, RULE.most, 1), spread=0.03, blocks=0.0)[:, :, 0])
+        counts = [next(n for n in range(RULE.fewest, RULE.most + 1) if decide(v[:n], RULE).stop) for v in drawn]
+        rounds = {str(place): v[:count].tolist() for place, (v, count) in enumerate(zip(drawn, counts, strict=True))}
+        named += any("two speeds" in text for text in doubts(rounds, RULE))
+    assert least <= named / runs <= most
 
 
 def test_few_rounds_are_said_to_miss_rare_ones_and_to_hide_dependence() -> None:

@@ -48,15 +48,23 @@ def test_the_interval_at_stopping_covers_as_the_page_says(noise: str, spread: fl
     assert rates.stops(noise, spread, 150) >= least - 3 * np.sqrt(least * (1 - least) / 150)
 
 
-def test_the_interval_of_a_capacity_holds_on_a_machine_whose_rounds_are_independent() -> None:
-    found = rates.capacities("independent, 8 %", 120)
-    assert found["told"] > 0.6
-    assert found["held"] >= 0.95 - 3 * np.sqrt(0.0475 / 120)
+@pytest.mark.parametrize(("service", "quantile"), rates.SEARCHES)
+@pytest.mark.parametrize("machine", [one for one in rates.MACHINES if not one.startswith("drifting")])
+def test_the_interval_of_a_capacity_holds_at_every_service_on_machines_whose_rounds_are_independent(
+    machine: str, service: str, quantile: str
+) -> None:
+    """The promise is 95 %; a queue's p99 of 500 calls is held in 89 % (docs/analysis.md)."""
+    found = rates.capacities(service, quantile, machine, 25)
+    least = 0.89 if (service, quantile) == ("one queue (M/M/1)", "p99") else 0.95
+    assert found["told"] > 0.45
+    assert found["rounds"] >= bound_below(25, least) - 0.02
+    assert found["usual"] >= bound_below(25, least) - 0.02
 
 
-def test_a_machine_that_wanders_is_doubted_beside_its_capacity() -> None:
-    found = rates.capacities("drifting in time", 120)
-    assert found["held_or_doubted"] >= bound_below(120)
+def test_on_a_machine_that_wanders_a_capacity_is_that_of_these_minutes_and_doubted_as_the_usual_one() -> None:
+    found = rates.capacities("a cliff", "p95", "drifting in time, 8 %", 60)
+    assert found["rounds"] >= bound_below(60)
+    assert found["doubted"] >= bound_below(60, 0.79)
 
 
 def test_a_covariate_that_no_scenario_moves_makes_equal_ones_differ_in_5_percent_and_a_moved_one_is_found() -> None:
