@@ -13,8 +13,8 @@ OF_STATISTICS = ("scipy.stats", "statsmodels")
 ALLOWED = {
     "analyze/covariates.py": "the effect of a covariate: a model of its own kind",
     "analyze/intervals.py": "the interval of one median, which compares nothing",
+    "analyze/load/crossing.py": "the interval of a rate where a curve crosses an objective (likelihood ratio)",
     "analyze/load/loadtest.py": "the shape of a curve over loads: Pearson's r, and where two lines join",
-    "analyze/load/rate_search.py": "the interval of a rate where a curve crosses an objective (Fieller)",
     "analyze/models/": "the tests of regression models and of their assumptions",
     "analyze/noise.py": "the spread of one scenario against itself",
     "analyze/recommend/ranking.py": "the doubt that a configuration keeps a limit (Clopper and Pearson)",
