@@ -16,7 +16,12 @@ from statsmodels.multivariate.manova import MANOVA
 from statsmodels.stats.diagnostic import acorr_ljungbox, het_breuschpagan
 from statsmodels.stats.outliers_influence import OLSInfluence
 
-from patternbench.analyze.models.diagnostics import breusch_pagan_test, henze_zirkler_test, ljung_box_test
+from patternbench.analyze.models.diagnostics import (
+    anderson_darling_test,
+    breusch_pagan_test,
+    henze_zirkler_test,
+    ljung_box_test,
+)
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import hotelling_lawley
@@ -432,3 +437,10 @@ def test_errors_are_in_percent_only_where_those_of_rows_not_seen_are_too() -> No
     assert "It misses" in said
     assert "%" not in said.split("It misses")[1]
     assert "%" in headline(result).split("It misses")[1]
+
+
+def test_the_tails_of_residuals_are_weighed_around_their_own_mean() -> None:
+    residuals = np.append(np.random.default_rng(1).normal(0, 1e-3, 200), 1.0)
+    found = [anderson_darling_test(residuals + shift) for shift in (0.0, 3.0, -40.0)]
+    assert all(np.isfinite(float(one.statistic or np.nan)) for one in found)
+    assert [one.statistic for one in found] == pytest.approx([found[0].statistic] * 3)

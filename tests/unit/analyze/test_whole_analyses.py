@@ -219,6 +219,12 @@ def test_every_output_of_a_recommendation_from_skewed_rounds_is_as_agreed(name: 
     )
 
 
+def test_every_output_of_a_recommendation_of_a_single_configuration_is_as_agreed(tmp_path: Path) -> None:
+    table = runs(rounds=4)
+    alone = kept(table[(table["strategy"] == "retry") & (table["users"] == 20)], tmp_path)
+    told("recommend-single", recommend, tmp_path, alone, *WISHES["several"][:4])
+
+
 def test_every_output_of_a_recommendation_between_alike_configurations_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4, noise=20.0)
     told("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *WISHES["first"], "--given", "users")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.factors import factors
 from tests.unit.report.test_findings import of, plain, run_with, said
 
@@ -17,6 +18,7 @@ from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.construction import REFUSED, as_constructed, by_construction, set_by_limits
 from patternbench.report.sections.findings import Headline, findings, headlines
+from patternbench.report.sections.stands import stands
 from patternbench.terms.roles import Role
 
 P95 = "call_success_p95"
@@ -137,3 +139,16 @@ def test_a_limit_makes_calls_fail_where_it_refused_nearly_all_of_however_few() -
     few = pd.DataFrame({"failure_rate": [0.2, 0.3], "limited_rate": [0.2, 0.2951]})
     assert "goodput" in set_by_limits(few)
     assert not set_by_limits(few.assign(limited_rate=[0.2, 0.2949]))
+
+
+@pytest.mark.parametrize(("limit", "closest"), [("failure_rate <= 2%", False), ("failure_rate <= 0.5%", True)])
+def test_a_choice_is_the_closest_to_a_limit_only_where_nothing_keeps_it(limit: str, closest: bool) -> None:
+    rounds = pd.DataFrame(
+        [(name, name, block, p95, 1.0) for block in range(4) for name, p95 in (("a", 1.0 + block), ("b", 3.0 + block))],
+        columns=["scenario", "users", "block", "p95", "failure_rate"],
+    )
+    wish = Criteria(("minimise p95",), (limit,), by=("users",))
+    (stand,) = stands(recommend(rounds, wish), rounds, wish)
+    assert stand.closest is closest
+    assert stand.broken == (frozenset("ab") if closest else frozenset())
+    assert stand.among == frozenset("ab")
