@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs, compare_with_baseline
+from patternbench.analyze.rounds import ScenarioRounds
+from patternbench.analyze.statements.pairing import _of_all_pairs
 
 #: Two and five failures of 1,200 calls each, in three rounds that look alike.
 ALIKE = {"baseline": 100 * 2 / 400, "retry": 100 * 5 / 400}
@@ -56,3 +60,15 @@ def test_columns_that_group_or_keep_books_are_no_responses() -> None:
         pd.DataFrame(rows), ["strategy=baseline"], ComparisonOptions(by=("strategy", "users"))
     )
     assert {each.response for each in found.differences} == {"wait"}
+
+
+def test_of_several_conditions_the_one_that_differs_most_surely_stands_for_all_corrected_for_their_number() -> None:
+    """Failures that rise under one load and fall as much under the other are equal in sum: only single loads differ."""
+
+    def side(*rates: float) -> list[ScenarioRounds]:
+        counts = {"failure_rate": np.full(3, 400.0)}
+        return [ScenarioRounds(str(rate), {}, {"failure_rate": np.full(3, rate)}, {}, counts) for rate in rates]
+
+    pairs = list(zip(side(1.0, 5.0, 2.0), side(5.0, 1.0, 2.0), strict=True))
+    single = stats.fisher_exact([[12, 1188], [60, 1140]]).pvalue
+    assert _of_all_pairs(pairs, "failure_rate") == pytest.approx(3 * single)
