@@ -1,8 +1,7 @@
 """Values from outside: of the environment, ``${env:NAME}``, and those that the set-up of a round captured.
 
 Those of the environment are read where a round is made; both are kept out of every message about it. The load engine
-gets them as constants of its job, one per place that a text names them in. It puts a constant into a text as it is and
-never looks for places in it, so each one is escaped here for its place.
+gets them as values of its job and escapes each for its place. The requests of a library's client are filled in here.
 """
 
 from __future__ import annotations
@@ -10,18 +9,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote_plus
 
-from patternbench.drivers.origins import TracedValue
 from patternbench.study.model.system import System
-from patternbench.study.text.places import PLACE, parts_of
+from patternbench.study.text.places import LITERAL, parts_of
 from patternbench.study.workload.workloads import Workload
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.urls import encoded_once, encoded_value
 from patternbench.terms.visible import not_utf8
 
-ENVIRONMENT = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
+PLACE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
+"""A place with its name, or the escape of the characters that begin one."""
+ENVIRONMENT = "env:"
 VARIABLE = re.compile(r"(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)(\s*\|[^}]*)?\}")
 SHORT = 4
 """Shorter values are hidden only where they stand alone: a 7 within a port's number isn't a secret."""
@@ -39,9 +40,9 @@ def _in_json(text: str) -> str:
 
 
 ESCAPES: Mapping[str, Callable[[str], str]] = {
-    "path": lambda text: quote(text, safe=IN_PATH),
-    "query": lambda text: quote(text, safe="-._~"),
-    "form": lambda text: quote(text, safe="-._~"),
+    "path": lambda text: encoded_once(text, IN_PATH),
+    "query": encoded_value,
+    "form": encoded_value,
     "headers": _without_controls,
     "json": _in_json,
     "body": str,
@@ -74,47 +75,31 @@ def of(system: System, workload: Workload) -> list[str]:
     return list(dict.fromkeys([*names(system.sent_headers), *names(workload)]))
 
 
-def constants(variables: Iterable[str]) -> dict[str, str]:
-    """The constants of a job that stand for variables, escaped for each place that may name them."""
-    return escaped({f"env:{name}": value(name) for name in variables})
+def values(variables: Iterable[str]) -> dict[str, str]:
+    """The values of a job that stand for variables."""
+    return {f"env:{name}": value(name) for name in variables}
 
 
-def escaped(known: Mapping[str, str], fields: Collection[str] = ESCAPES) -> dict[str, str]:
-    """Constants of values by name: as they are, and for each of the fields that may name them."""
-    return {
-        constant: text
-        for name, plain in known.items()
-        for constant, text in [
-            (name, plain),
-            *((f"{name}:{field}", ESCAPES[field](plain)) for field in fields),
-        ]
-    }
+def put_in(text: str, known: Mapping[str, str], field: str) -> str:
+    """A text of a request's field with its places filled in: variables, and values by name, each escaped for the field.
+
+    In a query the text itself is a value as well; what it has encoded already stays.
+    """
+    own = encoded_once if field == "query" else str
+    made, end = "", 0
+    for place in PLACE.finditer(text):
+        filled = own(LITERAL[1:]) if place[1] is None else ESCAPES[field](_named(place[1], known, field))
+        made, end = made + own(text[end : place.start()]) + filled, place.end()
+    return made + own(text[end:])
+
+
+def _named(name: str, known: Mapping[str, str], field: str) -> str:
+    return value(name.removeprefix(ENVIRONMENT), field) if name.startswith(ENVIRONMENT) else known[name]
 
 
 def known(node: object) -> dict[str, str]:
     """The values of the places in an expectation that name variables."""
     return {f"env:{name}": value(name) for name in names(node)}
-
-
-def placed(node: object, field: str, captured: Collection[str]) -> object:
-    """A request's field, in which each variable and captured value is named as the constant that is escaped for it.
-
-    One with a kind, such as ``|number``, is a whole value and is taken as it is.
-    """
-    if isinstance(node, TracedValue):
-        return TracedValue(placed(node.value, field, captured), node.origin)
-    if isinstance(node, Mapping):
-        return {placed(name, field, captured): placed(entry, field, captured) for name, entry in node.items()}
-    if isinstance(node, list):
-        return [placed(entry, field, captured) for entry in node]
-    if not isinstance(node, str):
-        return node
-
-    def constant(match: re.Match[str]) -> str:
-        known = match[1] in captured or ENVIRONMENT.fullmatch(match[1])
-        return "${" + f"{match[1]}:{field}" + "}" if known else match[0]
-
-    return PLACE.sub(constant, node)
 
 
 def hidden(text: str, variables: Iterable[str], captured: Mapping[str, str] = MappingProxyType({})) -> str:

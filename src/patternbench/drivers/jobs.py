@@ -50,8 +50,6 @@ WORKLOAD = "workload"
 SET_UP = "set-up"
 UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
 """Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
-ENCODED = ("json", "form")
-"""The fields whose own texts are encoded as well, so that a level has no syntax to say in them."""
 MOST_TOLD = 10_000
 """Attempts of a journey that the engine reports one by one, at most."""
 
@@ -75,6 +73,7 @@ def job(task: Task) -> TracedJob:
     return traced(
         {
             **_around(task),
+            **_values(task, _captured(task)),
             "warm_up_us": TracedValue(task.warm_up.us, "warm_up"),
             **_said({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
             **({"warm_up_settled": TracedValue(True, "warm_up.until")} if task.settles else {}),
@@ -95,7 +94,10 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
     for crowd in crowds(workload):
         for journey, origin in _sent(crowd, workload, task):
             group = {**_taken(crowd, workload, task), **_walk(journey, origin)}
-            yield crowd.name, plain_fields({**_around(task), **_alone(task), "groups": [group]})
+            yield (
+                crowd.name,
+                plain_fields({**_around(task), **_values(task, _captured(task)), **_alone(task), "groups": [group]}),
+            )
 
 
 def set_up(task: Task) -> TracedJob | None:
@@ -105,7 +107,7 @@ def set_up(task: Task) -> TracedJob | None:
         return None
     headers = merged(task.treatment.system.sent_headers, UNTRACED)
     group = {"name": SET_UP, **_walk(*_journey(workload.set_up, f"{WORKLOAD}.set_up", headers, task))}
-    return traced({**_around(task), "constants": _constants(task), **_alone(task), "groups": [group]})
+    return traced({**_around(task), **_values(task, {}), **_alone(task), "groups": [group]})
 
 
 def _walk(journey: Job, origin: str) -> Job:
@@ -126,7 +128,7 @@ def _around(task: Task) -> Job:
         "seed": TracedValue(task.seed, "seed"),
         "targets": _targets(task),
         **_tls(task),
-        "constants": {**_constants(task), **_captured(task)},
+        "constants": {"round": str(task.number)},
         **_lists(task),
         **_generator(task),
         "drain_us": _drain(task),
@@ -142,17 +144,17 @@ def _targets(task: Task) -> list[Job]:
     ]
 
 
-def _constants(task: Task) -> Job:
-    levels = environment.escaped(_texts_of(task), ENCODED)
-    constants = {name: TracedValue(text, _origin_of(name.partition(":")[0])) for name, text in levels.items()}
-    secrets = environment.constants(environment.of(task.treatment.system, task.treatment.workload))
-    return {**constants, **secrets, "round": str(task.number)}
+def _values(task: Task, captured: Mapping[str, str]) -> Job:
+    """What texts of requests may name: levels of the scenario, variables of the environment, and what was captured."""
+    levels = {name: TracedValue(text, _origin_of(name)) for name, text in _texts_of(task).items()}
+    variables = environment.values(environment.of(task.treatment.system, task.treatment.workload))
+    made = {**levels, **variables, **captured}
+    return {"values": made} if made else {}
 
 
-def _captured(task: Task) -> Job:
+def _captured(task: Task) -> dict[str, str]:
     """The values captured by the set-up; empty texts before it is carried out, for example to check a job."""
-    taken = {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
-    return dict(environment.escaped(taken))
+    return {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
 
 
 def _lists(task: Task) -> Job:
@@ -166,9 +168,7 @@ def _entries(entries: Entries, origin: str, task: Task) -> TracedValue:
     # An entry is the user's own, as a JSON body is.
     made = in_us(entries, origin, without=("count", "of"))
     count = TracedValue(depends.whole(entries.count and entries.count.level, _texts_of(task)), f"{origin}.count")
-    # A text is written where the list is, and the engine knows where that is.
-    of = entries.of if isinstance(entries.of, str) else _in_field("json", entries.of, origin, task)
-    return TracedValue({**made, **_said({"count": count}), "of": TracedValue(of, f"{origin}.of")}, origin)
+    return TracedValue({**made, **_said({"count": count}), "of": TracedValue(entries.of, f"{origin}.of")}, origin)
 
 
 def _texts_of(task: Task) -> dict[str, str]:
@@ -419,22 +419,7 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
         "headers": TracedValue(merged(headers, step.headers), f"{origin}.headers"),
     }
     made |= {"query": TracedValue(_texts(step.query), f"{origin}.query")} if step.query is not None else {}
-    whole = made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {})
-    return TracedValue(_with_outside(whole, origin, task), origin)
-
-
-def _with_outside(sent: Mapping[str, object], origin: str, task: Task) -> Job:
-    """What a request or a poll sends, with values from outside named as the job knows them."""
-    fields = environment.ESCAPES
-    return {name: _in_field(name, field, origin, task) if name in fields else field for name, field in sent.items()}
-
-
-def _in_field(field: str, node: object, origin: str, task: Task) -> object:
-    """A field of a request, in which constants of the job are named as they are escaped for it."""
-    # In the set-up itself its values are captured by the engine, which escapes them.
-    captured = [] if origin.startswith(f"{WORKLOAD}.set_up") else task.treatment.workload.set_up_names
-    levels = _texts_of(task) if field in ENCODED else ()
-    return environment.placed(node, field, {*captured, *levels})
+    return TracedValue(made | (_of_journeys(step, origin, headers, task) if isinstance(step, Step) else {}), origin)
 
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, TracedValue]:
@@ -472,7 +457,7 @@ def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Jo
     expect = poll.expect and TracedValue(_expect(poll.expect, f"{origin}.expect", parameters), f"{origin}.expect")
     made |= {"expect": expect} if expect else {}
     query = {"query": TracedValue(_texts(poll.query), f"{origin}.query")} if poll.query is not None else {}
-    return _with_outside({**made, **query}, origin, task)
+    return {**made, **query}
 
 
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:

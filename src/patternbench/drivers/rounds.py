@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from patternbench.drivers import origins
 from patternbench.drivers.driver import Treatment
-from patternbench.drivers.environment import resolved
+from patternbench.drivers.environment import put_in
 from patternbench.drivers.headers import merged
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.origins import Job, TracedJob, TracedValue, traced
@@ -19,6 +19,7 @@ from patternbench.study.models import Strategy
 from patternbench.study.workload import depends
 from patternbench.study.workload.journeys import Request
 from patternbench.terms.units import Duration
+from patternbench.terms.urls import encoded_once
 
 CONTRACT = 1
 
@@ -102,22 +103,15 @@ def _pattern(strategy: Strategy) -> TracedValue:
 def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:
     """The request of a library's client, which knows neither queries nor places: they are filled in here."""
     given = {name: depends.as_text(value.level) for name, value in (request.query or {}).items()}
-    # Written out by urlencode below, so as it is here.
-    query = {name: resolved(_filled(text, parameters), "body") for name, text in given.items()}
-    path = resolved(_filled(below + request.path.level, parameters), "path")
+    query = "&".join(f"{encoded_once(name)}={put_in(text, parameters, 'query')}" for name, text in given.items())
+    path = put_in(below + request.path.level, parameters, "path")
     return ClientRequest(
         method=request.method.level,
-        path=f"{path}{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else path,
-        headers={name: resolved(_filled(text, parameters)) for name, text in headers.items()},
-        body=request.body and resolved(_filled(request.body, parameters), "body"),
+        path=f"{path}{'&' if '?' in path else '?'}{query}" if query else path,
+        headers={name: put_in(text, parameters, "headers") for name, text in headers.items()},
+        body=request.body and put_in(request.body, parameters, "body"),
         timeout_us=request.timeout.level.us,
     )
-
-
-def _filled(text: str, parameters: Mapping[str, str]) -> str:
-    for name, value in parameters.items():
-        text = text.replace(f"${{{name}}}", value)
-    return text
 
 
 def in_us(part: BaseModel, without: Collection[str] = ()) -> Job:

@@ -14,6 +14,9 @@ _KEPT = "!#$%&'()*+,/:;=?@[]~{|}\\^`\"<>"
 _PLACES = re.compile(r"\$\{[^}]*\}")
 """What is filled in later, so that it isn't part of what is judged."""
 HOSTS = "a host name or an address, and a port from 1 to 65535"
+UNRESERVED = "-._~"
+"""What every part of a URL holds as it is, besides letters and digits (RFC 3986, section 2.3)."""
+_CODE = re.compile(r"(%[0-9A-Fa-f]{2})")
 NO_SUCH = "has no such host or port"
 PATHS = "visible signs of ASCII, all others as %XX"
 
@@ -50,6 +53,18 @@ def _is_host(host: str) -> bool:
 def sendable(path: str) -> bool:
     """Whether a path with its query can be sent as it is written."""
     return _UNSENDABLE.search(_PLACES.sub("", path)) is None
+
+
+def encoded_value(text: str) -> str:
+    """A text as one value of a query or a form."""
+    return quote(text, safe=UNRESERVED)
+
+
+def encoded_once(text: str, kept: str = UNRESERVED) -> str:
+    """A text in which every sign but letters, digits and those ``kept`` is encoded; ``%XX`` is encoded already."""
+    return "".join(
+        part if _CODE.fullmatch(part) else quote(part, safe=kept.replace("%", "")) for part in _CODE.split(text)
+    )
 
 
 def encoded(path: str) -> str:

@@ -244,7 +244,7 @@ def test_steps_and_journeys_are_those_of_the_scenarios_levels() -> None:
         jsonschema.validate(job, SCHEMA)
         journeys = job["groups"][0]["journeys"]
         paths[scenario.levels["architecture"]] = [[step["path"] for step in one["steps"]] for one in journeys]
-        assert job["constants"]["setting.architecture"] == scenario.levels["architecture"]
+        assert job["values"]["setting.architecture"] == scenario.levels["architecture"]
     first = "/${setting.architecture}"
     assert paths == {"gateway": [[first], ["/direct"]], "messaging": [[first, "/wait"]]}
 
@@ -605,7 +605,7 @@ workload:
 """
 
 
-def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_constant_of_the_round() -> None:
+def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_value_of_the_round() -> None:
     bare = task(SET_UP)
     made = jobs.set_up(bare)
     assert made is not None
@@ -615,11 +615,11 @@ def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_const
     (step,) = journey["steps"]
     assert (group["workload"]["open"]["calls"], step["path"]) == (1, "/auth")
     assert step["headers"]["traceparent"].endswith("-00")
-    assert "token" not in made.job["constants"]  # type: ignore[operator]
+    assert "values" not in made.job
     assert made.origin("groups[0].journeys[0].steps[0].path") == "workload.set_up.steps[0].path"
     after = jobs.job(replace(bare, captured={"token": "t-1"})).job
     jsonschema.validate(after, SCHEMA)
-    assert after["constants"]["token"] == "t-1"  # type: ignore[index]
+    assert after["values"]["token"] == "t-1"  # type: ignore[index]
 
 
 HOSTILE = 'a"b\\c&d+e ${user}\n'
@@ -639,25 +639,16 @@ workload:
 """
 
 
-def test_what_a_set_up_captured_is_escaped_for_its_place_as_values_of_the_environment_are() -> None:
+def test_what_a_set_up_captured_is_a_value_that_the_engine_escapes_wherever_a_text_names_it() -> None:
     job: Any = jobs.job(replace(task(USES_TOKEN), captured={"token": HOSTILE})).job
     jsonschema.validate(job, SCHEMA)
-    constants, steps = job["constants"], job["groups"][0]["journeys"][0]["steps"]
-    assert steps[0]["json"] == {"t": "${token:json}", "kept": "$${token}", "whole": "${token|json}"}
-    assert (steps[0]["path"], steps[0]["query"]) == ("/${token:path}", {"t": "${token:query}"})
-    assert (steps[1]["form"], steps[2]["json"]) == (
-        {"t": "${token:form}", "of": "${level:form}"},
-        {"t": "${level:json}"},
-    )
-    assert job["lists"]["bundle"]["of"] == {"token": "${token:json}"}
-    assert json.loads(f'"{constants["token:json"]}"') == HOSTILE
-    assert constants["token:form"] == "a%22b%5Cc%26d%2Be%20%24%7Buser%7D%0A"
-    assert "\n" not in constants["token:headers"]
-    set_up = jobs.set_up(task(USES_TOKEN.replace("path: /auth,", "path: /auth, json: {again: '${token}'},")))
-    assert set_up is not None
-    job = set_up.job
-    (first,) = job["groups"][0]["journeys"][0]["steps"]
-    assert first["json"] == {"again": "${token}"}, "the engine itself captures it there"
+    steps = job["groups"][0]["journeys"][0]["steps"]
+    assert (job["constants"], job["values"]) == ({"round": "3"}, {"token": HOSTILE, "level": "x~y"})
+    assert steps[0]["json"] == {"t": "${token}", "kept": "$${token}", "whole": "${token|json}"}
+    assert (steps[0]["path"], steps[1]["form"]) == ("/${token}", {"t": "${token}", "of": "${level}"})
+    assert job["lists"]["bundle"]["of"] == {"token": "${token}"}
+    set_up: Any = jobs.set_up(task(USES_TOKEN.replace("path: /auth,", "path: /auth, json: {again: '${token}'},")))
+    assert set_up.job["values"] == {"level": "x~y"}, "the engine itself captures the token there"
 
 
 def test_a_value_that_a_set_up_captured_is_in_no_message_of_the_engine() -> None:
@@ -687,19 +678,15 @@ workload:
 SECRET = 'a"b&c ${user} d/é$'
 
 
-def test_a_variable_in_any_text_of_a_step_becomes_a_constant_that_is_escaped_for_its_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_variable_in_any_text_of_a_step_is_a_value_that_the_engine_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PW", SECRET)
     monkeypatch.setenv("AGE", "7")
-    job = rendered(SIGN_IN)
-    steps, constants = job["groups"][0]["journeys"][0]["steps"], job["constants"]
-    assert steps[0]["json"] == {"password": "${env:PW:json}", "age": "${env:AGE|number}", "kept": "$${env:PW}"}
-    assert steps[0]["expect"]["body_contains"] == f"of {SECRET}"
-    assert json.loads(f'"{constants["env:PW:json"]}"') == constants["env:PW:body"] == SECRET
-    assert constants["env:PW:query"] == constants["env:PW:form"] == "a%22b%26c%20%24%7Buser%7D%20d%2F%C3%A9%24"
-    assert (steps[1]["form"], steps[2]["body"]) == ({"p": "${env:PW:form}"}, "${env:PW:body}")
-    assert steps[0]["name"] == "/${env:PW}"
+    job: Any = jobs.job(task(SIGN_IN)).job
+    steps = job["groups"][0]["journeys"][0]["steps"]
+    assert job["values"] == {"env:PW": SECRET, "env:AGE": "7"}
+    assert steps[0]["json"] == {"password": "${env:PW}", "age": "${env:AGE|number}", "kept": "$${env:PW}"}
+    assert steps[0]["expect"] == {"body_contains": "of " + SECRET}
+    assert (steps[1]["form"], steps[2]["body"]) == ({"p": "${env:PW}"}, "${env:PW}")
 
 
 def test_what_the_engine_tells_of_an_attempt_holds_no_value_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,12 @@ import jsonschema
 import pytest
 from tests.support.studies import EXAMPLE, ROOT, study
 
-from patternbench.drivers.environment import resolved
+from patternbench.drivers.environment import ESCAPES, resolved
 from patternbench.drivers.rounds import ClientRound, client_round, round_origins
 from patternbench.plan.expand import expand
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
+from patternbench.terms.urls import encoded_once
 
 SCHEMA = json.loads((ROOT / "contracts/client/round.schema.json").read_text())
 OTHERS = """\
@@ -82,6 +83,30 @@ def test_the_path_of_a_systems_url_stands_before_the_requests(target: str, path:
     scenario = expand(study(EXAMPLE.replace("/bytes/1000", "/a"))).scenarios[0]
     given = client_round(scenario, target, Duration(1000), 5)
     assert (given.target, given.request.path) == ("http://h:1", path)
+
+
+SPELLINGS = json.loads((ROOT / "contracts/load/vectors/places.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", SPELLINGS, ids=[case["text"] for case in SPELLINGS])
+def test_a_librarys_client_gets_texts_spelled_as_the_load_engine_spells_them(case: dict[str, str]) -> None:
+    spelled = {"header" if field == "headers" else field: escape(case["text"]) for field, escape in ESCAPES.items()}
+    assert spelled == {name: text for name, text in case.items() if name not in ("text", "own_query")} | {
+        "body": case["text"]
+    }
+    assert encoded_once(case["text"]) == case["own_query"]
+
+
+def test_places_and_texts_of_a_request_are_encoded_once_for_a_librarys_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORD", "a b&c/50%41")
+    told = """"/p/${env:WORD}", body: "$${x} ${env:WORD}", headers: {X: "${size}"},
+            query: {q: "${env:WORD}", own: "1 %41&", "a b": "$${x} ${size}"}"""
+    text = EXAMPLE.replace("/bytes/1000", told).replace("  request:", "  parameters: {size: 7}\n  request:")
+    request = client_round(expand(study(text)).scenarios[0], "http://h:1", Duration(1000), 5).request
+    path, _, query = request.path.partition("?")
+    assert path == "/p/a%20b&c/50%41"
+    assert query == "q=a%20b%26c%2F50%2541&own=1%20%41%26&a%20b=%24%7Bx%7D%207"
+    assert (request.body, request.headers) == ("${x} a b&c/50%41", {"X": "7"})
 
 
 def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 /// What templates may name.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// Constants of the job, with their values.
+    /// Constants of the job, which are put into a text as they are.
     pub constants: Vec<(String, String)>,
+    /// Values of the job, which are escaped for their place.
+    pub values: Vec<(String, String)>,
     /// Columns of the group's feeder.
     pub columns: Vec<String>,
     /// Values that steps capture; a template may name those of the steps before it.
@@ -112,7 +114,12 @@ impl Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
+    /// What the request itself says, in the syntax of its place.
     Text(String),
+    /// A value of the job.
+    Value(String),
+    /// What the job itself says in a value of a query or a form, or in an entry of a list: escaped for its place too.
+    Written(String),
     User,
     Call,
     Counter(usize),
@@ -154,10 +161,13 @@ pub struct Template(Vec<Piece>);
 pub enum Place {
     /// As it is.
     Raw,
-    /// In a path: what no URL may contain is percent-encoded, slashes and the like are kept.
+    /// In a path: what no URL may contain is percent-encoded; slashes and the like are kept, and so is `%XX`.
     Path,
-    /// As one value of a query or a form: everything but letters, digits and `-._~` is percent-encoded.
+    /// As one value of a query: everything but letters, digits and `-._~` is percent-encoded. A `%XX` that the request
+    /// itself says is kept; in a value that is put into it, it is three characters of the value.
     Query,
+    /// As one value of a form: all but letters, digits and `-._~` is percent-encoded.
+    Form,
     /// Inside a JSON string.
     Json,
     /// In a header line: control characters are left out.
@@ -218,6 +228,18 @@ impl Template {
         Ok(Self(pieces))
     }
 
+    /// Parses a text that is itself a value, so that its own characters are escaped for the place that it is put into.
+    ///
+    /// # Errors
+    /// As for [`Template::parse`].
+    pub fn value(text: &str, names: &mut Names) -> Result<Self, String> {
+        let written = |piece| match piece {
+            Piece::Text(text) => Piece::Written(text),
+            piece => piece,
+        };
+        Self::parse(text, names).map(|parsed| Self(parsed.0.into_iter().map(written).collect()))
+    }
+
     /// JSON with placeholders in its strings. A string of a single typed one, as `"${price|number}"`, becomes that value.
     ///
     /// # Errors
@@ -259,7 +281,8 @@ impl Template {
         Ok(())
     }
 
-    fn add(&mut self, more: Self) {
+    /// Appends another text.
+    pub fn add(&mut self, more: Self) {
         for piece in more.0 {
             match piece {
                 Piece::Text(text) => push(&mut self.0, &text),
@@ -268,14 +291,11 @@ impl Template {
         }
     }
 
-    /// The text, when there is nothing to fill in.
+    /// Whether it is the same text each time that it is filled in.
     #[must_use]
-    pub fn as_text(&self) -> Option<&str> {
-        match self.0.as_slice() {
-            [] => Some(""),
-            [Piece::Text(text)] => Some(text),
-            _ => None,
-        }
+    pub fn is_fixed(&self) -> bool {
+        let fixed = |piece: &Piece| matches!(piece, Piece::Text(_) | Piece::Value(_) | Piece::Written(_));
+        self.0.iter().all(fixed)
     }
 
     /// Appends the filled-in text.
@@ -288,6 +308,8 @@ impl Piece {
     fn render<R: Rng>(&self, place: Place, values: &mut Values<'_, R>, into: &mut String) {
         match self {
             Self::Text(text) => into.push_str(text),
+            Self::Value(text) => escape(text, place, into),
+            Self::Written(text) => written(text, place, into),
             Self::User => number(u64::from(values.user), into),
             Self::Call => number(u64::from(values.call), into),
             Self::Counter(index) => {
@@ -378,8 +400,8 @@ fn typed(text: &str, names: &mut Names) -> Result<Option<Piece>, String> {
     }
     let misfit = |text: &str| format!("{}: ${{{name}|{}}} can't be sent", kind.misfit(text), kind.name());
     Ok(Some(match named(name, names)? {
-        Piece::Text(constant) if kind.fits(&constant) => Piece::Text(constant),
-        Piece::Text(constant) => return Err(misfit(&constant)),
+        Piece::Text(constant) | Piece::Value(constant) if kind.fits(&constant) => Piece::Text(constant),
+        Piece::Text(constant) | Piece::Value(constant) => return Err(misfit(&constant)),
         Piece::Uuid => return Err(misfit("a UUID")),
         piece => {
             let later = match piece {
@@ -419,7 +441,7 @@ fn joined(name: &str, list: &Listing, names: &mut Names) -> Result<Piece, String
             "the entries of {name} are JSON: write \"${{{name}|json}}\" as all of a string in a JSON body"
         ));
     };
-    let of = |names: &mut Names| Template::parse(text, names);
+    let of = |names: &mut Names| Template::value(text, names);
     filled(list, Some(list.separator.clone()), of, names)
 }
 
@@ -469,6 +491,9 @@ fn named(name: &str, names: &mut Names) -> Result<Piece, String> {
     }
     if let Some((_, value)) = names.constants.iter().find(|(known, _)| known == name) {
         return Ok(Piece::Text(value.clone()));
+    }
+    if let Some((_, value)) = names.values.iter().find(|(known, _)| known == name) {
+        return Ok(Piece::Value(value.clone()));
     }
     if let Some(range) = name.strip_prefix("random:") {
         return range_of(range).ok_or_else(|| format!("${{{name}}} is not a range: write ${{random:1-100}}"));
@@ -521,7 +546,11 @@ fn known(names: &Names) -> String {
     let item = names.item.then(|| "item".to_owned());
     let lists = names.lists.iter().map(|(name, _)| name.clone());
     let columns = names.columns.iter().map(|column| format!("feed.{column}"));
-    let constants = names.constants.iter().map(|(name, _)| name.clone());
+    let constants = names
+        .constants
+        .iter()
+        .chain(&names.values)
+        .map(|(name, _)| name.clone());
     fixed
         .into_iter()
         .chain(constants)
@@ -577,19 +606,12 @@ fn uuid(random: &mut impl Rng, into: &mut String) {
     );
 }
 
+/// Appends a value that is put into a place, so that it stays one value of that place.
 fn escape(value: &str, place: Place, into: &mut String) {
     match place {
         Place::Raw => into.push_str(value),
-        Place::Path => percent(
-            value,
-            |byte| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte),
-            into,
-        ),
-        Place::Query => percent(
-            value,
-            |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte),
-            into,
-        ),
+        Place::Path => encoded_once(value, in_path, into),
+        Place::Query | Place::Form => percent(value, unreserved, into),
         Place::Header => into.extend(value.chars().filter(|character| !character.is_control())),
         Place::Json => {
             let quoted = serde_json::Value::from(value).to_string();
@@ -598,7 +620,40 @@ fn escape(value: &str, place: Place, into: &mut String) {
     }
 }
 
-fn percent(value: &str, keep: impl Fn(u8) -> bool, into: &mut String) {
+/// Appends a text that the job itself has for a place. In a query, what it has encoded already stays as it is.
+fn written(text: &str, place: Place, into: &mut String) {
+    match place {
+        Place::Query => encoded_once(text, unreserved, into),
+        _ => escape(text, place, into),
+    }
+}
+
+/// What a path holds as it is (RFC 3986), with the delimiters of a query: a captured path may have one.
+fn in_path(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"#%<>\\^`{|}".contains(&byte)
+}
+
+/// What every part of a URL holds as it is (RFC 3986, section 2.3).
+fn unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Percent-encodes what isn't kept, but no `%XX`: that is encoded already.
+fn encoded_once(text: &str, keep: fn(u8) -> bool, into: &mut String) {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        percent(before, keep, into);
+        let is_code = after
+            .as_bytes()
+            .first_chunk()
+            .is_some_and(|[a, b]| a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+        into.push_str(if is_code { "%" } else { "%25" });
+        rest = after;
+    }
+    percent(rest, keep, into);
+}
+
+fn percent(value: &str, keep: fn(u8) -> bool, into: &mut String) {
     for byte in value.bytes() {
         if keep(byte) {
             into.push(char::from(byte));
@@ -608,11 +663,19 @@ fn percent(value: &str, keep: impl Fn(u8) -> bool, into: &mut String) {
     }
 }
 
-/// A text as one value of a query or a form.
+/// A text as one value of a form.
+#[must_use]
+pub fn form_text(value: &str) -> String {
+    let mut text = String::new();
+    escape(value, Place::Form, &mut text);
+    text
+}
+
+/// A text of the job as a name in a query.
 #[must_use]
 pub fn query_text(value: &str) -> String {
     let mut text = String::new();
-    escape(value, Place::Query, &mut text);
+    written(value, Place::Query, &mut text);
     text
 }
 
@@ -628,6 +691,7 @@ mod tests {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Names {
             constants: vec![("round".to_owned(), "3".to_owned())],
+            values: vec![("token".to_owned(), "a \"b&c".to_owned())],
             columns: texts(&["name"]),
             captured: texts(&["id"]),
             counters: Vec::new(),
@@ -688,6 +752,49 @@ mod tests {
             rendered("{\"x\": \"${id}\"}", Place::Json, "\"\n"),
             "{\"x\": \"\\\"\\n\"}"
         );
+    }
+
+    #[test]
+    fn every_text_is_spelled_in_its_place_as_the_shared_vectors_say() {
+        let file = format!(
+            "{}/../../../contracts/load/vectors/places.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let vectors: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let places = [
+            ("path", Place::Path),
+            ("query", Place::Query),
+            ("form", Place::Form),
+            ("json", Place::Json),
+            ("header", Place::Header),
+        ];
+        for case in vectors["cases"].as_array().unwrap() {
+            let text = case["text"].as_str().unwrap();
+            for (name, place) in places {
+                assert_eq!(rendered("${id}", place, text), case[name], "{text:?} in {name}");
+            }
+            let own = Template::value(text, &mut names()).unwrap();
+            assert_eq!(
+                filled(&own, &names(), Place::Query, ""),
+                case["own_query"],
+                "{text:?}"
+            );
+            assert_eq!(query_text(text), case["own_query"], "{text:?} as a name");
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_job_is_escaped_as_a_captured_one_is_and_a_constant_is_not() {
+        assert_eq!(rendered("${token}", Place::Query, ""), "a%20%22b%26c");
+        assert_eq!(
+            rendered_json(&json!({"${token}": ["${token}"]}), ""),
+            r#"{"a \"b&c":["a \"b&c"]}"#
+        );
+        let mut constants = names();
+        constants.constants.push(("raw".to_owned(), "a b".to_owned()));
+        let template = Template::parse("${raw}", &mut constants).unwrap();
+        assert_eq!(filled(&template, &constants, Place::Query, ""), "a b");
     }
 
     #[test]

@@ -21,6 +21,41 @@ fn walked(server: &Server, steps: Value, more: Value) -> (Outcome, Vec<(String, 
 }
 
 #[test]
+fn what_is_put_into_a_list_is_escaped_where_the_list_is() {
+    let token = "a b&\"c\"/50%";
+    let answer = json!({"token": token}).to_string();
+    let server = Server::start(move |_| ok(&answer));
+    let more = json!({
+        "values": {"given": token},
+        "lists": {
+            "texts": {"count": 1, "of": "${given}, ${token} or \"é\""},
+            "bundle": {"count": 1, "of": {"given": "${given}", "${token}": ["${token}"]}},
+        },
+    });
+    let steps = json!([
+        {"path": "/in", "capture": {"token": {"json": "$.token"}}},
+        {"path": "/of/${texts}", "query": {"q": "${texts}", "own é": "1 %41 é&"}},
+        {"method": "POST", "path": "/b", "json": {"texts": "${texts}", "list": "${texts|json}", "bundle": "${bundle|json}"}},
+        {"method": "POST", "path": "/f", "form": {"q": "${texts}", "kept": "$${given} %41"}},
+        {"method": "POST", "path": "/r", "body": "${texts}"},
+    ]);
+    let (_, seen) = walked(&server, steps, more);
+    let texts = format!("{token}, {token} or \"é\"");
+    let put = "a%20b%26%22c%22%2F50%25";
+    let joined = format!("{put}%2C%20{put}%20or%20%22%C3%A9%22");
+    let in_path = "a%20b&%22c%22/50%25";
+    assert_eq!(
+        seen[1].0,
+        format!("/of/{in_path},%20{in_path}%20or%20%22%C3%A9%22?q={joined}&own%20%C3%A9=1%20%41%20%C3%A9%26")
+    );
+    let body: Value = serde_json::from_str(&seen[2].1).unwrap();
+    let bundle = json!([{"given": token, (token): [token]}]);
+    assert_eq!(body, json!({"texts": texts, "list": [texts], "bundle": bundle}));
+    assert_eq!(seen[3].1, format!("q={joined}&kept=%24%7Bgiven%7D%20%2541"));
+    assert_eq!(seen[4].1, texts);
+}
+
+#[test]
 fn a_list_is_filled_in_entry_by_entry_in_paths_and_bodies() {
     let server = Server::start(|_| ok(""));
     let lists = json!({"lists": {

@@ -419,7 +419,11 @@ fn source(node: &Node<'_>) -> Option<Source> {
 fn capture(name: &str, node: &Node<'_>, names: &mut Names) -> Option<Capture> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let taken = ["user", "call", "uuid"].contains(&name)
-        || names.constants.iter().any(|(known, _)| known == name)
+        || names
+            .constants
+            .iter()
+            .chain(&names.values)
+            .any(|(known, _)| known == name)
         || names.lists.iter().any(|(known, _)| known == name);
     if name.is_empty() || !name.bytes().all(plain) || taken {
         node.wrong(

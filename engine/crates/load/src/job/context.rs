@@ -14,8 +14,10 @@ pub struct Context<'a> {
     pub folder: &'a Path,
     /// Names of steps so far.
     pub step_names: Vec<String>,
-    /// Names and values that templates may use.
+    /// Constants that templates may use, by their names.
     pub constants: Vec<(String, String)>,
+    /// Values that templates may use, by their names.
+    pub values: Vec<(String, String)>,
     /// Lists that templates may use, by their names.
     pub lists: Vec<(String, Listing)>,
     /// Names of counters so far.

@@ -141,6 +141,7 @@ fn journey(node: &Node<'_>, context: &mut Context<'_>, feeder: &Feeder) -> Optio
     let stop_on_failure = object.or("on_failure", true, |node| node.one_of(&known));
     let mut names = Names {
         constants: context.constants.clone(),
+        values: context.values.clone(),
         columns: feeder.columns.clone(),
         captured: Vec::new(),
         counters: std::mem::take(&mut context.counters),

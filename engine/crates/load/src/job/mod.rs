@@ -149,7 +149,7 @@ impl Job {
     }
 }
 
-const JOB: [&str; 21] = [
+const JOB: [&str; 22] = [
     "lateness",
     "core",
     "priority",
@@ -170,6 +170,7 @@ const JOB: [&str; 21] = [
     "log_journeys",
     "trace",
     "constants",
+    "values",
     "lists",
 ];
 
@@ -190,7 +191,8 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let log_attempts = object.or("log_attempts", true, Node::flag);
     let log_journeys = object.or("log_journeys", false, Node::flag);
     let trace = object.or("trace", 0, |node| node.whole(0..=MOST_TRACED));
-    let constants = object.or("constants", Vec::new(), constants);
+    let constants = object.or("constants", Vec::new(), named_texts);
+    let values = object.or("values", Vec::new(), named_texts);
     let lists = object.or("lists", Vec::new(), lists::lists);
     let lateness = object.or("lateness", Lateness::default(), lateness);
     let core = object.maybe("core", |node| node.whole(0..=1 << 20));
@@ -204,6 +206,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         folder,
         step_names: Vec::new(),
         constants: constants.clone().unwrap_or_default(),
+        values: values.clone().unwrap_or_default(),
         lists: lists.clone().unwrap_or_default(),
         counters: Vec::new(),
         targets: targets.clone().unwrap_or_default(),
@@ -214,6 +217,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     must_end(node, duration, &groups);
     contract?;
     constants?;
+    values?;
     lists?;
     tls?;
     Some(Job {
@@ -266,7 +270,7 @@ fn must_end(node: &Node<'_>, duration: Option<Nanos>, groups: &[Group]) {
     }
 }
 
-fn constants(node: &Node<'_>) -> Option<Vec<(String, String)>> {
+fn named_texts(node: &Node<'_>) -> Option<Vec<(String, String)>> {
     node.texts()?
         .into_iter()
         .map(|(name, node)| Some((name, node.text()?.to_owned())))

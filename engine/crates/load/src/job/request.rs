@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::fields::{Node, Object, all};
-use crate::template::{Names, Place, Template, Values, query_text};
+use crate::template::{Names, Place, Template, Values, form_text, query_text};
 use patternbench_wire::{Method, Request, Target};
 use rand_core::Rng;
 
@@ -107,9 +107,7 @@ impl Parts {
             .iter()
             .chain(&self.headers)
             .map(|(_, template)| template);
-        path.chain(lists)
-            .chain([&self.body])
-            .all(|template| template.as_text().is_some())
+        path.chain(lists).chain([&self.body]).all(Template::is_fixed)
     }
 
     fn fill<R: Rng>(&self, target: &Target, values: &mut Values<'_, R>) -> Filled {
@@ -193,7 +191,16 @@ fn fixed(parts: &Parts, target: &Target) -> Vec<u8> {
 }
 
 fn template(node: &Node<'_>, names: &mut Names) -> Option<Template> {
-    match Template::parse(node.text()?, names) {
+    parsed(node, Template::parse(node.text()?, names))
+}
+
+/// A text that is one value of a query or a form.
+fn value(node: &Node<'_>, names: &mut Names) -> Option<Template> {
+    parsed(node, Template::value(node.text()?, names))
+}
+
+fn parsed(node: &Node<'_>, template: Result<Template, String>) -> Option<Template> {
+    match template {
         Ok(template) => Some(template),
         Err(message) => {
             node.wrong("texts with places as ${user}; write $${ for ${ itself", message);
@@ -235,7 +242,7 @@ fn query(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> 
     all(node
         .texts()?
         .into_iter()
-        .map(|(name, node)| Some((query_text(&name), template(&node, names)?))))
+        .map(|(name, node)| Some((query_text(&name), value(&node, names)?))))
 }
 
 fn headers(node: &Node<'_>, names: &mut Names) -> Option<Vec<(String, Template)>> {
@@ -289,37 +296,13 @@ fn json(node: &Node<'_>, names: &mut Names) -> Option<Body> {
     }
 }
 
-/// A form: names and values are encoded, places are filled in with encoded values.
+/// A form: names and values are encoded.
 fn form(node: &Node<'_>, names: &mut Names) -> Option<Body> {
-    let fields = node.texts()?;
-    let mut whole = String::new();
-    for (name, value) in &fields {
-        template(value, names)?;
-        let joint = if whole.is_empty() { "" } else { "&" };
-        whole.push_str(&format!(
-            "{joint}{}={}",
-            query_text(name),
-            encoded_around_places(value.text()?)
-        ));
+    let mut whole = Template::literal("");
+    for (number, (name, node)) in node.texts()?.into_iter().enumerate() {
+        let joint = if number == 0 { "" } else { "&" };
+        whole.add(Template::literal(&format!("{joint}{}=", form_text(&name))));
+        whole.add(value(&node, names)?);
     }
-    Some((
-        Template::parse(&whole, names).ok()?,
-        Place::Query,
-        Some("application/x-www-form-urlencoded"),
-    ))
-}
-
-/// Encodes what is outside of places.
-fn encoded_around_places(text: &str) -> String {
-    let mut encoded = String::new();
-    let mut rest = text;
-    while let Some((before, (inside, after))) = rest
-        .split_once("${")
-        .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        encoded.push_str(&query_text(before));
-        encoded.push_str(&format!("${{{inside}}}"));
-        rest = after;
-    }
-    encoded + &query_text(rest)
+    Some((whole, Place::Form, Some("application/x-www-form-urlencoded")))
 }
