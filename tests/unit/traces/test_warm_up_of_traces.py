@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +16,8 @@ from tests.support.spans import BEGUN_NS, NS_PER_MS, keep, span, table
 from patternbench.observe.seam import RoundFiles
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
+from patternbench.study.watching import Traces
+from patternbench.traces import observer
 from patternbench.traces.columns import SCHEMA
 from patternbench.traces.records.collected import COUNTS, read
 from patternbench.traces.report.bars import figures
@@ -65,3 +70,21 @@ def test_a_run_in_which_no_span_came_has_a_report_without_bars() -> None:
     nothing = SCHEMA.empty_table().to_pandas()
     assert nothing.empty
     assert figures({}) == figures({"a": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("port", "measured_from_s", "told_ns"), [(0, 12.5, 12_500_000_000), (0, math.nan, 0), (4317, 12.5, 0)]
+)
+def test_spans_count_from_the_end_of_the_warm_up_where_they_have_the_clock_of_the_load(
+    port: int, measured_from_s: float, told_ns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(observer, "collected", lambda _, spans, *rest: kept.append(spans))
+    watched: Any = SimpleNamespace(
+        watch=SimpleNamespace(traces=Traces.model_validate({"sample": "100%", "port": port})),
+        endpoints={observer.RECEIVER: "http://127.0.0.1:1"},
+        folder=Path(),
+        load=SimpleNamespace(measured_from=measured_from_s),
+    )
+    observer.OBSERVER.watch(watched)
+    assert kept[0].measured_from_ns() == told_ns
