@@ -21,7 +21,10 @@ DIED, SURVIVED = "died", "SURVIVED"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One defect: the text of a file that it replaces, and the command, in a folder, that must notice."""
+    """One defect: the text of a file that it replaces, and the command, in a folder, that must notice.
+
+    ``drawn``: by which seed its function was drawn, and whether it died before any test was written for it.
+    """
 
     name: str
     file: str
@@ -29,6 +32,7 @@ class Mutant:
     becomes: str
     tests: str
     folder: str = "."
+    drawn: str = ""
 
     def problem(self, root: Path) -> str:
         """Why the defect cannot be put in; empty when it can."""

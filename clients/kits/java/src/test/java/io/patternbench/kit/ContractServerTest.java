@@ -85,6 +85,18 @@ class ContractServerTest {
   }
 
   @Test
+  void aRejectedCallTakesNoTimeAndStandsWhereItCame() throws Exception {
+    try (ScriptedServer target = ScriptedServer.of(503)) {
+      ObjectNode round = Rounds.breaker().put("time_limit_us", 300_000).putNull("successes");
+      JsonNode batch = run(round, target)[0].path("batch");
+      assertEquals("rejected", text(batch, 2));
+      assertEquals(0, batch.at("/duration_us/2").asLong());
+      long before = batch.at("/start_us/1").asLong() + batch.at("/duration_us/1").asLong();
+      assertTrue(batch.at("/start_us/2").asLong() >= before, batch.path("start_us").toString());
+    }
+  }
+
+  @Test
   void aPolicyOfScopeClientIsOneForAllUsersAndOfScopeUserOneForEachNewInEveryRound()
       throws Exception {
     assertEquals(8, attempts("user"));
