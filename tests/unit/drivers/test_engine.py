@@ -15,7 +15,7 @@ from tests.unit.drivers.test_jobs import SET_UP, task
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver, JobError
-from patternbench.lab.host.processes import Silence
+from patternbench.lab.host.processes import SilentProcessError
 from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
 from patternbench.study.models import Lateness
@@ -122,7 +122,7 @@ def test_a_round_is_ended_as_soon_as_the_system_has_died(tmp_path: Path, monkeyp
         ([{"progress": {}}], "the load engine died: killed by SIGKILL"),
         ([{"error": "no file"}], "the load engine gave up: no file"),
         ([{"other": 1}], 'the load engine gave up: {"other":1}'),
-        ([Silence()], "the load engine hung: it printed nothing for 15 s"),
+        ([SilentProcessError()], "the load engine hung: it printed nothing for 15 s"),
         (["no JSON"], "the load engine broke its contract: "),
         ([{"problems": [REFUSED]}], "the load engine refused its job: time_limit_us: is too short"),
     ],
@@ -145,7 +145,7 @@ def test_what_a_set_up_captured_is_in_the_job_of_its_round(tmp_path: Path, monke
     set_up, job = MadeUp.jobs
     made = jobs.set_up(asked)
     assert made is not None and set_up == json.loads(json.dumps(made.job))
-    assert job["constants"]["token"] == "t-2"
+    assert job["values"]["token"] == "t-2"
     assert engine._as_text([1, 2]) == "[1, 2]"
 
 

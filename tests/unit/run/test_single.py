@@ -75,8 +75,8 @@ def test_a_trial_takes_every_journey_of_every_group_once_after_the_set_up(
     told = [(one.group, one.journey, one.good) for one in found]
     assert told == [("set-up", 1, True), ("buyers", 1, True), ("buyers", 2, True), ("sellers", 1, True)]
     sent = [job["groups"][0]["journeys"][0]["steps"][0]["path"] for job in MadeUp.jobs[2:]]
-    assert sent == ["/in", "/in", "/a", "/b", "/c/${token:path}"]
-    assert MadeUp.jobs[-1]["constants"]["token"] == "t-1"
+    assert sent == ["/in", "/in", "/a", "/b", "/c/${token}"]
+    assert MadeUp.jobs[-1]["values"]["token"] == "t-1"
     assert {job["targets"][0]["url"] for job in MadeUp.jobs[2:]} == {url}
     assert {job["seed"] for job in MadeUp.jobs[2:]} == {7}
     assert found[0].as_json() == {
