@@ -72,7 +72,7 @@ describe("the store on MariaDB", function()
     assert.are.same({ nil, "time" }, { asked({ nil, "time", 1969 }, { { { "0" } } }) })
   end)
 
-  it("has failed for every other reason, and that is what is told", function()
+  it("has failed for every other reason, and reports that one", function()
     assert.are.same({ nil, "no such procedure" }, { asked({ nil, "no such procedure", 1305 }) })
     assert.are.same({ "SET @ratelimit_denied" }, heard)
   end)

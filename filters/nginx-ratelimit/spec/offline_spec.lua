@@ -297,7 +297,7 @@ describe("the command", function()
     end
   end)
 
-  it("says that a folder is no file, whichever file was to be read", function()
+  it("says that a folder isn't a file, whichever file was to be read", function()
     for _, words in ipairs({ { "check", "/" }, { "test", "examples/plan.json", "/" }, { "report", "/" } }) do
       local code, out, err = run(unpack(words))
       assert.are.same({ 2, "" }, { code, out }, words[1])

@@ -1,9 +1,9 @@
 """Ways to look at rounds other than as they were measured, and what makes one wish for them.
 
-- *Typical* rounds are told without the outer fifths. One round in 50 that takes ten times as long hides a change of
+- *Typical* rounds leave out the outer fifths. One round in 50 that takes ten times as long hides a change of
   20 % from a t test in half of the cases, and more rounds hide it better. The mean counts such rounds in, as their
-  callers do, so it stays what is told unless typical rounds are asked for.
-- *Neighbours*: rounds are told at one speed of the machine (`neighbours`).
+  callers do, so it is reported unless typical rounds are asked for.
+- *Neighbours*: rounds are compared at one speed of the machine (`neighbours`).
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class ScenarioRounds:
 
     `blocks` gives for each response the block of each of its values; empty where a table has no blocks. `counts` gives
     for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't say so.
-    `typical` says that it is told by its typical rounds, without the outer fifths.
+    `typical` says that its typical rounds stand for it, without the outer fifths.
     """
 
     name: str

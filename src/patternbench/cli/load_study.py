@@ -308,7 +308,7 @@ def _is_of_file(path: str, options: Options) -> bool:
 
 
 def _flag_or_place(path: str, options: Options) -> str:
-    """The flag that says what a study has at a path; a place in a file is told as a study tells it."""
+    """The flag that says what a study has at a path; a place in a file is named as in a study."""
     policy = POLICY.match(path)
     if policy:
         return _policy_flags(options)[int(policy[1])] if not options.policies else _in_file(path, policy)

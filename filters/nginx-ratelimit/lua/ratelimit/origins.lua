@@ -57,7 +57,7 @@ local allowed = {
   end,
 }
 
--- Whether a text is so many values, each behind its length and a colon.
+-- Whether a text consists of `count` values, each behind its length and a colon.
 local function has_parts(text, count)
   for _ = 1, count do
     local length, from = text:match("^(%d+):()")

@@ -1,7 +1,7 @@
 """A release gate: conditions on a comparison, which fail only if the intervals support it.
 
 An exit code has no room for the condition that rounds scatter evenly (`statements.shown`), so the gate decides by the
-intervals that hold where they don't, too. What the others would decide is told beside an inconclusive outcome.
+intervals that hold where they don't, too. An inconclusive outcome also reports what the others would decide.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ OUTLIERS_FROM = 8
 FAR = 12.0
 #: From this many rounds on their order is tested: fewer have fewer than 20 orders, so that no p can reach 5 %.
 ORDER_FROM = 5
-#: Two groups of rounds: each has so many and such a share, and their means lie so many of their own spreads apart.
+#: Two groups of rounds: the least number and share of each, and how many of their own spreads their means lie apart.
 GROUP_FROM, GROUP_SHARE, APART = 3, 0.05, 5.0
-#: Between the two groups so many of their own spreads are empty.
+#: How many of their own spreads are empty between the two groups.
 EMPTY = 0.7
 _FEWEST_RATIOS = 3
 _DOUBT = 0.05

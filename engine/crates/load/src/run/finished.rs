@@ -33,7 +33,7 @@ pub struct Finished {
     pub elapsed: Duration,
     /// How long the round went on after its planned end and all waiting for answers.
     pub overrun: Duration,
-    /// What was counted beside attempts.
+    /// What was counted in addition to attempts.
     pub totals: Totals,
     /// The thread that drove the load, where it ran on a machine.
     pub generator: Generator,

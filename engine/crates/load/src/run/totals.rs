@@ -1,4 +1,4 @@
-//! What is counted over a round beside its attempts.
+//! What is counted over a round in addition to its attempts.
 
 use crate::redirect::Refusal;
 use patternbench_wire::Failure;

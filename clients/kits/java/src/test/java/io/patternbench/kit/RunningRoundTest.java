@@ -11,7 +11,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** What is left of a round when it is over. */
+/** A round leaves nothing behind when it is over. */
 class RunningRoundTest {
   private static final byte[] ANSWER =
       "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
