@@ -74,22 +74,28 @@ def _moved(values: Floats, scenario: pd.Series, block: pd.Series) -> tuple[Float
     """Logs without the part that neighbours explain, and which share of the squares that was."""
     codes = [pd.factorize(groups)[0] for groups in (scenario, block)]
     own = _within(values, codes)
-    covariate = _of_neighbours(own)
+    cut = _cut(own)
+    covariate = _of_neighbours(cut)
     aside = _within(np.where(np.isfinite(own), covariate, np.nan), codes)
     both = np.isfinite(own) & np.isfinite(aside)
     squares = float((aside[both] ** 2).sum())
-    slope = float((own[both] * aside[both]).sum()) / squares if squares > 0 else 0.0
+    slope = float((cut[both] * aside[both]).sum()) / squares if squares > 0 else 0.0
     centred = np.where(np.isfinite(covariate), covariate - np.nanmean(covariate), 0.0)
     total = float((own[both] ** 2).sum())
     return values - slope * centred, slope**2 * squares / total if total > 0 else 0.0
 
 
-def _of_neighbours(own: Floats) -> Floats:
-    """The mean of the residuals of the two rounds before each and the two after it, far ones cut."""
+def _cut(own: Floats) -> Floats:
+    """Residuals, far ones cut."""
     known = own[np.isfinite(own)]
     most = _FAR * float(np.median(np.abs(known))) if len(known) else 0.0
-    cut = np.pad(np.clip(own, -most, most), 2, constant_values=np.nan)
-    around = np.stack([cut[2 + step : len(own) + 2 + step] for step in _NEIGHBOURS])
+    return np.clip(own, -most, most)
+
+
+def _of_neighbours(cut: Floats) -> Floats:
+    """The mean of the residuals of the two rounds before each and the two after it."""
+    padded = np.pad(cut, 2, constant_values=np.nan)
+    around = np.stack([padded[2 + step : len(cut) + 2 + step] for step in _NEIGHBOURS])
     count = np.isfinite(around).sum(axis=0)
     mean: Floats = np.nansum(around, axis=0) / np.maximum(count, 1)
     return mean

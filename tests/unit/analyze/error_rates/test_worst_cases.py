@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.support import noises, worst_cases
-from tests.support.scripts import DOCS
 
 from patternbench.analyze.statements.estimate import paired
 
 pytestmark = pytest.mark.slow
-PAGE = (DOCS / "analysis.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "analysis.md").read_text(encoding="utf-8")
 
 
 def bound(runs: int) -> float:
