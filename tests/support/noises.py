@@ -60,8 +60,8 @@ def drifting(
     rng: np.random.Generator,
     shape: Shape,
     spread: float = SPREAD,
-    *,
     blocks: float = 0.0,
+    *,
     memory: float = 0.9,
     order: Order = None,
 ) -> Floats:
@@ -77,8 +77,8 @@ def trend(
     rng: np.random.Generator,
     shape: Shape,
     spread: float = SPREAD,
-    *,
     blocks: float = BLOCKS,
+    *,
     rise: float = 0.5,
     order: Order = None,
 ) -> Floats:
@@ -100,8 +100,8 @@ def sticky(
     rng: np.random.Generator,
     shape: Shape,
     spread: float = SPREAD,
-    *,
     blocks: float = BLOCKS,
+    *,
     slower: float = 1.4,
     order: Order = None,
 ) -> Floats:
