@@ -89,7 +89,7 @@ $(FORMATTERS) $(AXE): %/node_modules/.package-lock.json: %/package-lock.json
 	npm ci --silent --no-audit --no-fund --prefix $*
 	@touch $@
 
-$(ENGINE): $(shell find engine clients/kits/rust/server -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+$(ENGINE): clients/Cargo.toml $(shell find engine clients/kits/rust/server -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 	cd engine && cargo build --release --locked --jobs $(CARGO_JOBS) --bin patternbench-engine
 	@touch $@
 

@@ -39,12 +39,12 @@ def at_one_speed(
     """The rounds with each positive response as it would have been at the machine's middle speed, and what that did.
 
     `rounds` has `block`, `started` and the columns that tell scenarios apart. Shares and responses that can be zero
-    stay as they are. Raises `DataError` without order or blocks, and below 20 scenarios.
+    stay as they are. Raises `DataError` without order or blocks, and where most blocks have fewer than 20 scenarios.
     """
     raise_if_any(_missing(rounds))
     ordered = rounds.sort_values(["block", ORDER], kind="stable")
     scenario = ordered.groupby(list(factors), dropna=False, sort=False).ngroup()
-    _refuse_few(scenario.nunique())
+    _refuse_few(int(scenario.groupby(ordered["block"]).nunique().median()))
     told, moved = dict[str, float](), dict[str, Floats]()
     for name in responses:
         values = ordered[name].astype(float)
@@ -66,7 +66,9 @@ def _missing(rounds: pd.DataFrame) -> list[DataProblem]:
 def _refuse_few(scenarios: int) -> None:
     if scenarios < FEWEST_SCENARIOS:
         remedy = "Leave --neighbours out; to take out the machine's speed in a smaller study, use speed_probe."
-        problem = f"{scenarios} scenarios are too few to tell the machine's speed from: it takes {FEWEST_SCENARIOS}."
+        problem = (
+            f"{scenarios} scenarios in a block are too few to tell the machine's speed: it takes {FEWEST_SCENARIOS}."
+        )
         raise DataError(DataProblem(problem, "--neighbours", remedy))
 
 
@@ -113,7 +115,8 @@ def _within(values: Floats, groupings: Sequence[Codes]) -> Floats:
 def _notes(told: dict[str, float]) -> list[Note]:
     """What neighbouring rounds explained, so that nobody takes adjusted rounds for measured ones."""
     if not told:
-        return []
+        text = "--neighbours changed nothing: shares, and responses that can be zero, stay as they were measured."
+        return [Note("neighbours", text)]
     parts = ", ".join(f"{number(100 * share)} % of {name}'s" for name, share in told.items())
     text = (
         "Rounds are told at one speed of the machine, as the rounds just before and after each show it. That took out "

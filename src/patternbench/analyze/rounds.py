@@ -110,7 +110,8 @@ class ScenarioRounds:
 
     `blocks` gives for each response the block of each of its values; empty where a table has no blocks. `counts` gives
     for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't say so.
-    `typical` says that its typical rounds stand for it, without the outer fifths.
+    `typical` says that its typical rounds stand for it, without the outer fifths; never of shares, whose bad rounds are
+    what a limit on failures is for.
     """
 
     name: str
@@ -119,6 +120,10 @@ class ScenarioRounds:
     blocks: Mapping[str, Floats] = field(default_factory=dict)
     counts: Mapping[str, Floats] = field(default_factory=dict)
     typical: bool = False
+
+    def typical_in(self, response: str) -> bool:
+        """Whether its typical rounds stand for it in this response."""
+        return self.typical and response not in SHARES
 
 
 def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:

@@ -113,7 +113,11 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--duration", type=DurationType(), help="How long to keep starting calls.  [default: 10s without --requests]"
 )
-@click.option("--requests", type=click.IntRange(1), help="Stop after this many calls, at the latest after --duration.")
+@click.option(
+    "--requests",
+    type=click.IntRange(1, 1_000_000_000),
+    help="Stop after this many calls, at the latest after --duration.",
+)
 @click.option("--warm-up", type=DurationType(), default="0s", show_default=True, help="Recorded, but not summarised.")
 @click.option("--poisson", is_flag=True, help="With --rate: exponential gaps instead of even ones.")
 @click.option(

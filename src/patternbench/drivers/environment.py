@@ -94,7 +94,8 @@ def put_in(text: str, known: Mapping[str, str], field: str) -> str:
 
 
 def _named(name: str, known: Mapping[str, str], field: str) -> str:
-    return value(name.removeprefix(ENVIRONMENT), field) if name.startswith(ENVIRONMENT) else known[name]
+    plain = name.partition("|")[0].strip()  # its kind, as in `${size|number}`, matters in JSON only
+    return value(plain.removeprefix(ENVIRONMENT), field) if plain.startswith(ENVIRONMENT) else known[plain]
 
 
 def known(node: object) -> dict[str, str]:

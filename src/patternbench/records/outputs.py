@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +23,7 @@ OWN = frozenset(
     }
 )
 """What a run's folder holds: its records, and what is rebuilt from them."""
+_LONGEST_SUFFIX = 20
 
 
 def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path] = (), force: bool = False) -> None:
@@ -47,11 +51,12 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Where to write a file, so that a reader finds the old one or the whole new one; its folders are made.
 
     Raises InputError naming the file if it can't be written: nothing half written stays, and no old one is lost. A
-    device or a pipe is written to as it is.
+    device or a pipe is written to as it is, and so is a file whose folder takes no other. The draft ends as the file
+    does, since writers of tables choose a compression by it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not _holds_something(path):
+        if path.exists() and not (_holds_something(path) and os.access(path.resolve().parent, os.W_OK)):
             yield path
         else:
             yield from _draft(path.resolve())
@@ -61,15 +66,26 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 def _draft(path: Path) -> Iterator[Path]:
     """A draft next to a file, which gets the file's name in the end, with the rights that the old one had."""
-    draft = path.with_name(f".patternbench-{os.getpid()}.new")  # the file's name with an ending could be too long
+    # The file's whole name could be too long, and in containers that share a folder processes have the same number.
+    draft = path.with_name(f".patternbench-{os.getpid()}-{secrets.token_hex(6)}{path.suffix[:_LONGEST_SUFFIX]}")
     try:
         yield draft
         if path.exists():
             draft.chmod(stat.S_IMODE(path.stat().st_mode))
-        draft.replace(path)
+        _take_place(draft, path)
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def _take_place(draft: Path, path: Path) -> None:
+    """Give a draft the name of a file; one that is mounted by itself, as into a container, is written over instead."""
+    try:
+        draft.replace(path)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        shutil.copyfile(draft, path)
 
 
 def _problems(path: Path, inputs: Sequence[Path], force: bool) -> list[Problem]:

@@ -29,8 +29,8 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
 def _untried_rounds(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     """Rounds that were left out because what they need never came up, while others were run."""
     count = len(_unreachable_rounds(prepared, entries))
-    why = "their system or client did not come up in the rounds before"
-    return [f"{count} of {len(prepared.rounds)} rounds were not tried: {why}"] if count else []
+    why, was = "their system or client did not come up in the rounds before", "was" if count == 1 else "were"
+    return [f"{count} of {len(prepared.rounds)} rounds {was} not tried: {why}"] if count else []
 
 
 def _unreachable_rounds(prepared: PreparedRun, entries: Sequence[Entry]) -> list[Round]:

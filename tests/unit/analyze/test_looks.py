@@ -54,10 +54,21 @@ def test_a_change_is_as_large_at_one_speed_as_it_was_measured() -> None:
 
 
 def test_fewer_than_twenty_scenarios_are_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(DataError, match="19 scenarios are too few") as refused:
+    with pytest.raises(DataError, match="19 scenarios in a block are too few") as refused:
         compared(in_time(19), Looks(neighbours=True))
     assert "speed_probe" in str(refused.value)
     assert compared(in_time(20), Looks(neighbours=True)).differences
+
+
+def test_few_scenarios_that_go_on_alone_are_refused_though_the_first_blocks_had_many() -> None:
+    table = in_time(20)
+    with pytest.raises(DataError, match="2 scenarios in a block are too few"):
+        compared(table[(table["block"] < 2) | (table["place"] < 2)], Looks(neighbours=True))
+
+
+def test_shares_that_stay_as_they_are_are_said_to() -> None:
+    _, (note,) = at_one_speed(in_time(20), ["failure_rate"], ["place"])
+    assert "--neighbours changed nothing" in note.text
 
 
 @pytest.mark.parametrize("column", ["block", "started"])
@@ -149,6 +160,44 @@ def test_fewer_than_eight_rounds_are_told_by_all_of_them() -> None:
         far_off(5), ["place=a"], ComparisonOptions(by=("place",), responses=("p95",), looks=Looks(typical=True))
     )
     assert any("fewer than 8 rounds told by all of them" in note.text for note in found.notes)
+
+
+def test_typical_rounds_that_a_coarse_clock_makes_alike_have_the_scatter_of_all() -> None:
+    base = np.full(10, 10.0)
+    gaps = np.array([-3.0, -2.0, *[1.0] * 6, 5.0, 6.0])
+    found = typical_paired(base, base + gaps)
+    assert found.error == pytest.approx(gaps.std(ddof=1) / np.sqrt(10))
+    assert found.p > 0.1
+    sides = typical_apart(base, base + gaps)
+    assert sides.error == pytest.approx(gaps.std(ddof=1) / np.sqrt(10))
+
+
+def failing(rounds: int = 30) -> pd.DataFrame:
+    """A fast configuration that fails two of five calls in a sixth of its rounds, and a slow one that never fails."""
+    source = np.random.default_rng(3)
+    rows = [
+        (block, name, took * np.exp(source.normal(0, 0.03)), 40.0 if name == "fast" and block % 6 == 0 else 0.0)
+        for name, took in (("fast", 1.0), ("slow", 1.5))
+        for block in range(rounds)
+    ]
+    return pd.DataFrame(rows, columns=["block", "place", "p95", "failure_rate"])
+
+
+def test_a_limit_on_failures_counts_the_bad_rounds_that_typical_ones_leave_out() -> None:
+    asked = Criteria(("minimise p95",), ("failure_rate <= 1%",), by=("place",), looks=Looks(typical=True))
+    (choice,) = recommend(failing(), asked).choices
+    fast = next(one for one in choice.candidates if one.scenario.levels["place"] == "fast")
+    assert not fast.feasible
+    assert fast.means["failure_rate"] == pytest.approx(40 / 6)
+
+
+def test_a_clear_choice_of_typical_rounds_wins_their_resamples_too() -> None:
+    table = far_off()
+    table.loc[(table["place"] == "a") & (table["block"] < 3), "p95"] = 1000.0
+    (choice,) = recommend(table, Criteria(("minimise p95",), by=("place",), looks=Looks(typical=True))).choices
+    assert choice.chosen is not None
+    assert choice.chosen.scenario.levels == {"place": "a"}
+    assert choice.chosen.wins > 0.9
 
 
 # --- how often they are wrong

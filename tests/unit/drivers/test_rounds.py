@@ -109,6 +109,14 @@ def test_places_and_texts_of_a_request_are_encoded_once_for_a_librarys_client(mo
     assert (request.body, request.headers) == ("${x} a b&c/50%41", {"X": "7"})
 
 
+def test_a_place_with_a_kind_is_filled_in_for_a_librarys_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAYLOAD", "a b")
+    told = '"/p", body: "${env:PAYLOAD|json}", headers: {X: "${size|number}"}, query: {q: "${size|number}"}'
+    text = EXAMPLE.replace("/bytes/1000", told).replace("  request:", "  parameters: {size: 7}\n  request:")
+    request = client_round(expand(study(text)).scenarios[0], "http://h:1", Duration(1000), 5).request
+    assert (request.path, request.headers, request.body) == ("/p?q=7", {"X": "7"}, "a b")
+
+
 def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     text = EXAMPLE.replace("/bytes/1000", '/a, headers: {Authorization: "Bearer ${env:TOKEN}"}')
     scenario = expand(study(text)).scenarios[0]  # without it in the environment

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from patternbench.cli.fit import fit
 from patternbench.cli.recommend import recommend
-from patternbench.records.outputs import check_outputs
+from patternbench.records import csv_file
+from patternbench.records.outputs import check_outputs, write_whole, written_whole
 from patternbench.terms.problems import InputError
 
 TABLE = "users,p95\n" + "".join(f"{users},{users / 100}\n" for users in range(1, 9))
@@ -79,3 +83,37 @@ def test_a_full_disk_is_said_of_the_file_that_was_to_be_written(tmp_path: Path) 
     result = CliRunner().invoke(fit, [str(tmp_path / "data.csv"), "--formula", "p95 ~ users", "--save", "/dev/full"])
     assert "/dev/full" in str(result.exception)
     assert "No space left" in str(result.exception)
+
+
+def test_a_table_is_compressed_as_the_name_of_its_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv.gz"
+    with written_whole(path) as draft:
+        csv_file.write(pd.DataFrame({"a": [1, 2]}), draft)
+    assert pd.read_csv(path)["a"].tolist() == [1, 2]
+    assert path.read_bytes().startswith(b"\x1f\x8b")
+
+
+def test_two_processes_of_one_number_in_one_folder_have_drafts_of_their_own(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "a.html") as one, written_whole(tmp_path / "b.html") as other:
+        one.write_text("a")
+        other.write_text("b")
+    assert ((tmp_path / "a.html").read_text(), (tmp_path / "b.html").read_text()) == ("a", "b")
+
+
+def test_a_file_that_is_mounted_by_itself_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "replace", busy)
+    (tmp_path / "report.html").write_text("old")
+    write_whole(tmp_path / "report.html", b"new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report.html", "new")]
+
+
+def test_a_file_in_a_folder_that_takes_no_other_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "report.html").write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with written_whole(tmp_path / "report.html") as draft:
+        assert draft == tmp_path / "report.html"

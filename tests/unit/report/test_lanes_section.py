@@ -88,3 +88,11 @@ def test_a_change_that_is_another_on_one_lane_is_said_with_its_size_on_each() ->
 def test_changes_that_lanes_agree_on_are_counted_as_the_same() -> None:
     words = words_of(dict.fromkeys(range(16), 1.4))
     assert "Of 3 changes, 3 are the same on all lanes." in words
+
+
+def test_blocks_of_before_the_run_had_lanes_are_named() -> None:
+    entries = [*rounds("", 0), *rounds("", 2), *rounds("b", 1), *rounds("b", 3)]
+    (section,) = lanes.sections({"b": ONE}, entries, measured(dict.fromkeys(range(4), 1.4)))
+    blocks, changes = section.tables
+    assert blocks.frame["lane"].tolist() == ["b", "without a lane"]
+    assert {"b", "without a lane"} <= set(changes.frame.columns)

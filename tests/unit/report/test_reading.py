@@ -83,6 +83,7 @@ def test_a_noise_floor_of_quintillions_is_not_written_out() -> None:
     assert size("p95", 359.0, True) == "359\u00a0%"
     assert size("success_rate", 5.65, False) == "5.65 points"
     assert size("success_rate", 474.0, False) == "more than 100 points"
+    assert size("series.cpu.mean", 250.0, False, "%") == "250 points"
 
 
 def test_two_rounds_make_no_band() -> None:

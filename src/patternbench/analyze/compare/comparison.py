@@ -306,7 +306,7 @@ def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Not
         (abs(len(a.values[name]) - len(b.values[name])) / most, a, b, name)
         for a, b in pairs
         for name in responses
-        if (most := max(len(a.values[name]), len(b.values[name])))
+        if min(len(a.values[name]), len(b.values[name])) and (most := max(len(a.values[name]), len(b.values[name])))
     ]
     gap, a, b, name = max(gaps, key=lambda one: one[0], default=(0.0, None, None, ""))
     if a is None or b is None or gap < UNEQUAL_LOSS:
@@ -393,7 +393,10 @@ def difference(
         response=response,
         rounds=(len(x), len(y)),
         means=(float(x.mean()), float(y.mean())),
-        centres=(middle(x, told is ratio, a.typical), middle(y, told is ratio, b.typical)),
+        centres=(
+            middle(x, told is ratio, a.typical_in(response)),
+            middle(y, told is ratio, b.typical_in(response)),
+        ),
         difference=float(plain.value),
         interval=interval_of(plain, level, paired),
         relative=None if ratio is None else percent(ratio.value),

@@ -141,7 +141,9 @@ def rank(
     """Order the scenarios under one condition by the objective. Of equal ones, preferred ones come first."""
     names = dict.fromkeys([objective.response, *(one.response for one in limits)])
     in_percent = {name: is_relative(name, *(s.values[name] for s in group)) for name in names}
-    centres = {name: np.array([middle(s.values[name], in_percent[name], s.typical) for s in group]) for name in names}
+    centres = {
+        name: np.array([middle(s.values[name], in_percent[name], s.typical_in(name)) for s in group]) for name in names
+    }
     feasible = keeps(centres, limits, len(group))
     cost = centres[objective.response] * (1 if objective.minimise else -1)
     last = [not one for one in prefer] or [True] * len(group)

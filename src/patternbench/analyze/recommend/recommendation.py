@@ -33,7 +33,7 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.statements.estimate import is_relative, middle
+from patternbench.analyze.statements.estimate import is_relative, means_of, middle
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.pairing import against, alike, are_paired, is_base, matched_by_block
 from patternbench.analyze.statements.sentences import change_text, changed
@@ -390,7 +390,7 @@ class _Chooser:
         self, group: Sequence[ScenarioRounds], ranking: Ranking, rng: np.random.Generator
     ) -> tuple[Candidate, ...]:
         centres = self._centres(group)
-        draws = {r: resampled_centres([s.values[r] for s in group], _in_percent(group, r), rng) for r in centres}
+        draws = {r: self._drawn(group, r, rng) for r in centres}
         kept = keeps(draws, self.limits, len(group)) if self.limits else np.ones((RESAMPLES, len(group)), dtype=bool)
         wins = self._wins(draws, kept)
         front = pareto_front(np.column_stack([self._costs(r, centres[r]) for r in centres]))
@@ -407,9 +407,14 @@ class _Chooser:
             for i, s in enumerate(group)
         )
 
+    @staticmethod
+    def _drawn(group: Sequence[ScenarioRounds], response: str, rng: np.random.Generator) -> Floats:
+        typical = any(s.typical_in(response) for s in group)
+        return resampled_centres([s.values[response] for s in group], _in_percent(group, response), rng, typical)
+
     def _centres(self, group: Sequence[ScenarioRounds]) -> dict[str, Floats]:
         return {
-            r: np.array([middle(s.values[r], _in_percent(group, r), s.typical) for s in group])
+            r: np.array([middle(s.values[r], _in_percent(group, r), s.typical_in(r)) for s in group])
             for r in self._responses()
         }
 
@@ -556,7 +561,7 @@ def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, lev
     pairs = are_paired(base, chosen, response)
     plain = against(base, chosen, response, in_percent=False)
     ratio = against(base, chosen, response, in_percent=True) if told else None
-    middles = [middle(s.values[response], told, s.typical) for s in (base, chosen)]
+    middles = [middle(s.values[response], told, s.typical_in(response)) for s in (base, chosen)]
     return Against(
         response=response,
         baseline=base.name,
@@ -584,14 +589,21 @@ def configuration(scenario: ScenarioRounds, conditions: Sequence[str]) -> str:
 
 
 def resampled_centres(
-    groups: Sequence[Floats], in_percent: bool, rng: np.random.Generator, resamples: int = RESAMPLES
+    groups: Sequence[Floats],
+    in_percent: bool,
+    rng: np.random.Generator,
+    typical: bool = False,
+    resamples: int = RESAMPLES,
 ) -> Floats:
-    """Return the means of resampled rounds: resamples x groups. Groups of one size share the drawn blocks."""
+    """Return the means of resampled rounds: resamples x groups. Groups of one size share the drawn blocks.
+
+    With `typical` they are means of typical rounds, as `middle` has them.
+    """
     drawn: dict[int, npt.NDArray[np.int64]] = {}
     for size in sorted({len(values) for values in groups}):
         drawn[size] = rng.integers(0, size, (resamples, size))
     scaled = [np.log(values) if in_percent else values for values in groups]
-    middles = np.column_stack([values[drawn[len(values)]].mean(axis=1) for values in scaled])
+    middles = np.column_stack([means_of(values[drawn[len(values)]], typical) for values in scaled])
     return np.exp(middles) if in_percent else middles
 
 

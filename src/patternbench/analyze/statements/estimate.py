@@ -162,7 +162,8 @@ def typical_paired(x: Floats, y: Floats) -> Estimate:
     gaps = y - x
     value, variance, kept = _trimmed(gaps)
     scale = np.abs(x).max(axis=-1) + np.abs(y).max(axis=-1)
-    return _estimate(value, np.sqrt(variance), kept - 1 - _FEWER, scale, 2.0 ** (1 - gaps.shape[-1]))
+    found = _estimate(value, np.sqrt(variance), kept - 1 - _FEWER, scale, 2.0 ** (1 - gaps.shape[-1]))
+    return _scattered(found, paired(x, y))
 
 
 def typical_apart(x: Floats, y: Floats) -> Estimate:
@@ -172,7 +173,12 @@ def typical_apart(x: Floats, y: Floats) -> Estimate:
         df = np.where(u + v > 0, (u + v) ** 2 / (u**2 / (n - 1) + v**2 / (m - 1)), n + m - 2.0)[()]
     scale = np.abs(x).max(axis=-1) + np.abs(y).max(axis=-1)
     least = float(2 / special.comb(x.shape[-1] + y.shape[-1], x.shape[-1]))
-    return _estimate(b - a, np.sqrt(u + v), df, scale, least)
+    return _scattered(_estimate(b - a, np.sqrt(u + v), df, scale, least), apart(x, y))
+
+
+def _scattered(typical: Estimate, whole: Estimate) -> Estimate:
+    """The typical difference with the error of all rounds where typical ones are all alike, as by a coarse clock."""
+    return replace(typical, error=np.where(np.asarray(typical.error) == 0, whole.error, typical.error)[()])
 
 
 def _trimmed(values: Floats) -> tuple[Numbers, Numbers, int]:
@@ -280,8 +286,14 @@ def middle(values: Floats, in_percent: bool, typical: bool = False) -> float:
     if not len(values):
         return np.nan
     logs = np.log(values) if in_percent else values
-    mean = float(_trimmed(logs)[0] if typical and len(values) >= TYPICAL_FROM else logs.mean())
+    mean = float(means_of(logs, typical))
     return float(np.exp(mean)) if in_percent else mean
+
+
+def means_of(rounds: Floats, typical: bool) -> Numbers:
+    """Return the means along the last axis; of typical rounds if asked for, and if there are enough."""
+    mean: Numbers = _trimmed(rounds)[0] if typical and rounds.shape[-1] >= TYPICAL_FROM else rounds.mean(axis=-1)
+    return mean
 
 
 def _estimate(value: Numbers, error: Numbers, df: Numbers, scale: Numbers, least_p: float) -> Estimate:

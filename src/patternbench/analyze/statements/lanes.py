@@ -43,7 +43,7 @@ from patternbench.terms.quantities import SHARES
 Groups = Sequence[Floats]
 """The changes of each lane's blocks."""
 _FEWEST = 2
-"""Lanes with fewer blocks do not show their own scatter, and are left out."""
+"""Lanes with fewer blocks do not show their own scatter: they decide nothing, and nothing is the same on all lanes."""
 _BOTH = 2
 _WITHIN = 2 * CONFIDENCE - 1
 """The confidence of intervals that show a difference to be within a margin, each end at 5 % (two one-sided tests)."""
@@ -86,7 +86,8 @@ def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
     groups = [values for values in changes.values() if len(values) >= _FEWEST]
     if len(groups) < _BOTH:
         return Heterogeneity(on, UNSURE, np.nan, (np.nan, np.nan), [])
-    between = [apart(a, b) for a, b in combinations(groups, 2)]
+    # Where a lane shows too little, nobody knows of all lanes.
+    between = [apart(a, b) for a, b in combinations(groups, 2)] if len(groups) == len(changes) else []
     return Heterogeneity(on, _doubt(groups), *_excess_share(groups), between)
 
 
@@ -211,8 +212,8 @@ def compared_between_lanes(
 def _by_lane(pairs: Sequence[Pair], response: str, relative: bool, lane_of: Mapping[int, str]) -> dict[str, Floats]:
     """The changes of the blocks of each lane, in the order of the blocks."""
     blocks, changes = by_block(pairs, response, relative)
-    lanes = [lane_of.get(int(block), "") for block in blocks]
-    return {lane: changes[[one == lane for one in lanes]] for lane in sorted(set(lanes))}
+    lanes = [lane_of[int(block)] for block in blocks]
+    return {lane: changes[[one == lane for one in lanes]] for lane in sorted(set(lane_of.values()))}
 
 
 def _verdict(response: str, relative: bool, found: Heterogeneity, how: Shown) -> tuple[Sameness, str]:

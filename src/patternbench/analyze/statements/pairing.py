@@ -131,7 +131,7 @@ def estimates(a: ScenarioRounds, b: ScenarioRounds, response: str) -> tuple[Esti
 
 def _estimator(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Callable[[Floats, Floats], Estimate]:
     together = are_paired(a, b, response)
-    if a.typical and min(len(a.values[response]), len(b.values[response])) >= TYPICAL_FROM:
+    if a.typical_in(response) and min(len(a.values[response]), len(b.values[response])) >= TYPICAL_FROM:
         return typical_paired if together else typical_apart
     return paired if together else apart
 

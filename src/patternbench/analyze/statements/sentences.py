@@ -50,7 +50,7 @@ def changed(response: str, value: float | None, ends: Ends, relative: bool, unit
 def size(response: str, amount: float, relative: bool, unit: str = "") -> str:
     """Write how much a change is, whichever way it goes: `12 %`, `1.2 points`, `20 ms`."""
     name, factor = _unit(response, abs(amount), relative, unit)
-    most = _MOST.get(name, math.inf)
+    most = _MOST.get(name, math.inf) if relative or response in SHARES else math.inf
     return f"more than {number(most)}{name}" if amount > most else f"{number(amount * factor)}{name}"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.stopping.rule import StoppingRule
 from patternbench.terms.data_problems import plural
-from patternbench.terms.quantities import quantity
+from patternbench.terms.quantities import SECONDS, quantity
 
 #: From this many rounds on a scenario's outliers are looked for: the middle half of fewer is too often narrow by luck.
 OUTLIERS_FROM = 8
@@ -39,7 +39,7 @@ _NORMAL_MAD = 1.4826
 def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int = 1) -> list[str]:
     """Say what to doubt of rounds that stopped by `rule`, given in order of execution per scenario."""
     values = {name: _finite(measured) for name, measured in rounds.items()}
-    return [*_rare(values, rule), *_outlying(values, rule), *_bimodal(values), *_dependent(values, rule, seed)]
+    return [*_rare(values, rule), *_outlying(values, rule), *_bimodal(values, rule), *_dependent(values, rule, seed)]
 
 
 def two_speeds(scenarios: Sequence[Floats]) -> tuple[float, float] | None:
@@ -126,8 +126,8 @@ def _outlying(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
     ]
 
 
-def _bimodal(values: Mapping[str, Floats]) -> list[str]:
-    found = two_speeds(list(values.values()))
+def _bimodal(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
+    found = two_speeds(list(values.values())) if rule.response in SECONDS else None
     if found is None:
         return []
     share, slower = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,8 @@ _SHARED = (
 )
 _ALIKE = {"cpu": "processors", "cores": "numbers of CPUs", "kernel": "kernels", "governor": "frequency governors"}
 """What of two machines should be alike, and how a warning calls it."""
+_HERE = "without a lane"
+"""Where the blocks ran that were begun before the run had lanes."""
 _TWO = 2
 _NAMED = 4
 _HOW_TO_READ = (
@@ -50,8 +53,8 @@ def sections(
     lanes: Mapping[str, Mapping[str, object]], entries: Sequence[Entry], report: RunReport
 ) -> Sequence[Section]:
     """The section, if any round ran on a lane. ``lanes`` has the facts of each machine, by the lane's name."""
-    rounds = [entry for entry in standing(entries) if entry.lane]
-    if not rounds:
+    rounds = [replace(entry, lane=entry.lane or _HERE) for entry in standing(entries)]
+    if all(entry.lane == _HERE for entry in rounds):
         return []
     tables = [Table("Blocks of each lane", _blocks(lanes, rounds, entries))]
     words = [_WORDS, *_lost(entries), *sentences(lanes)]

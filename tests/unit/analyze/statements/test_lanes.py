@@ -99,3 +99,17 @@ def test_a_share_is_compared_in_points() -> None:
     (found,) = compared_between_lanes(rounds, pairs, ["success_rate"], lane_of({"a": 1, "b": 1}, 6))
     assert found.verdict is Sameness.SAME
     assert str(found.text_on("a")).startswith("+2 points")
+
+
+def test_nothing_is_the_same_on_all_lanes_where_one_of_them_shows_too_little() -> None:
+    alike = {lane: np.log(1.1) + 0.001 * np.arange(6) for lane in "ab"}
+    assert heterogeneity(alike).is_same(0.1)
+    assert not heterogeneity({**alike, "c": np.array([1.0])}).is_same(0.1)
+    assert not heterogeneity({**alike, "c": np.empty(0)}).is_same(0.1)
+
+
+def test_a_lane_without_a_valid_round_is_one_of_all_lanes() -> None:
+    rounds = run({"a": 1.4, "b": 1.4}, 6, 0.01)
+    lanes = {**lane_of({"a": 1.4, "b": 1.4}, 6), 99: "c"}
+    (found,) = compared_between_lanes(rounds, [Pair("retry", "base", "retry", "retry")], ["call_success_p95"], lanes)
+    assert found.verdict is Sameness.INCONCLUSIVE
