@@ -119,12 +119,19 @@ SYSTEMS = [example for example in YAML if is_of_a_system(example)]
 STUDIES = [example for example in YAML if example not in SYSTEMS]
 
 
+STACK = "strategies:\n  - client: native\n    stack:\n"
+JOURNEY = "workload:\n  open: {rate: 1, duration: 1s}\n  journey:\n"
+"""What stands around a list of policies, and around one of steps."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("example", STUDIES, ids=str)
 def test_an_example_of_a_study_is_valid(example: Example) -> None:
     text = example.text
     if text.startswith("- "):
-        text = "strategies:\n  - client: native\n    stack:\n" + textwrap.indent(text, "      ")
+        text = textwrap.indent(text, " " * 6)
+        is_journey = "path" in parse(example.text, str(example)).value[0]
+        text = (JOURNEY if is_journey else STACK) + text
     whole = completed(text + "\n")
     jsonschema.validate(parse(whole, str(example)).value, study_schema())
     loads(whole, str(example))

@@ -116,6 +116,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 PLACES = [
     (re.escape(HERE), "FILE"),
+    (rf"{re.escape(sys.executable)}(?![\w.])", "BIN/python"),
     (re.escape(str(Path(sys.executable).parent)), "BIN"),
     (re.escape(str(ROOT)), "ROOT"),
     (re.escape(str(Path.home())), "HOME"),

@@ -98,7 +98,7 @@ def test_a_librarys_client_is_given_the_numbers_filled_in() -> None:
     assert "query" not in request.model_dump()
 
 
-def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> None:
+def test_the_engine_is_given_parameters_as_values_and_the_query_as_text() -> None:
     scenario = planned().scenarios[3]
     task: Any = SimpleNamespace(
         treatment=scenario,
@@ -115,8 +115,8 @@ def test_the_engine_is_given_parameters_as_constants_and_the_query_as_text() -> 
         core=None,
     )
     job = jobs.job(task).job
-    escaped = {"size:json": "1000", "size:form": "1000", "kind:json": "small", "kind:form": "small"}
-    assert job["constants"] == {"size": "1000", "kind": "small", "round": "7", **escaped}
+    assert job["constants"] == {"round": "7"}
+    assert job["values"] == {"size": "1000", "kind": "small"}
     (step,) = job["groups"][0]["journeys"][0]["steps"]
     assert step["query"] == {"limit": "25", "q": "a b", "deep": "true"}
 
