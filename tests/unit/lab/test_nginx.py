@@ -247,7 +247,11 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
         ({"algorithm": "sliding_window_log", "limit": 200_000}, "has a log of more requests than the filter keeps"),
         ({"limits": [{**LIMITS[0], "clients": {"bob": "silver"}}]}, "gives clients unknown tiers: silver"),
         ({"limits": [{**LIMITS[0], "algorithm": "gcra"}]}, "gcra computes times, so it can't use leases"),
-        ({"limits": [{**LIMITS[0], "key": {"from": "header"}}]}, "one.limits[0].key[0]: has no name"),
+        ({"limits": [{**LIMITS[0], "key": {"from": "header"}}]}, "one.limits[0].key: has no name"),
+        (
+            {"limits": [{**LIMITS[0], "key": [{"from": "peer"}, {"from": "header"}]}]},
+            "one.limits[0].key[1]: has no name",
+        ),
     ],
 )
 def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
