@@ -125,6 +125,21 @@ describe("an eager lease", function()
     assert.are.same({ "take 0", "reserve 30", "refund 29", "reserve 30" }, { unpack(told, 4) })
   end)
 
+  it("whose batch was not answered remembers that through sweeps, until nothing counts it any more", function()
+    local leasing, subject = fresh(), subject_of(limit_of("eager"))
+    store = away
+    for _ = 1, 3 do
+      assert.is_nil((leasing.decide(subject, {})))
+      leasing.sweep()
+      now = now + 2e5
+    end
+    assert.are.same({ "reserve 30", "take 0", "take 0" }, told)
+    now = now + 61e6
+    leasing.sweep()
+    assert.is_nil((leasing.decide(subject, {})))
+    assert.are.same({ "reserve 30" }, { unpack(told, 4) })
+  end)
+
   it("that the rules no longer describe gives its rest back under the new ones", function()
     local leasing, heard = fresh(), {}
     store = plenty

@@ -13,6 +13,8 @@ local shared = require("ratelimit.shared_leases")
 local M = {}
 
 local most_keys = 50000
+-- Longer than a store stalls; then a client that has not come again makes room for others.
+local longest_doubt = 60e6
 local patience = 50e3
 local look_again = 0.002
 -- No store has a longer timeout.
@@ -213,10 +215,17 @@ local function decide_in_worker(subject, deadlines, till)
   return nil
 end
 
--- What a store that is away would not hear stays where it is.
+-- Whether a batch that was asked for lately may have been booked unheard, and still counts.
+local function is_unsure(lease, now)
+  return leases.is_doubted(lease) and now - lease.since < math.min(lease.limit.window, longest_doubt)
+end
+
+-- What a store that is away would not hear stays where it is, and so does the memory of a batch that was not answered:
+-- without it the next request would ask for one more.
 local function is_due(lease, now, all)
-  local is_over = now >= lease.expires and now >= lease.denied_until and not asking.is_away(lease.limit.store, now)
-  return (all or is_over) and not lease.waiting
+  local is_empty = lease.used == 0 and lease.credits == 0
+  local is_over = now >= lease.expires and now >= lease.denied_until and not (is_empty and is_unsure(lease, now))
+  return (all or is_over and not asking.is_away(lease.limit.store, now)) and not lease.waiting
 end
 
 local function owed_in_worker(now, all)
