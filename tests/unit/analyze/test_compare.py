@@ -244,6 +244,22 @@ def test_a_side_that_lost_a_third_of_its_rounds_is_named_and_one_that_lost_a_ten
     assert "unequal_loss" not in kinds(3)
 
 
+def test_a_side_whose_rounds_stopped_by_themselves_has_lost_none() -> None:
+    table = disturbed(rounds=30)
+    kept = table[(table["strategy"] == "baseline") | (table["block"] < 10)]
+    how = ComparisonOptions(by=("strategy",), responses=("p95",))
+    assert "unequal_loss" not in {note.kind for note in compare_with_baseline(kept, ["strategy=baseline"], how).notes}
+
+
+def test_a_response_that_one_side_never_has_hides_no_loss_in_another() -> None:
+    table = disturbed(rounds=30)
+    table["wait"] = np.where(table["strategy"] == "baseline", np.nan, 1.0)
+    kept = table[(table["strategy"] == "baseline") | (table["block"] >= 10)]
+    how = ComparisonOptions(by=("strategy",), responses=("wait", "p95"))
+    (note,) = [n for n in compare_with_baseline(kept, ["strategy=baseline"], how).notes if n.kind == "unequal_loss"]
+    assert "with a value of p95" in note.text
+
+
 def test_the_gate_is_undecided_where_only_rounds_that_scatter_evenly_would_let_it_fail() -> None:
     """A bad round of one side far off makes t sure and leaves the test for uneven scatter in doubt."""
     sides = {"a": [1.0, 1.01, 0.99, 1.0, 1.01, 0.99], "b": [1.2, 1.6, 1.55, 1.56, 1.57, 1.58]}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -300,23 +301,43 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds
     return [Note("unpaired", text)] if lost else []
 
 
+class _Loss(NamedTuple):
+    """How many values both sides of a pair have in a response, while both ran."""
+
+    baseline: ScenarioRounds
+    other: ScenarioRounds
+    response: str
+    theirs: int
+    ours: int
+
+    @property
+    def unequal(self) -> float:
+        """How many fewer one side has, as a share of the other's; 0 where a side never has the response."""
+        return abs(self.theirs - self.ours) / max(self.theirs, self.ours) if self.theirs and self.ours else 0.0
+
+
 def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Note]:
     """The pair whose sides lost the most unequal shares of their rounds: which ones are lost may not be by chance."""
-    gaps = [
-        (abs(len(a.values[name]) - len(b.values[name])) / most, a, b, name)
-        for a, b in pairs
-        for name in responses
-        if min(len(a.values[name]), len(b.values[name])) and (most := max(len(a.values[name]), len(b.values[name])))
-    ]
-    gap, a, b, name = max(gaps, key=lambda one: one[0], default=(0.0, None, None, ""))
-    if a is None or b is None or gap < UNEQUAL_LOSS:
+    losses = [_Loss(a, b, name, *_while_both_ran(a, b, name)) for a, b in pairs for name in responses]
+    worst = max(losses, key=lambda loss: loss.unequal, default=None)
+    if worst is None or worst.unequal < UNEQUAL_LOSS:
         return []
-    ours, theirs = len(b.values[name]), len(a.values[name])
     text = (
-        f"{b.name} has {ours} rounds and {a.name} {theirs} with a value of {name}. If rounds "
-        "are lost because they are slow, a side that loses more of them seems faster than it is."
+        f"{worst.other.name} has {worst.ours} rounds and {worst.baseline.name} {worst.theirs} with a value of "
+        f"{worst.response}. If rounds are lost because they are slow, a side that loses more of them seems faster than "
+        "it is."
     )
     return [Note("unequal_loss", text)]
+
+
+def _while_both_ran(a: ScenarioRounds, b: ScenarioRounds, response: str) -> tuple[int, int]:
+    """How many values each side has in the blocks up to the last one of the side that stopped first."""
+    blocks = [side.blocks.get(response, np.empty(0)) for side in (a, b)]
+    if not all(map(len, blocks)):
+        return len(a.values[response]), len(b.values[response])
+    last = min(own.max() for own in blocks)
+    theirs, ours = (int((own <= last).sum()) for own in blocks)
+    return theirs, ours
 
 
 def _common_roles(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions) -> tuple[ColumnRoles, list[Note]]:
