@@ -278,3 +278,14 @@ def test_every_picture_is_plain_data() -> None:
     specs = [figure.spec for section in found.values() for figure in section.figures]
     assert len(specs) > 5
     assert all(json.loads(json.dumps(spec)) for spec in specs)
+
+
+def test_a_model_whose_coefficients_never_vary_between_blocks_has_its_section_too() -> None:
+    """Rounds that repeat in every block leave variances of rounding alone, some of them below zero."""
+    asked = study(changed(models="['p95 + failure_rate ~ users * strategy']"))
+    run = synthetic_run()
+    levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in run.scenarios])
+    found = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), asked).sections
+    (words,) = [" ".join(section.words) for section in found if section.anchor == "model-1-2"]
+    assert "Wald " in words
+    assert "nan" not in words

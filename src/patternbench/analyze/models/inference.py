@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from patternbench.analyze.arrays import Floats
@@ -17,6 +18,7 @@ from patternbench.analyze.models.linear import Coefficient, LinearFit, coefficie
 
 LEAST_SQUARES = "least squares"
 _FEWEST_DF = 1.0
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,22 @@ class Inference:
         table = np.column_stack([estimate, error, estimate - reach, estimate + reach, t, 2 * stats.t.sf(np.abs(t), df)])
         return coefficients_of(design.columns, table, vif)
 
+    def _varies(self) -> npt.NDArray[np.bool_]:
+        """Which coefficients have a variance that is more than what rounding leaves of the terms it is a sum of."""
+        size = np.abs(self.root)
+        terms = np.einsum("ij,jk,ik->i", size, np.abs(self.core), size)
+        return np.asarray(np.diag(self.covariance) > _ROUNDING * terms)
+
     def overall(self, design: DesignMatrix) -> tuple[float, int, float, float]:
         """Test all coefficients but the intercept together by Wald: F, its two degrees of freedom, p.
 
-        The second are the fewest of the coefficients', which is on the safe side.
+        The second are the fewest of the coefficients', which is on the safe side. Coefficients that never vary, but for
+        the rounding of doubles, are left out; NaN where all are.
         """
-        places = [i for i, name in enumerate(design.columns) if name != "Intercept"]
+        varies = self._varies()
+        places = [i for i, name in enumerate(design.columns) if name != "Intercept" and varies[i]]
+        if not places:
+            return float("nan"), 0, self.df, float("nan")
         covariance = self.covariance[np.ix_(places, places)]
         scale = np.sqrt(np.diag(covariance))
         z = self.beta[places] / scale

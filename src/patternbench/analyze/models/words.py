@@ -221,7 +221,7 @@ def statistics(result: ModelResult) -> str:
             f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
         )
     f, df, rest, p = result.inference.overall(result.fit.design)
-    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}"
+    test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}" if df else "test of nothing that varies"
     if remedy.mixed is None:
         return f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; Wald {test}; residual standard error {number(s.sigma)}"
     mixed = remedy.mixed

@@ -56,7 +56,7 @@ pub fn serve(client: impl Client, host: IpAddr, port: u16) -> Result<(), String>
     let runtime = runtime.map_err(|error| format!("cannot start the client: {error}"))?;
     LocalSet::new().block_on(&runtime, async {
         let address = SocketAddr::new(host, port);
-        let taken = |error| format!("cannot listen on {address}: {error}; --port 0 takes a free port");
+        let taken = |error| format!("cannot listen on port {port}: {error}; --port 0 takes a free one");
         let listener = TcpListener::bind(address).await.map_err(taken)?;
         let local = listener.local_addr().map_err(taken)?;
         announce(local).map_err(|error| format!("cannot say where the client listens: {error}"))?;
