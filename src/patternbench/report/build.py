@@ -112,14 +112,16 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
     return Built(
         summary.summary_table(report),
         damaged,
-        [*grown_state.sentences(report.rounds), *lanes.sentences(stored.manifest(run).lanes)],
+        [*grown_state.sentences(report.rounds), *lanes.sentences(report.lanes)],
         _claims(report, study),
     )
 
 
 def _with_lanes(run: RunFolder, report: RunReport) -> RunReport:
     """The report with the section on its lanes, if it had any."""
-    found = lanes.sections(stored.manifest(run).lanes, list(journal.read(run.journal)), report)
+    if not report.lanes:
+        return report
+    found = lanes.sections(report.lanes, list(journal.read(run.journal)), report)
     return replace(report, sections=(*report.sections, *found))
 
 

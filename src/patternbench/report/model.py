@@ -41,8 +41,8 @@ class RunReport:
     question: str = ""
 
     @property
-    def lanes(self) -> Mapping[str, object]:
-        """The machines that ran whole blocks, by the names of their lanes; none for a run on one machine."""
+    def lanes(self) -> Mapping[str, Mapping[str, object]]:
+        """The facts of the machines that ran whole blocks, by their lanes; none for a run on one machine."""
         lanes = self.manifest.get("lanes")
         return lanes if isinstance(lanes, Mapping) else {}
 

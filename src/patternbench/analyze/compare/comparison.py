@@ -28,7 +28,7 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.statements.estimate import Estimate, Numbers, is_relative, middle, with_run_spread
+from patternbench.analyze.statements.estimate import Estimate, Numbers, is_relative, middle, percent, with_run_spread
 from patternbench.analyze.statements.family import false_discoveries, together
 from patternbench.analyze.statements.pairing import (
     Pair,
@@ -448,11 +448,6 @@ def _between_runs(
 def or_none(value: Numbers) -> float | None:
     """Return a number, or None if it is unknown."""
     return None if np.isnan(value) else float(value)
-
-
-def percent(log_ratio: Numbers) -> float:
-    """Return the change in percent of a difference on the log scale."""
-    return float(np.expm1(log_ratio) * 100)
 
 
 def interval_of(estimate: Estimate, level: float, paired: bool) -> Interval:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.arrays import Floats
-from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent, percent_interval
+from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent_interval
 from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
 from patternbench.analyze.recommend.objectives import Constraint, Objective, parse_limit, parse_objective
 from patternbench.analyze.recommend.ranking import Ranking, keeps, kept_in_all_rounds, rank
@@ -33,7 +33,7 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.statements.estimate import is_relative, means_of, middle
+from patternbench.analyze.statements.estimate import is_relative, means_of, middle, percent
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.pairing import against, alike, are_paired, is_base, matched_by_block
 from patternbench.analyze.statements.sentences import change_text, changed

@@ -278,6 +278,16 @@ def is_relative(response: str, *sides: npt.ArrayLike) -> bool:
     return response not in SHARES and all(bool((np.asarray(side) > 0).all()) for side in sides)
 
 
+def percent(log_ratio: Numbers) -> float:
+    """Return the change in percent of a difference on the log scale."""
+    return float(100 * np.expm1(log_ratio))
+
+
+def in_unit(value: Numbers, relative: bool) -> float:
+    """Return a difference, or an end of its interval, as it is printed: in percent if on the log scale."""
+    return percent(value) if relative else float(value)
+
+
 def middle(values: Floats, in_percent: bool, typical: bool = False) -> float:
     """Return the middle of rounds: the geometric mean if differences are in percent, else the mean.
 

@@ -30,7 +30,7 @@ from scipy import special, stats
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
-from patternbench.analyze.statements.estimate import Estimate, apart, is_relative, paired
+from patternbench.analyze.statements.estimate import Estimate, apart, in_unit, is_relative, paired
 from patternbench.analyze.statements.family import false_discoveries
 from patternbench.analyze.statements.lines import FALSE_DISCOVERIES, measured_by_scenario
 from patternbench.analyze.statements.lines import Pair as ItemPair
@@ -183,7 +183,7 @@ class LaneComparison:
         estimate = self.found.on.get(lane)
         if estimate is None:
             return change_text(self.response, None, (None, None), self.relative)
-        value, low, high = (_in_unit(float(end), self.relative) for end in (estimate.value, *estimate.ends(CONFIDENCE)))
+        value, low, high = (in_unit(end, self.relative) for end in (estimate.value, *estimate.ends(CONFIDENCE)))
         return change_text(self.response, value, (low, high), self.relative)
 
 
@@ -228,7 +228,3 @@ def _margin(response: str, relative: bool) -> float | None:
     if relative:
         return float(np.log1p(MARGIN_PERCENT / 100))
     return MARGIN_POINTS if response in SHARES else None
-
-
-def _in_unit(value: float, relative: bool) -> float:
-    return float(100 * np.expm1(value)) if relative else value

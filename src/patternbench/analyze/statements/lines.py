@@ -18,7 +18,7 @@ import pandas as pd
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
-from patternbench.analyze.statements.estimate import Numbers, is_relative
+from patternbench.analyze.statements.estimate import in_unit, is_relative
 from patternbench.analyze.statements.family import false_discoveries
 from patternbench.analyze.statements.pairing import over_conditions
 from patternbench.analyze.statements.sentences import ChangeText, change_text
@@ -196,9 +196,9 @@ def _change(
     estimate, conditions = over_conditions([(a, b) for a, b in matched if a and b], response, relative)
     low, high = estimate.ends(CONFIDENCE)
     return {
-        "change": _in_percent(estimate.value, relative),
-        "low": _in_percent(low, relative),
-        "high": _in_percent(high, relative),
+        "change": in_unit(estimate.value, relative),
+        "low": in_unit(low, relative),
+        "high": in_unit(high, relative),
         "p": float(estimate.p),
         "firm_p": float(estimate.firm_p),
         "conditions": conditions,
@@ -207,10 +207,6 @@ def _change(
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-
-
-def _in_percent(value: Numbers, relative: bool) -> float:
-    return float(100 * np.expm1(value)) if relative else float(value)
 
 
 def _verdict(better: Better, p: float, change: float, shown: Shown) -> Verdict:
