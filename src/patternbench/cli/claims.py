@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patternbench.analyze.statements.claims.rounds_needed import (
     RoundsAim,
@@ -15,10 +16,14 @@ from patternbench.analyze.statements.claims.rounds_needed import (
 )
 from patternbench.plan.expand import Plan
 from patternbench.records.folder import RunFolder
+from patternbench.report.declared_claims import claims_of
 from patternbench.study.evidence import fewest
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import plural
 from patternbench.terms.quantities import SHARES, number, quantity
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TO_SHOW = 10.0
 """The change in percent that is to be shown where a claim names neither a margin nor a published change."""
@@ -26,18 +31,21 @@ TO_SHOW = 10.0
 
 def needed(study: Study, plan: Plan, run: Path | None, spread: float | None) -> list[RoundsNeeded]:
     """What each claim takes, with the scatter of a run, or with one in percent that is assumed."""
-    from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
-    from patternbench.report.sections.claims import claims_of  # noqa: PLC0415 - slow to import
-
     claims = claims_of(study)
     scatters: Mapping[str, Scatter] = assumed(claims, spread) if spread is not None else {}
     if run is not None:
-        folder = RunFolder(run)
-        folder.check()
-        scatters = {**scatters, **scatters_of(claims, finished_rounds(folder))}
+        scatters = {**scatters, **scatters_of(claims, _rounds_of(run))}
     return rounds_needed(
         claims, [one.levels for one in plan.scenarios], RoundsAim(fewest(study.rounds), scatters, TO_SHOW)
     )
+
+
+def _rounds_of(run: Path) -> pd.DataFrame:
+    from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
+
+    folder = RunFolder(run)
+    folder.check()
+    return finished_rounds(folder)
 
 
 def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool) -> Iterator[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from patternbench.cli.terminal import Plain
-from patternbench.plan.scenarios import Scenario
 from patternbench.terms.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    from patternbench.plan.scenarios import Scenario
 
 MOST_PROBLEMS = 20
 """How many problems are printed for people. Further ones of the same kind add nothing."""
@@ -27,6 +29,8 @@ def note(text: str) -> None:
 
 def say(text: str, style: str = "", stderr: bool = False) -> None:
     """Print a text: wrapped at words in a terminal, on one line anywhere else; NO_COLOR and pipes get no colours."""
+    from patternbench.cli.terminal import Plain  # noqa: PLC0415 - slow to load, and --help prints no text of ours
+
     console = Plain(stderr=stderr)
     console.print(text, style=style or None, soft_wrap=not console.is_terminal)
 

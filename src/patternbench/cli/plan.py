@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from rich.table import Column, Table
@@ -100,19 +101,34 @@ def plan(study_file: str, **asked: object) -> None:
         _check(study, expanded, inputs, options.no_commands)
     for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
-    from patternbench.cli import claims  # noqa: PLC0415 - slow to import, and for a study that is right
-
-    taken = claims.needed(study, expanded, options.scatter_of, options.spread)
+    taken = _claims(study, expanded, options)
     if options.json_:
         starts = starts_of(study, expanded, Changeovers(study, inputs), fewest(study.rounds))
-        told = {"claims": [claims.as_json(one) for one in taken]} if taken else {}
-        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)} | told)
+        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)} | taken.data)
     else:
         show(study, expanded, Changeovers(study, inputs), options.everything)
-        for sentence in claims.sentences(study, taken, options.scatter_given):
+        for sentence in taken.sentences:
             output.say(sentence)
         for problem in [*preflight.lacking(study, inputs), *preflight.lacking_clients(study, expanded)]:
             output.note(f"before it can run: {problem.message}: {problem.hint}")
+
+
+class _Claims(NamedTuple):
+    """What the claims of a study take: as data, and in sentences."""
+
+    data: dict[str, object]
+    sentences: tuple[str, ...]
+
+
+def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
+    """What the claims of a study take; a study without claims does not wait for the statistics that say so."""
+    if not study.claims:
+        return _Claims({}, ())
+    from patternbench.cli import claims  # noqa: PLC0415 - slow to import
+
+    taken = claims.needed(study, expanded, options.scatter_of, options.spread)
+    data: dict[str, object] = {"claims": [claims.as_json(one) for one in taken]}
+    return _Claims(data, tuple(claims.sentences(study, taken, options.scatter_given)))
 
 
 def _available(study: Study, expanded: Plan) -> Plan:

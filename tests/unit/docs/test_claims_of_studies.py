@@ -13,7 +13,7 @@ from patternbench.analyze.statements.claims.judged import JudgedClaim, judge_cla
 from patternbench.analyze.statements.shown import IF_EVEN
 from patternbench.analyze.statements.verdict import conclude
 from patternbench.records.inputs import Inputs
-from patternbench.report.sections.claims import claims_of
+from patternbench.report.declared_claims import claims_of
 from patternbench.run.before.preflight import expanded
 from patternbench.study.load import load
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 import pandas as pd
 
 from patternbench.analyze.rounds import label
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, LevelSets, parse_claim
+from patternbench.analyze.statements.claims.claim import LevelSets
 from patternbench.analyze.statements.claims.judged import (
     LEVEL,
     ClaimedChange,
@@ -23,6 +22,7 @@ from patternbench.analyze.statements.sentences import changed, listed
 from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.observe.section import Section, Table
+from patternbench.report.declared_claims import claims_of
 from patternbench.report.labels import RESPONSES, units_of_observers
 from patternbench.report.model import RunReport
 from patternbench.study.models import Study
@@ -30,12 +30,6 @@ from patternbench.terms.data_problems import plural
 
 ANCHOR, TITLE = "claims", "What the study expected"
 _ERRORS = round(100 * (1 - LEVEL))
-
-
-def claims_of(study: Study) -> list[Claim]:
-    """The claims of a study; raises `DataError` for one that has no meaning."""
-    texts = (cast(ClaimText, declared.model_dump()) for declared in study.claims)
-    return [parse_claim(text, f"claims[{index}]") for index, text in enumerate(texts)]
 
 
 def judged(report: RunReport, study: Study) -> JudgedClaims:
