@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 LEFT_OUT = "not_valid"
-"""Under this name `read_table` says how many rounds of a run are not valid; a Parquet file keeps it."""
+"""Under this name a kept table says, in the attributes of its Parquet file, how many rounds of a run are not valid."""
 
 
 def part(page: str, name: str) -> str:

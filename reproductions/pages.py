@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from patternbench.records.folder import RunFolder
-from patternbench.records.tables import read_table
+from patternbench.records.tables import read
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
-from reproductions.markdown import write
+from reproductions.markdown import LEFT_OUT, write
 
 ROOT = Path(__file__).parents[1]
 DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
@@ -87,8 +87,10 @@ def rounds_as(name: str, columns: Sequence[str]) -> Reader:
     """Keeps these columns of the rounds that count, as far as a run has them, as the table of a name."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
-        rounds = read_table(run.path)
-        return {name: rounds[[column for column in columns if column in rounds]]}
+        found = read(run.path)
+        kept = found.rows[[column for column in columns if column in found.rows]]
+        kept.attrs[LEFT_OUT] = found.left_out
+        return {name: kept}
 
     return reader
 

@@ -45,7 +45,7 @@ def _rounds_of(run: Path) -> pd.DataFrame:
 
     folder = RunFolder(run)
     folder.check()
-    return finished_rounds(folder)
+    return finished_rounds(folder).rows
 
 
 def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool) -> Iterator[str]:

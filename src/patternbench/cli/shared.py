@@ -21,7 +21,7 @@ from patternbench.cli.terminal import printable
 from patternbench.records import tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.outputs import check_outputs, write_whole
-from patternbench.records.tables import TableError, read_table
+from patternbench.records.tables import ReadTable, TableError
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.problems import Problem, reason
@@ -71,12 +71,11 @@ def _problems(error: DataError | TableError) -> list[Problem]:
 def read(path: Path) -> pd.DataFrame:
     """Read a table. What is left out of it, or read in a way that isn't evident, is noted on standard error."""
     table = _table(path)
-    for sentence in table.attrs.get("read", ()):
+    for sentence in table.notes:
         note(f"{path}: {sentence}")
-    left = table.attrs.get("not_valid", 0)
-    if left:
-        note(f"left out of {path}: {left} of {left + len(table)} rounds, which aren't valid")
-    return table
+    if table.left_out:
+        note(f"left out of {path}: {table.left_out} of {table.left_out + len(table.rows)} rounds, which aren't valid")
+    return table.rows
 
 
 def factors(*paths: Path) -> FactorTable:
@@ -97,11 +96,11 @@ def factors(*paths: Path) -> FactorTable:
         raise TableError(f"{named}: what is noted of a factor is damaged ({field}). Export it anew.") from None
 
 
-def _table(path: Path) -> pd.DataFrame:
+def _table(path: Path) -> ReadTable:
     """The rounds of a run, measured anew from its records, or the table in a file."""
     from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
 
-    return finished_rounds(RunFolder(path)) if is_run(path) else read_table(path)
+    return finished_rounds(RunFolder(path)) if is_run(path) else tables.read(path)
 
 
 def is_run(path: Path) -> bool:

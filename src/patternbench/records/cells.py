@@ -23,16 +23,14 @@ _NOTHING = frozenset({*_NO_NUMBER, "N/A", "n/a", "None", "null", "NULL"})
 _EXACT = ("int64", "float64")
 
 
-def typed(texts: pd.DataFrame, responses: Collection[str]) -> pd.DataFrame:
-    """The table with a type for each column of texts; its ``attrs["read"]`` say in words what isn't evident."""
+def typed(texts: pd.DataFrame, responses: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The table with a type for each column of texts, and in sentences what isn't evident."""
     made, notes = {}, []
     for name in texts.columns:
         cells = _trimmed(texts[name])
         made[name], said = _typed(cells, str(name).strip() in responses)
         notes += [f"column {str(name).strip()} {sentence}" for sentence in said]
-    table = pd.DataFrame(made, index=texts.index)
-    table.attrs["read"] = notes
-    return table
+    return pd.DataFrame(made, index=texts.index), notes
 
 
 def _trimmed(cells: pd.Series) -> pd.Series:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -46,6 +47,15 @@ _UNITS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
 class TableError(ValueError):
     """The path holds no table that can be read; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """A table as it was read: its rows, how many rounds are left out as not valid, and notes on what isn't evident."""
+
+    rows: pd.DataFrame
+    left_out: int = 0
+    notes: Sequence[str] = ()
 
 
 def write_rounds(
@@ -93,8 +103,8 @@ def _nothing_yet(folder: Path) -> TableError:
     return TableError(f"{folder}: no round of this run has ended yet. Type `patternbench resume {folder}` first.")
 
 
-def finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """The finished, valid rounds among those that were measured in a run's folder, as ``read_table`` reads them.
+def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
+    """The finished, valid rounds among those that were measured in a run's folder, as ``read`` reads them.
 
     Raises `TableError` where none counts.
     """
@@ -138,10 +148,14 @@ def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
 
 
 def read_table(path: Path) -> pd.DataFrame:
+    """Read the rows of the table at `path`, as ``read`` does."""
+    return read(path).rows
+
+
+def read(path: Path) -> ReadTable:
     """Read the table at `path`: a run folder (its finished, valid rounds), a .csv or a .parquet file.
 
-    Its `attrs` say how many rounds of a run were left out because they are `not_valid`. Column names lose
-    surrounding spaces. Raises `TableError` in plain words.
+    Column names lose surrounding spaces. Raises `TableError` in plain words.
     """
     if not path.exists():
         raise TableError(f"{path} does not exist. Give a run folder, a .csv or a .parquet file.")
@@ -151,17 +165,16 @@ def read_table(path: Path) -> pd.DataFrame:
     if path.is_dir():
         return _finished(_read_parquet(_rounds_of(path)), path)
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return _with_gaps_told(_checked(_read_parquet(path), path), path)
+        return _read_file(_read_parquet(path), (), path)
     if path.suffix.lower() in {".csv", ".tsv", ".txt"}:
-        return _with_gaps_told(_checked(_read_csv(path), path), path)
+        return _read_file(*_read_csv(path), path)
     raise TableError(f"{path} is neither a run folder nor a .csv or .parquet file.")
 
 
-def _with_gaps_told(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The table, noting its empty cells; a table that a run wrote knows which factors apply where."""
-    if not factors_of(path):
-        table.attrs["read"] = [*table.attrs.get("read", ()), *empty_cells.sentences(table)]
-    return table
+def _read_file(rows: pd.DataFrame, notes: Sequence[str], path: Path) -> ReadTable:
+    """The table of a file, noting its empty cells; one that a run wrote knows which factors apply where."""
+    gaps = () if factors_of(path) else empty_cells.sentences(_checked(rows, path))
+    return ReadTable(_checked(rows, path), notes=[*notes, *gaps])
 
 
 def _rounds_of(folder: Path) -> Path:
@@ -170,9 +183,9 @@ def _rounds_of(folder: Path) -> Path:
     return folder / ROUNDS
 
 
-def _finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
+def _finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
     if "status" not in rounds:
-        return _checked(rounds, folder)
+        return ReadTable(_checked(rounds, folder))
     done = rounds[rounds["status"] == "done"]
     if done.empty:
         raise TableError(
@@ -181,9 +194,7 @@ def _finished(rounds: pd.DataFrame, folder: Path) -> pd.DataFrame:
     valid = done[done["valid"].astype(bool)] if "valid" in done else done
     if valid.empty:
         raise TableError(f"{folder} has no valid round: its report says why, and what to do about it.")
-    valid = valid.reset_index(drop=True)
-    valid.attrs["not_valid"] = len(done) - len(valid)
-    return _checked(valid, folder)
+    return ReadTable(_checked(valid.reset_index(drop=True), folder), left_out=len(done) - len(valid))
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -223,8 +234,8 @@ def _damaged(path: Path, cause: BaseException) -> TableError:
     return TableError(f"{path} {kind}: {said}")
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    """Read a text table whose rows are all as wide as its header: a cell more would shift the columns."""
+def _read_csv(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read a text table, with notes on it; its rows are as wide as its header, since one cell more would shift them."""
     sign = _separator(path)
     _of_one_width(path, sign)
     try:

@@ -215,7 +215,7 @@ def units_of_responses(run: RunFolder) -> dict[str, str]:
     return dict(units_of_observers(_watch(run)))
 
 
-def finished_rounds(run: RunFolder) -> pd.DataFrame:
+def finished_rounds(run: RunFolder) -> tables.ReadTable:
     """The finished, valid rounds, as analyses read them: from the records as they are now, never from an older table.
 
     Nothing is written. Raises TableError where no round counts.
