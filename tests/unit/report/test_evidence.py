@@ -133,7 +133,7 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
         (choice(0, 9, "clear", ["circuit_breaker"]), "clearly circuit breaker"),
         (
             choice(0, 9, "unsure", ["retry"]),
-            "retry came first, but it cannot be told which ones keep failed calls at most 1 %",
+            "retry came first, but which ones keep failed calls at most 1 % is inconclusive",
         ),
         (
             choice(0, 9, "nothing", []),
@@ -257,7 +257,7 @@ def test_a_count_of_conditions_calls_no_choice_a_tie_that_is_only_not_clear(clea
 def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:
     words = sections(rounds=RULE)["stopping"].words
     assert any("Warning: The intervals are those of a typical round." in text for text in words)
-    assert any("cannot be told from fewer than 5 rounds" in text for text in words)
+    assert any("is inconclusive with fewer than 5 rounds" in text for text in words)
 
 
 def test_limits_that_nothing_keeps_are_said() -> None:

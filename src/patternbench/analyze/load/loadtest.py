@@ -265,10 +265,10 @@ def knee(loads: Floats, means: Floats, rng: np.random.Generator, errors: Floats 
         return _no_knee(None, "The means lie on a line exactly.")
     p = _searched_p(gain, bends, straight, straight @ y, rng)
     if p >= _ALPHA:
-        return _no_knee(p, f"A knee cannot be told: two lines explain no more than one (p {p:.2g}).")
+        return _no_knee(p, f"Whether there is a knee is inconclusive: two lines explain no more than one (p {p:.2g}).")
     if _smooth_rest(loads, y, weights) <= float(rests.min()):
         why = "a smooth curve fits the means at least as well as two lines"
-        return _no_knee(p, f"Response times bend, but a knee cannot be told: {why} (p of one line {p:.2g}).")
+        return _no_knee(p, f"Response times bend, but a knee is inconclusive: {why} (p of one line {p:.2g}).")
     best = int(np.argmin(rests))
     df = len(loads) - 4
     inside = grid[rests <= rests[best] * (1 + float(stats.f.ppf(0.95, 1, df)) / df)]
@@ -356,10 +356,10 @@ def _shape(linearity: Linearity) -> str:
     """How response times follow the load; that no bend is seen does not show that there is none."""
     direction = "rise" if linearity.r > 0 else "fall"
     said = {
-        "linear": f"Response times {direction} with the load; whether they bend cannot be told",
+        "linear": f"Response times {direction} with the load; whether they bend is inconclusive",
         "bends_up": "Response times bend upwards with the load",
         "bends_down": "Response times bend downwards with the load",
-        "flat": "Whether response times change with the load cannot be told",
+        "flat": "Whether response times change with the load is inconclusive",
     }[linearity.verdict]
     bend = "" if linearity.p_quadratic is None else f"; p of a bend {linearity.p_quadratic:.2g}"
     pearson = f"Pearson {linearity.r:.3f}, {linearity.low:.3f} to {linearity.high:.3f}"

@@ -172,7 +172,7 @@ def _not_shown(result: ModelResult, target: str, largest: float | None) -> str:
     """
     margin = result.margin
     if margin is None or largest is None or largest > margin:
-        return f"whether it changes {target} cannot be told"
+        return f"its effect on {target} is inconclusive"
     return f"it changes {target} by less than {number(margin)} %"
 
 

@@ -317,7 +317,8 @@ def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list
         notes.append(
             Note(
                 "one_round",
-                f"{plural(single, 'scenario')} with only one round: there it cannot be told how sure the choice is.",
+                f"{plural(single, 'scenario')} with only one round: "
+                "whether the choice is certain there is inconclusive.",
             )
         )
     return usable, notes
@@ -531,7 +532,7 @@ class _Chooser:
         return f"clearly {name} of {kept}{choice.shown.condition}{self._lead(choice)}."
 
     def _unsure(self, _: Choice, name: str) -> str:
-        return f"no clear choice: {name} comes first, but it cannot be told which ones keep {self._limits}."
+        return f"no clear choice: {name} comes first, but which ones keep {self._limits} is inconclusive."
 
     def _tie(self, choice: Choice, name: str) -> str:
         told = listed([configuration(c.scenario, self.conditions) for c in choice.ties if c is not choice.chosen])

@@ -141,7 +141,7 @@ def _bimodal(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
 def _dependent(values: Mapping[str, Floats], rule: StoppingRule, seed: int) -> list[str]:
     if max(map(len, values.values()), default=0) < ORDER_FROM:
         return [
-            f"Whether rounds depend on the ones before them cannot be told from fewer than {ORDER_FROM} rounds; if "
+            f"Whether rounds depend on the ones before them is inconclusive with fewer than {ORDER_FROM} rounds; if "
             "they do, the intervals are too narrow."
         ]
     if order_p(list(values.values()), seed) > _DOUBT:

@@ -444,7 +444,7 @@ def _answer(choice: Choice, names: _Names) -> str:
         return f"nothing {'keeps' if choice.sure else 'kept'} {limits}{choice.shown.condition}{_nearest(choice, names)}"
     name = names.of(choice.chosen)
     if choice.verdict == "unsure":
-        return f"{name} came first, but it cannot be told which ones keep {limits}"
+        return f"{name} came first, but which ones keep {limits} is inconclusive"
     if _is_alone(choice):
         return f"only {name} was measured"
     if choice.verdict in ("clear", "kept"):

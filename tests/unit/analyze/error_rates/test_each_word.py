@@ -149,7 +149,7 @@ def test_two_speeds_of_a_machine_are_named_from_the_rounds_of_all_scenarios(
 def test_few_rounds_are_said_to_miss_rare_ones_and_to_hide_dependence() -> None:
     told = doubts({"a": [1.0, 1.0, 1.0]}, RULE)
     assert "missed by 3 rounds 86% of the time" in told[0]
-    assert "cannot be told from fewer than 5 rounds" in told[1]
+    assert "is inconclusive with fewer than 5 rounds" in told[1]
 
 
 def test_holms_correction_and_the_bar_for_many_claims_are_the_textbooks() -> None:
