@@ -269,7 +269,7 @@ def _as_httpx(request: httpx.Request) -> Iterator[None]:
     except FAILED as error:
         kind = next(kind.__name__ for kind in type(error).__mro__ if hasattr(httpx, kind.__name__))
         raise getattr(httpx, kind)(str(error), request=request) from None
-    except (OSError, UnicodeError) as error:  # a name of a host may be one that can't be looked up
+    except (OSError, UnicodeError, OverflowError) as error:  # a host or a port may be one that can't be looked up
         raise httpx.ConnectError(str(error), request=request) from None
 
 

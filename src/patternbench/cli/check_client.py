@@ -49,7 +49,7 @@ def _checked(url: str) -> list[Finding]:
 def _print(findings: list[Finding]) -> None:
     table = Table("rule", "verdict", "expected", "seen")
     for f in findings:
-        table.add_row(Text(f.rule), Text(f.status, COLOURS[f.status]), Text(f.expected), Text(f.seen))
+        table.add_row(f.rule, Text(f.status, COLOURS[f.status]), f.expected, f.seen)
     console = Plain()
     console.print(fitting(table, console))
     click.echo(_summary(findings))

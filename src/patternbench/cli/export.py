@@ -9,7 +9,6 @@ import click
 from patternbench.cli import output
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
-from patternbench.report.build import refresh_rounds
 from patternbench.report.export import FORMATS, TABLES, ExportRequest, export_run
 from patternbench.terms.visible import visible
 
@@ -41,8 +40,7 @@ def export(
     """
     run = RunFolder(folder)
     run.check()
-    measured = refresh_rounds(run)
-    for sentence in damage.sentences(run, measured.entries):
+    for sentence in damage.sentences(run, damage.rounds(run)):
         output.note(sentence)
     written = str(export_run(run, ExportRequest(format_, table, every_round), out, force))
     if json_:

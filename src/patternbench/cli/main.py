@@ -7,6 +7,7 @@ import importlib
 import io
 import keyword
 import os
+import re
 import resource
 import sys
 import tempfile
@@ -20,7 +21,7 @@ import click
 from patternbench import __version__
 from patternbench.cli import streams
 from patternbench.cli.output import complain, problems_as_json
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason
 from patternbench.terms.visible import not_utf8
 
 VERBS = {
@@ -50,6 +51,8 @@ GONE = Problem("the folder that you are in was deleted", hint="type `cd` with a 
 USAGE, INTERRUPTED = 2, 130
 FEWEST_OPEN_FILES = 64
 """Files that may be open at once: with fewer, libraries end the process, or say of any file that it can't be opened."""
+LONG_WORD = re.compile(r"\S{200,}")
+"""A value without end, such as a number of thousands of digits, of which a message repeats the beginning."""
 PANIC = "PanicException"
 """The name of a panic of a library in Rust. It does not derive from Exception."""
 UNREAD = 141
@@ -137,6 +140,9 @@ def _ended(arguments: list[str] | None, as_data: bool) -> int:
 
 def _misused(error: click.ClickException, as_data: bool) -> int:
     """Say how the command line is wrong: the exit code."""
+    vars(error).update(
+        message=LONG_WORD.sub(lambda found: f"{found[0][:LONGEST_VALUE]}…", error.message)
+    )  # it is final
     error.show()
     if as_data:
         problems_as_json([Problem(error.format_message())])

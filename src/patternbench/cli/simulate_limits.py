@@ -25,9 +25,17 @@ from patternbench.ratelimit.records.simulated import MapScenario
 from patternbench.ratelimit.report import printed
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.study.model.limiter import ALGORITHMS
-from patternbench.terms.units import Duration
+from patternbench.terms.units import LONGEST_US, Duration
 
 DEFAULT = Map()
+
+
+def _duration(text: str) -> Duration:
+    """Read a duration of a day at most. Raises ValueError."""
+    duration = Duration.parse(text)
+    if duration.us > LONGEST_US:
+        raise ValueError("a duration is at most 24h")
+    return duration
 
 
 class Listed(click.ParamType[object]):
@@ -57,7 +65,7 @@ class SingleDuration(click.ParamType[object]):
         if not isinstance(value, str):
             return value
         try:
-            return Duration.parse(value)
+            return _duration(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -69,7 +77,7 @@ def listed(values: tuple[object, ...]) -> str:
 
 WORDS = Listed("words", str, "token_bucket,gcra")
 COUNTS = Listed("counts", int, "1,2,4")
-DURATIONS = Listed("durations", Duration.parse, "0ms,10ms,1s")
+DURATIONS = Listed("durations", _duration, "0ms,10ms,1s")
 GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x120,95x30")
 
 

@@ -228,6 +228,7 @@ def _read(response: httpx.Response, play: PlayedScript, users: int) -> Outcome:
     except (ContractViolation, ClientGaveUp) as error:
         raise RuleBrokenError(str(error)) from None
     assert stream.end is not None
+    expect(bool(rows), "a round without a row, though each makes a call")
     return Outcome(play, rows, lines_at, rows_so_far, stream.end)
 
 

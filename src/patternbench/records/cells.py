@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterator
 
 import pandas as pd
 
-_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]{0,299})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+"""A float holds no number of more digits, and Python reads none of thousands."""
 _DECIMALS = re.compile(r"\.([0-9]+)$")
 _NO_NUMBER = frozenset({"NA", "NaN", "nan"})
 """What programs that write numbers (R, pandas) write for a missing one."""

@@ -251,8 +251,10 @@ def read_json(path: Path) -> object:
     """A JSON file's value; raises InputError naming it when it cannot be read."""
     try:
         return json.loads(read_text(path, LARGEST))
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise InputError(Problem(f"is not JSON: {error}", file=str(path))) from None
+    except ValueError:  # of Python's own bound on digits
+        raise InputError(Problem("holds a number of thousands of digits", file=str(path))) from None
     except RecursionError:
         raise InputError(Problem("is nested too deeply", file=str(path))) from None
 

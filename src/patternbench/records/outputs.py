@@ -47,12 +47,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_whole(path: Path, hint: str = "") -> Iterator[Path]:
     """Where to write a file, so that a reader finds the old one or the whole new one; its folders are made.
 
-    Raises InputError naming the file if it can't be written: nothing half written stays, and no old one is lost. A
-    device or a pipe is written to as it is, and so is a file whose folder takes no other. The draft ends as the file
-    does, since writers of tables choose a compression by it.
+    Raises InputError naming the file, with a hint, if it can't be written: nothing half written stays, and no old one
+    is lost. A device or a pipe is written to as it is, and so is a file whose folder takes no other. The draft ends as
+    the file does, since writers of tables choose a compression by it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         else:
             yield from _draft(path.resolve())
     except OSError as error:
-        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path))) from None
+        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path), hint=hint)) from None
 
 
 def _draft(path: Path) -> Iterator[Path]:

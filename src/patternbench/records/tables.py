@@ -110,7 +110,13 @@ def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
     """
     if rounds.empty:
         raise _nothing_yet(folder)
-    return _finished(_as_defined(rounds, ROUND_COLUMNS, {}).to_pandas(), folder)
+    return _finished(as_stored(rounds), folder)
+
+
+def as_stored(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Rounds that were measured, as whoever reads ``rounds.parquet`` gets them."""
+    table: pd.DataFrame = _as_defined(rounds, ROUND_COLUMNS, {}).to_pandas()
+    return table
 
 
 def factors_of(path: Path) -> list[dict[str, object]]:

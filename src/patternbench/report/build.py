@@ -103,7 +103,8 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
     With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
     study = _study(run)
-    report = _with_lanes(run, evidence.with_sections(gather(run, include_invalid), study))
+    measured = refresh_rounds(run)
+    report = _with_lanes(run, evidence.with_sections(gather(run, include_invalid, measured), study))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
         svg.write_figures(report, run.path / "figures")
@@ -149,11 +150,11 @@ def writing(run: RunFolder, path: Path | None = None) -> Iterator[None]:
         raise InputError(Problem(f"cannot be written: {reason(error)}", file=unwritable, hint=hint)) from None
 
 
-def gather(run: RunFolder, include_invalid: bool = False) -> RunReport:
-    """Everything that a report shows, read from the records. Also writes rounds.parquet."""
+def gather(run: RunFolder, include_invalid: bool = False, measured: RunMeasures | None = None) -> RunReport:
+    """Everything that a report shows, read from the records, or from what was ``measured`` of them; writes nothing."""
     planned, noted = stored.plan(run), stored.manifest(run)
     factors = factors_of_stored(planned)
-    measured = refresh_rounds(run)
+    measured = measured or measures(run)
     if measured.rounds.empty:
         hint = f"type `patternbench resume {run.path}` first"
         raise InputError(Problem("no round of this run has ended yet", file=str(run.path), hint=hint))

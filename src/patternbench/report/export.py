@@ -13,12 +13,14 @@ import pandas as pd
 from patternbench.analyze.metrics import TABLE_2, user_metrics
 from patternbench.observe.registry import observers
 from patternbench.observe.seam import Observer
+from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import STACK, factor_name
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts, csv_file, damage, observed, stored, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.records.outputs import check_outputs, written_whole
+from patternbench.report.build import measures
 from patternbench.report.model import counting
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import ShareKind
@@ -48,7 +50,7 @@ def export_run(run: RunFolder, wanted: ExportRequest, out: Path | None, force: b
     """Write one file of a run's records and return its path. Raises InputError for an existing file.
 
     Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``
-    marks them.
+    marks them. The run itself is only read, so its folder needn't be one that can be written to.
     """
     if wanted.format == "resiliencebench-csv":
         frame, suffix, table = resiliencebench(run, wanted.every_round), "csv", "resiliencebench"
@@ -56,10 +58,15 @@ def export_run(run: RunFolder, wanted: ExportRequest, out: Path | None, force: b
         frame, suffix, table = _makers()[wanted.table](run, wanted.every_round), wanted.format, wanted.table
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
-    factors = tables.factors_of(run.rounds) if table == "rounds" else ()
-    with written_whole(path) as draft:
+    factors = _factors(run) if table == "rounds" else ()
+    with written_whole(path, hint="name a file with room with --out") as draft:
         _write(frame, draft, suffix, factors)
     return path
+
+
+def _factors(run: RunFolder) -> Sequence[Mapping[str, object]]:
+    """What is known of the factors of a run, as its table of rounds notes it."""
+    return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
@@ -70,7 +77,7 @@ def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
 
 def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     """One row per round that counts: scenario, factors, metrics."""
-    frame = pd.read_parquet(run.rounds)
+    frame = tables.as_stored(measures(run).rounds)
     return frame if every_round else counting(frame)
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 LONGEST_VALUE = 60
+MOST_BITS = 1000
+"""Of a number that is shown with its decimal digits: Python refuses to write those of one with 4,300."""
 LOGIN = re.compile(r"://[^/@\s]*@")
 """User and password in a URL, which no message shows."""
 
@@ -89,6 +91,8 @@ def shown(value: object) -> str:
         text = str(value).lower()
     elif isinstance(value, str):
         text = repr(value)
+    elif isinstance(value, int) and value.bit_length() > MOST_BITS:
+        text = f"{'-' if value < 0 else ''}0x{hex(abs(value))[2:LONGEST_VALUE]}…"
     else:
         text = str(value)
     text = LOGIN.sub("://***@", text)

@@ -191,7 +191,7 @@ def test_a_full_disk_is_one_clear_error_that_says_what_to_type(
     code, _, said = told(capsys, verb[0], str(full), *verb[1:])
     assert code == 2
     assert "cannot be written: No space left on device" in said
-    assert "solve that, then type" in said
+    assert ("solve that, then type" if verb == ["report"] else "name a file with room with --out") in said
 
 
 @pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
@@ -201,6 +201,16 @@ def test_a_read_only_folder_is_one_clear_error(verb: list[str], run: Path, capsy
     assert code == 2
     assert "Read-only file system" in said
     assert str(run) in said
+
+
+def test_a_read_only_run_is_exported_to_elsewhere_and_compared(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out.csv")
+    with mounted(run, "-o", "bind,ro", run):
+        for words in (["export", str(run), "--format", "csv", "--out", out], ["recommend", str(run)]):
+            assert told(capsys, *words)[0] == 0, words
+    assert Path(out).read_text().startswith("round,")
 
 
 KILLED_WHILE_MOUNTED = """

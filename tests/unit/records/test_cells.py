@@ -36,6 +36,7 @@ def column(folder: Path, cells: list[str], name: str = "level") -> pd.Series:
         ["1_000", "1000"],
         ["9007199254740993.0", "9007199254740992.0"],
         ["18446744073709551616", "18446744073709551617"],
+        ["7", "7" * 5000],
     ],
 )
 def test_levels_that_are_written_differently_stay_different(tmp_path: Path, levels: list[str]) -> None:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from patternbench.cli import report as report_verb
 from patternbench.cli.export import export
+from patternbench.cli.main import main
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
 from patternbench.records import attempts, folder
@@ -123,3 +124,28 @@ def test_programs_are_told_where_the_report_is_and_what_is_damaged(
         "report": str(run.report),
         "damage": ["round 1 can no longer be read"],
     }
+
+
+def state(run: RunFolder) -> dict[str, int]:
+    """The files of a run's folder, with the nanosecond at which each was last changed."""
+    return {str(path.relative_to(run.path)): path.stat().st_mtime_ns for path in run.path.rglob("*")}
+
+
+@pytest.mark.parametrize("table", ["rounds", "attempts"])
+def test_an_export_to_elsewhere_only_reads_the_runs_folder(run: RunFolder, table: str, tmp_path: Path) -> None:
+    """It is often a folder that nobody may write to, and its table of rounds may be an older one."""
+    run.rounds.unlink()
+    before = state(run)
+    words = ["export", str(run.path), "--format", "csv", "--table", table, "--out", str(tmp_path / "out.csv")]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    assert set(pd.read_csv(tmp_path / "out.csv")["round"]) == {0}
+    assert state(run) == before
+
+
+def test_claims_are_printed_without_a_write_into_the_runs_folder(run: RunFolder) -> None:
+    run.rounds.unlink()
+    before = state(run)
+    assert gather(run).rounds["round"].tolist() == [0, 1, 2]
+    assert state(run) == before

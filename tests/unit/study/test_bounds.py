@@ -11,7 +11,7 @@ import pytest
 from patternbench.records.folder import read_json
 from patternbench.study.text.document import parse, without_comments
 from patternbench.study.text.files import problem_of, read_bytes, read_text
-from patternbench.terms.problems import InputError
+from patternbench.terms.problems import LONGEST_VALUE, InputError, shown
 
 
 def refused(text: str) -> str:
@@ -113,3 +113,29 @@ def test_json_nested_20000_deep_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[" * 20_000)
     with pytest.raises(InputError, match=r"manifest\.json: is nested too deeply"):
         read_json(tmp_path / "manifest.json")
+
+
+@pytest.mark.parametrize(
+    "number", ["7" * 5000, "-" + "7" * 301, "0x" + "f" * 5000, "0o" + "7" * 5000, "7_" * 2500 + "7"]
+)
+def test_a_number_of_thousands_of_digits_is_refused_with_its_line(number: str) -> None:
+    told = refused(f"name: x\nseed: {number}\n")
+    assert told.startswith("study.yaml:2: cannot be taken: a number of ")
+    assert told.endswith(" digits; allowed: at most 300")
+
+
+def test_a_long_text_and_a_number_of_300_digits_are_read() -> None:
+    read = parse(f"text: '{'7' * 5000}'\nword: {'deadbeef' * 100}\nnumber: {'7' * 300}\n", "study.yaml").fields
+    assert read == {"text": "7" * 5000, "word": "deadbeef" * 100, "number": int("7" * 300)}
+
+
+def test_a_number_of_thousands_of_digits_in_a_runs_file_is_said_in_our_words(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(f'{{"rounds": {"7" * 5000}}}')
+    with pytest.raises(InputError, match=r"plan.json: holds a number of thousands of digits$"):
+        read_json(tmp_path / "plan.json")
+
+
+def test_a_message_shows_a_number_of_any_length() -> None:
+    assert shown(-(10**5000)).startswith("-0x")
+    assert len(shown(10**5000)) <= LONGEST_VALUE
+    assert shown(10**300) == f"1{'0' * 58}…"

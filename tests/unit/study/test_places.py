@@ -96,6 +96,7 @@ JOURNEY = "  open: {rate: 1, duration: 1s}\n  feeder: u.csv\n  journey:\n"
         ("{path: /, json: {a: [{'${limt}': 1}]}}", "json.a[0].${limt}", "did you mean `limit`?"),
         ("{path: /, json: {n: '${limt|number}'}}", "json.n", "did you mean `limit`?"),
         ("{path: '/${random:9-1}'}", "path", ""),
+        (f"{{path: '/${{random:1-{'7' * 5000}}}'}}", "path", ""),
         ("{path: /, poll: {path: '/${x}', every: 1s, limit: 9s, until: {has: [$.a]}}}", "poll.path", ""),
     ],
 )

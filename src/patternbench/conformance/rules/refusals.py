@@ -31,6 +31,7 @@ def description(bench: ClientTrial) -> str:
     except ValidationError as error:
         expect(False, _first(error))
     expect(len(set(told.strategies)) == len(told.strategies), f"a strategy named twice in {told.strategies}")
+    bench.description = told
     return f"{told.name} {told.version} ({told.library.name} {told.library.version}, {told.language})"
 
 

@@ -24,6 +24,7 @@ def batches_in_time(bench: ClientTrial) -> str:
     """Run for 1.2 seconds, and note when lines arrive."""
     got = bench.run(sequence([], ScriptedAnswer(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
     finished = sorted(arrival.finished for arrival in got.play.arrivals if arrival.finished is not None)
+    expect(bool(finished), "rows of calls of which none reached the target")
     times = [finished[0], *got.lines_at]
     silence = max(after - before for before, after in itertools.pairwise(times))
     if silence > MOST_SILENCE_S:

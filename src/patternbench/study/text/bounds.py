@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.events import AliasEvent, Event, ScalarEvent
 
@@ -9,6 +11,9 @@ LARGEST = 1_000_000
 """Characters of a text at most, and of all its scalars with aliases expanded."""
 MOST_NODES = 100_000
 DEEPEST = 40
+MOST_DIGITS = 300
+"""Digits of a whole number at most: it has a float then, and Python, which refuses 4,300, can read and write it."""
+_WHOLE = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0?o?[0-9_]+)")
 TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")} | {"!"}
 
 
@@ -44,6 +49,8 @@ class BoundedComposer(Composer):
         tag = getattr(event, "tag", None)
         if tag is not None and str(tag) not in TAGS:
             self._refuse(event, f"the tag {_short(str(tag))} is not allowed; write plain values")
+        if isinstance(event, ScalarEvent) and len(event.value) > MOST_DIGITS and _is_whole(event):
+            self._refuse(event, f"a number of {len(event.value):,} digits; allowed: at most {MOST_DIGITS}")
 
     def _count(self, event: Event, node: object) -> None:
         if isinstance(event, AliasEvent):
@@ -57,6 +64,11 @@ class BoundedComposer(Composer):
 
     def _refuse(self, event: Event, why: str) -> None:
         raise BoundsError(None, None, why, event.start_mark)
+
+
+def _is_whole(event: ScalarEvent) -> bool:
+    """Whether a scalar would be read as a whole number: a quoted one is a text."""
+    return bool(event.implicit[0]) and _WHOLE.fullmatch(event.value) is not None
 
 
 def _short(tag: str) -> str:
