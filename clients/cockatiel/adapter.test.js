@@ -139,6 +139,15 @@ test('a breaker between a time-out and a retry is refused', () => {
   assert.deepEqual(refused({ stack: [breaker, timeout, tried] }), []);
 });
 
+test('a breaker around a policy that rejects is refused, whatever else it is around', () => {
+  const bulkhead = { bulkhead: { max_concurrent: 1, max_waiting: 0, scope: 'user' } };
+  const tried = { retry: retry({ fixed: { delay_us: 0 } }) };
+  for (const guarded of [[bulkhead], [tried, bulkhead], [bulkhead, tried]])
+    assert.deepEqual(refused({ stack: [{ circuit_breaker: BREAKER }, ...guarded] }), [
+      'strategy.stack[0].circuit_breaker',
+    ]);
+});
+
 test('a wait that a server asks for is refused, as this client would not hear it', () => {
   const fixed = { fixed: { delay_us: 1000 } };
   assert.deepEqual(refused({ retry: { ...retry(fixed), retry_after_max_us: 1000 } }), [

@@ -7,7 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from patternbench.cli.compare import compare
 from patternbench.cli.main import main
 from patternbench.records.outputs import write_whole, written_whole
 from patternbench.terms.problems import InputError
@@ -44,6 +46,18 @@ def test_a_file_of_the_longest_name_is_written_and_a_device_is_written_to(tmp_pa
     write_whole(tmp_path / ("n" * 255), b"text")
     write_whole(Path("/dev/null"), b"text")
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("flag", ["--save", "--html"])
+@pytest.mark.parametrize("place", range(3))
+def test_none_of_several_inputs_is_written_over_even_by_force(place: int, flag: str, tmp_path: Path) -> None:
+    tables = [tmp_path / f"{number}.csv" for number in range(3)]
+    for table in tables:
+        table.write_text("strategy,p50\nnone,1\n")
+    line = [f"{tables[0]},{tables[1]}", str(tables[2]), flag, str(tables[place]), "--force"]
+    done = CliRunner().invoke(compare, line)
+    assert f"{tables[place]}: is read by this command, so it cannot be written" in str(done.exception)
+    assert tables[place].read_text() == "strategy,p50\nnone,1\n"
 
 
 def test_an_export_that_fails_loses_no_older_one(tmp_path: Path) -> None:

@@ -235,6 +235,25 @@ def test_first_requests_are_told_apart_from_those_that_ask_again() -> None:
     assert told["asked_again"] == 100.0
 
 
+def test_each_number_of_a_load_test_stands_in_its_own_column() -> None:
+    sent = requests(
+        ("ask for list", 1, "200"),
+        ("fetch list", 1, "not as expected (204)"),
+        ("fetch list", 1, "503"),
+        ("fetch list", 1, "timeout"),
+    )
+    journeys = pd.DataFrame(
+        {"load": 10, "block": 3, "response": [30.0, 50.0, 70.0], "status": ["good", "failed", "good"]}
+    )
+    (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
+    named = [
+        ("architecture", "messaging"), ("test", "A"), ("users", 10), ("block", 3), ("requests", 4), ("mean_ms", 2.0),
+        ("failed", 50.0), ("incomplete", 25.0), ("operations", 3), ("operation_ms", 50.0), ("operation_p95_ms", 68.0),
+        ("operation_failed", pytest.approx(100 / 3)), ("asked_again", 100.0),
+    ]  # fmt: skip
+    assert list(zip(digest.OF_LOAD, row, strict=True)) == named
+
+
 def test_no_more_operations_are_asked_again_than_there_are_when_some_began_in_the_warm_up() -> None:
     sent = requests(("fetch list", 1, "500"), ("ask for list", 1, "200"), ("fetch list", 1, "200"))
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from tests.support.drawings import same_drawing
 from tests.support.studies import ROOT
 
 from patternbench.records.folder import RunFolder
+from patternbench.study.load import load
 from patternbench.terms.problems import InputError
 
 LONG = ("elmalki-zdun-2021", "elmalki-zdun-2023")
@@ -61,6 +63,20 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(name:
     (problem,) = refused.value.problems
     assert problem.value == "quickstart"
     assert problem.allowed == f"{', '.join(page.readers)}, or the quick form of one"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_run_of_each_study_of_a_page_is_read_in_the_full_and_in_the_quick_form(name: str, tmp_path: Path) -> None:
+    page = page_of(name)
+    told: dict[str, str] = {}
+    named = replace(page, readers={study: lambda run: {"study": load(run.study).name} for study in page.readers})
+    text = (ROOT / "studies" / "quickstart.yaml").read_text(encoding="utf-8")
+    (tmp_path / "plan.json").write_text("{}")
+    for study in (form for one in page.readers for form in (one, f"{one}-quick")):
+        (tmp_path / "study.yaml").write_text(text.replace("name: quickstart", f"name: {study}"), encoding="utf-8")
+        told[study] = str(named.read(RunFolder(tmp_path))["study"])
+    assert told == {study: study for study in told}
+    assert len(told) == 2 * len(page.readers)
 
 
 def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from tests.support.studies import ROOT
 
 from patternbench.lab import systems
+from patternbench.lab.config.filter_limits import LeaseSettings
+from patternbench.ratelimit.plan.limit import LeaseTerms
 from patternbench.study.model import limiter
 from patternbench.terms.units import Duration
 
@@ -42,6 +45,17 @@ def test_what_is_assumed_of_a_limit_that_says_nothing_else_is_what_the_contract_
     assert Duration.parse(lease["expires"]["default"]) == limiter.LEASE_EXPIRES
     least, most = map(Duration.parse, lease["expires"]["description"].split(" to "))
     assert (least, most) == (limiter.SHORTEST_LEASE, limiter.LONGEST_LEASE)
+
+
+@pytest.mark.parametrize("lease", [LeaseTerms(mode="eager"), LeaseSettings(mode="eager")])
+def test_a_lease_that_says_nothing_else_is_the_same_to_the_filter_and_to_the_judge(lease: object) -> None:
+    assumed = {
+        "size": limiter.LEASE_SIZE,
+        "share": limiter.LEASE_SHARE,
+        "most": limiter.LEASE_MOST,
+        "expires": limiter.LEASE_EXPIRES,
+    }
+    assert {name: getattr(lease, name) for name in assumed} == assumed
 
 
 def test_a_system_with_the_filter_offers_the_algorithms_and_defaults_of_the_contract() -> None:
