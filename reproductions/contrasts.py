@@ -102,12 +102,16 @@ class Contrast:
         return max(abs(number) for number in (self.value, self.low, self.high) if np.isfinite(number)) < SMALL
 
 
+Says = str | Expected
+"""What a claim says of a change: `LOWER`, `HIGHER`, `SAME` within the margin of its scale, or any other range."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """What is claimed, the direction, and what to compare by block: side A, then side B, as logs for `PERCENT`."""
 
     text: str
-    says: str
+    says: Says
     pairs: Sequence[tuple[Floats, Floats]]
     scale: Scale = PERCENT
 
@@ -134,38 +138,40 @@ def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL)
     return Contrast(value, low, high, scale, (firm[0], firm[1]))
 
 
-def expected(says: str, scale: Scale) -> Expected:
+def expected(says: Says, scale: Scale) -> Expected:
     """The range in which a claim expects a change."""
+    if isinstance(says, Expected):
+        return says
     return {HIGHER: UPWARD, LOWER: DOWNWARD}.get(says) or same_within(*scale.margin)
 
 
-def is_for(says: str, change: Contrast) -> bool:
+def is_for(says: Says, change: Contrast) -> bool:
     """Whether a change is what a claim says."""
     return expected(says, change.scale).holds(change)
 
 
-def is_against(says: str, change: Contrast) -> bool:
+def is_against(says: Says, change: Contrast) -> bool:
     """Whether a change is the opposite of what a claim says."""
     return expected(says, change.scale).fails(change)
 
 
-def conclusion(says: str, changes: Sequence[Contrast]) -> tuple[Conclusion, Shown]:
+def conclusion(says: Says, changes: Sequence[Contrast]) -> tuple[Conclusion, Shown]:
     """The conclusion on a claim by the rule of every study's claims, and whether it needs even scatter."""
     range_ = expected(says, changes[0].scale if changes else PERCENT)
     even, firm = conclude(range_, changes), conclude(range_, [change.firmly for change in changes])
     return even, Shown.FIRMLY if firm is even else Shown.IF_EVEN
 
 
-def verdict(says: str, changes: Sequence[Contrast]) -> str:
+def verdict(says: Says, changes: Sequence[Contrast]) -> str:
     """The conclusion on a claim in words, with its condition."""
     word, shown = conclusion(says, changes)
     return f"{word}{shown.condition}"
 
 
-def wording(says: str, scale: Scale) -> str:
+def wording(says: Says, scale: Scale) -> str:
     """What a claim says of the change; of *the same*, within which margin that counts as so."""
-    if says != SAME or scale not in (PERCENT, POINTS):
-        return says
+    if isinstance(says, Expected) or says != SAME or scale not in (PERCENT, POINTS):
+        return says.words if isinstance(says, Expected) else says
     return (
         f"{says} ({MARGIN_DOWN:.0f} to +{MARGIN:.0f} %)"
         if scale is PERCENT
@@ -183,18 +189,20 @@ def heads(what: str) -> list[str]:
     return [what, "says the change is", "intervals", "least and largest change", "verdict"]
 
 
-def held(text: str, says: str, changes: Sequence[Contrast]) -> list[str]:
+def held(text: str, says: Says, changes: Sequence[Contrast]) -> list[str]:
     """The row of a claim, held against changes whose intervals hold together."""
-    return [text, says, counts(says, changes), ends(changes), verdict(says, changes)]
+    words = says.words if isinstance(says, Expected) else says
+    return [text, words, counts(says, changes), ends(changes), verdict(says, changes)]
 
 
-def counts(says: str, changes: Sequence[Contrast]) -> str:
+def counts(says: Says, changes: Sequence[Contrast]) -> str:
     """How many intervals are for the claim, against it, and neither."""
     agree = sum(is_for(says, change) for change in changes)
     oppose = sum(is_against(says, change) for change in changes)
     told = f"{agree} of {len(changes)} for, {oppose} against"
     differ = sum(c.low > 0 or c.high < 0 for c in changes)
-    return f"{told}; {differ} exclude zero" if says == SAME else told
+    same = says.is_margin if isinstance(says, Expected) else says == SAME
+    return f"{told}; {differ} exclude zero" if same else told
 
 
 def ends(changes: Sequence[Contrast]) -> str:

@@ -7,14 +7,20 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.claims.claim import Claim, LevelSets
+from patternbench.analyze.statements.claims.judged import judge_claims
+from patternbench.analyze.statements.verdict import LOWER
 from patternbench.report import svg
 from patternbench.report.pages.model_figures import COLOURS, spec
-from reproductions.aderaldo_2024.verdicts import BASELINE, PATTERNS, SUCCESS, TOTAL, Logs
-from reproductions.contrasts import PERCENT, contrast
+from patternbench.terms.units import Duration
+from reproductions.aderaldo_2024.tables import RESPONSES
+from reproductions.aderaldo_2024.verdicts import plan_of
 
 NAME = "changes"
-TITLES = {SUCCESS: "average success time", TOTAL: "total execution time"}
+TITLES = dict(zip(RESPONSES, ("average success time", "total execution time"), strict=True))
+REFERENCE, FAULT = "native", "abort.percentage"
+PATTERNS = {"retry": "retry.backoff.exponential.initial", "circuit_breaker": "circuit_breaker.open_for"}
+"""Each pattern with the factor that is its delay."""
 _WIDTH, _ROW = 230, 11
 
 
@@ -30,17 +36,30 @@ def changes(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
 
     The intervals of a panel hold together.
     """
+    plan = plan_of(rounds)
+    levels = pd.DataFrame(list(plan.values()))
+    users = tuple(set.intersection(*(set(of_it) for _, of_it in levels.groupby("client")["users"])))
     for response, what in TITLES.items():
-        logs = Logs(rounds, response)
-        users = logs.users_of(*logs.clients)
-        longest = [one for one in logs.configurations if one[2] == logs.delays[-1]]
-        level = 1 - (1 - LEVEL) / max(len(longest), 1)
-        for fault in logs.faults:
-            for client, pattern, delay in longest:
-                without, chosen = (logs.at((client, *one), fault, users) for one in (BASELINE, (pattern, delay)))
-                change = contrast(without, chosen, PERCENT, level)
-                names = {"what": what, "fault": fault, "client": client, "pattern": pattern.replace("_", " ")}
+        for fault in sorted(set(levels[FAULT]) - {0}):
+            where = {FAULT: (fault,), "users": users}
+            claims = [_against_baseline(response, pattern, levels[delay], where) for pattern, delay in PATTERNS.items()]
+            told = [
+                (one.claim, change) for one in judge_claims(claims, plan, rounds, {}).claims for change in one.changes
+            ]
+            for claim, change in sorted(told, key=lambda one: _place(str(one[1].where["client"]))):
+                pattern = str(claim.end["strategy"][0]).replace("_", " ")
+                names = {"what": what, "fault": fault, "client": change.where["client"], "pattern": pattern}
                 yield {**names, "change": change.value, "low": change.low, "high": change.high}
+
+
+def _place(client: str) -> tuple[bool, str]:
+    return client != REFERENCE, client
+
+
+def _against_baseline(response: str, pattern: str, delays: pd.Series, where: LevelSets) -> Claim:
+    longest = max(delays.dropna(), key=lambda text: Duration.parse(text).seconds)
+    end = {"strategy": (pattern,), PATTERNS[pattern]: (longest,)}
+    return Claim("", response, LOWER, True, {"strategy": ("baseline",)}, end, where, over=("users",))
 
 
 def _panel(points: pd.DataFrame, title: str) -> alt.LayerChart:

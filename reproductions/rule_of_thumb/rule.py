@@ -27,6 +27,7 @@ from reproductions.contrasts import (
     Claim,
     Contrast,
     Floats,
+    Says,
     by_block,
     contrast,
     heads,
@@ -133,11 +134,11 @@ def condition_of_rule(claims: Sequence[Claim]) -> str:
     return (Shown.FIRMLY if firmly == _word(changes) else Shown.IF_EVEN).condition
 
 
-def _changes(claims: Sequence[Claim]) -> list[tuple[str, Contrast]]:
+def _changes(claims: Sequence[Claim]) -> list[tuple[Says, Contrast]]:
     return [(claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told]
 
 
-def _word(changes: Sequence[tuple[str, Contrast]]) -> Conclusion:
+def _word(changes: Sequence[tuple[Says, Contrast]]) -> Conclusion:
     if any(is_against(says, change) for says, change in changes):
         return Conclusion.CONTRADICTED
     return Conclusion.CONFIRMED if all(is_for(says, change) for says, change in changes) else Conclusion.INCONCLUSIVE

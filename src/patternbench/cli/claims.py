@@ -52,7 +52,7 @@ def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool)
     """The claims in sentences, one for each."""
     if not claims:
         return
-    yield f"{plural(len(claims), 'claim')}, decided by {plural(sum(_intervals(one) for one in claims), 'interval')}:"
+    yield f"{plural(len(claims), 'claim')}, decided by {plural(sum(one.intervals for one in claims), 'interval')}:"
     for one in claims:
         yield f"  - {one.claim.says}: {_words(one, fewest(study.rounds), scatter_given)}"
     if not scatter_given:
@@ -65,16 +65,20 @@ def as_json(one: RoundsNeeded) -> dict[str, object]:
     return {"says": one.claim.says, "comparisons": one.pairs, "in_percent": one.relative, **told}
 
 
-def _intervals(one: RoundsNeeded) -> int:
-    return 1 if one.claim.of_mean else one.pairs
-
-
 def _words(one: RoundsNeeded, rounds: int, scatter_given: bool) -> str:
-    pairs = f"{'the mean over ' if one.claim.of_mean else ''}{plural(one.pairs, 'comparison')}"
+    pairs = _pairs(one)
     if one.smallest is None:
         return f"{pairs}; the scatter of {one.claim.response} isn't known" if scatter_given else pairs
     least = "the least margin that" if one.claim.expected.is_margin else "the smallest change that"
     return f"{pairs}; {least} {plural(rounds, 'round')} show is {_size(one, one.smallest)}{_rounds(one)}"
+
+
+def _pairs(one: RoundsNeeded) -> str:
+    pairs = plural(one.pairs, "comparison")
+    if one.claim.of_mean:
+        return f"the mean over {pairs}"
+    changes = f"{plural(one.intervals, 'mean')} over {pairs}" if one.claim.over else pairs
+    return f"{changes}, against others" if one.claim.than else changes
 
 
 def _rounds(one: RoundsNeeded) -> str:

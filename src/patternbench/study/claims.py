@@ -21,8 +21,9 @@ class DeclaredClaim(Model):
     """An expected change of ``response``, from scenarios with some levels to those with others.
 
     ``change`` is ``higher``, ``lower``, ``same`` within ``margin``, or a bound such as ``> +10 %``. ``where`` restricts
-    the scenarios; the claim is made of each pair of them, or with ``over`` of the mean over all pairs. Each factor has
-    one level, or a list of those that it may have.
+    the scenarios; the claim is made of each pair of them, or with ``over: mean`` of the mean over all pairs, or with
+    ``over: [users]`` of the mean over users under each of the other levels. ``than`` compares the change with the same
+    change under other levels than those of ``where``. Each factor has one level, or a list of those that it may have.
     """
 
     says: Text
@@ -32,5 +33,6 @@ class DeclaredClaim(Model):
     from_: Annotated[dict[str, ClaimedLevel | ClaimedLevels], Field(alias="from", min_length=1)]
     to: Annotated[dict[str, ClaimedLevel | ClaimedLevels], Field(min_length=1)]
     where: dict[str, ClaimedLevel | ClaimedLevels] = Field(default_factory=dict)
-    over: Literal["mean"] | None = None
+    than: dict[str, ClaimedLevel | ClaimedLevels] = Field(default_factory=dict)
+    over: Literal["mean"] | Annotated[list[Text], Field(min_length=1)] | None = None
     published: Text | None = None

@@ -3,72 +3,75 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import pytest
+from reproductions import claimed
 from reproductions.aderaldo_2024 import page, tables, verdicts
+from reproductions.contrasts import conclusion
 from reproductions.pages import DOCS
 
 from patternbench.report.model import counting
+from patternbench.terms.units import Duration
 
 PAGE = DOCS / page.FILE
-PATTERNS = {"native": ("retry", "circuit_breaker"), "resilience4j": ("retry", "circuit_breaker"), "opossum": ("retry",)}
+CLIENTS = ("native", "resilience4j", "opossum")
 BLOCKS = 6
 
 
 KEPT = page.PAGE.kept()[page.KEPT]
 
 
-def made_up(spread: float = 0.02) -> pd.DataFrame:
-    """A run of three clients that are alike, one of which has no breaker."""
+def made_up(spread: float = 0.02, study: str = "resilience-patterns-all") -> pd.DataFrame:
+    """A run of those of a study's clients that are named, all alike; `opossum` has no breaker, and 50 users alone."""
     rng = np.random.default_rng(1)
-    rows = []
-    for client, users, fault, block in product(PATTERNS, (50, 150), (0, 40, 80), range(BLOCKS)):
-        for pattern, delay in [("baseline", None), *product(PATTERNS[client], (20, 60))]:
-            rows.append(
-                {
-                    "client": client,
-                    "strategy": pattern,
-                    "users": users,
-                    "abort.percentage": fault,
-                    "block": block,
-                    "scenario": f"{client} {pattern} {delay} {users} {fault}",
-                    "retry.backoff.exponential.initial": delay / 1000 if delay and pattern == "retry" else np.nan,
-                    "circuit_breaker.open_for": delay / 1000 if delay and pattern != "retry" else np.nan,
-                    "AverageSuccessTime": 0.05 * np.exp(rng.normal(0, spread)),
-                    "TotalExecutionTime": 1.0 * np.exp(rng.normal(0, spread)),
-                    "warnings": None,
-                }
-            )
-    return pd.DataFrame(rows)
+    plan = {name: levels for name, levels in claimed.planned(study).items() if levels["client"] in CLIENTS}
+    rows = [
+        {**as_kept(levels), "scenario": name, "block": block}
+        for name, levels in plan.items()
+        for block in range(BLOCKS)
+    ]
+    rounds = pd.DataFrame(rows).assign(warnings=None)
+    logs = rng.normal(0, spread, (2, len(rounds)))
+    return rounds.assign(AverageSuccessTime=0.05 * np.exp(logs[0]), TotalExecutionTime=np.exp(logs[1]))
+
+
+def as_kept(levels: Mapping[str, object]) -> dict[str, object]:
+    """Levels as a table of rounds holds them: durations in seconds."""
+    return {
+        name: Duration.parse(level).seconds if name in DELAYS and level else level for name, level in levels.items()
+    }
+
+
+DELAYS = ("retry.backoff.exponential.initial", "circuit_breaker.open_for")
 
 
 def test_claims_are_about_the_clients_and_levels_that_the_rounds_have() -> None:
-    claims = {claim.text: len(claim.pairs) for claim in verdicts.claims(made_up())}
+    claims = {claim.says: len(claim.changes) for claim in verdicts.claims(made_up())}
     assert claims["the longer the back-off, the more so (60 against 20 ms)"] == (3 + 2) * 2
     assert claims["The breaker is slightly faster than the baseline, 40 % faults"] == 2 * 2
     assert claims["Retry and breaker come closer from 50 to 150 users, 80 % faults"] == 2 * 2
     assert claims["In Java the breaker outgrows Retry, 80 % faults, 150 users"] == 2
-    assert claims["(not the paper's) opossum has the same total execution time as native"] == 3 * 3
-    assert claims["(not the paper's) resilience4j has the same total execution time as native"] == 5 * 3
+    assert claims["(not the paper's) resilience4j has the same total execution time as native"] == 3 + 4 * 2
+    assert "(not the paper's) tower has the same total execution time as native" not in claims
 
 
 def test_claims_are_about_the_faults_under_which_a_pattern_was_run() -> None:
-    rounds = made_up().query("strategy == 'baseline' or `abort.percentage` > 0")
-    claims = {claim.text: claim.pairs for claim in verdicts.claims(rounds)}
+    claims = {claim.says: claim.changes for claim in verdicts.claims(made_up())}
     assert len(claims["Neither has much effect on the total execution time, 40 % faults"]) == (3 + 2) * 2
-    assert len(claims["(not the paper's) opossum has the same total execution time as native"]) == 3 + 2 * 2
-    assert all(np.isfinite(side).all() for pairs in claims.values() for pair in pairs for side in pair)
+    assert all(np.isfinite(change.low) for changes in claims.values() for change in changes)
+    everywhere = {claim.says: claim.changes for claim in verdicts.claims(made_up(study="resilience-patterns"))}
+    assert len(everywhere["Neither has much effect on the total execution time, 0 to 40 % faults"]) == 4 * 3 * 3
 
 
 def test_a_client_with_fewer_users_is_compared_at_those_that_it_had() -> None:
-    rounds = made_up().query("client != 'opossum' or users == 50")
-    claims = {claim.text: claim.pairs for claim in verdicts.claims(rounds)}
-    assert len(claims["Retry and breaker come closer from 50 to 150 users, 80 % faults"]) == 2 * 2
-    assert len(claims["(not the paper's) opossum has the same total execution time as native"]) == 3 * 3
-    assert all(np.isfinite(side).all() for pairs in claims.values() for pair in pairs for side in pair)
+    rounds = made_up()
+    assert set(rounds.loc[rounds["client"] == "opossum", "users"]) == {50}
+    claims = {claim.says: claim.changes for claim in verdicts.claims(rounds)}
+    assert len(claims["(not the paper's) opossum has the same total execution time as native"]) == 3 + 2 * 2
+    assert all(np.isfinite(change.low) for changes in claims.values() for change in changes)
 
 
 def test_rounds_that_are_not_valid_are_counted_and_left_out() -> None:
@@ -80,8 +83,7 @@ def test_rounds_that_are_not_valid_are_counted_and_left_out() -> None:
 
 
 def test_a_cell_of_what_was_not_run_is_empty() -> None:
-    rounds = made_up().query("strategy == 'baseline' or `abort.percentage` > 0")
-    text = tables.printed(rounds)
+    text = tables.printed(made_up())
     assert "nan" not in text
     assert "|  |" in text
 
@@ -115,7 +117,7 @@ def test_how_busy_a_scenario_keeps_the_cpu_is_no_slowness_of_the_machine() -> No
 def test_the_page_begins_with_what_became_of_the_papers_claims() -> None:
     rounds = tables.at_one_speed(counting(KEPT))
     text = verdicts.in_short(rounds)
-    of_the_paper = [claim for claim in verdicts.claims(rounds) if not claim.text.startswith(verdicts.OURS)]
+    of_the_paper = [claim for claim in verdicts.claims(rounds) if not claim.says.startswith(verdicts.OURS)]
     told = text.replace("\n", " ").split(": ")[1].split(". ")[0]
     counts = [int(word) for word in told.split() if word.isdigit()]
     assert (sum(counts), text.split()[1]) == (len(of_the_paper), str(len(of_the_paper)))
@@ -124,16 +126,16 @@ def test_the_page_begins_with_what_became_of_the_papers_claims() -> None:
 def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
     remarks = " ".join(PAGE.read_text().split("Remarks on the run that is shown:")[1].split())
     rounds = tables.at_one_speed(counting(KEPT))
-    claims, clients = verdicts.claims(rounds), verdicts.Logs(rounds, verdicts.SUCCESS).clients
-    (rises,) = [claim for claim in claims if "rises with the fault percentage" in claim.text]
+    claims = verdicts.claims(rounds)
+    (rises,) = [claim for claim in claims if "rises with the fault percentage" in claim.says]
     python = set(tables._in_python())
-    told = dict(zip(clients, verdicts.contrasts(rises), strict=True))
+    told = {where["client"]: change for where, change in zip(rises.where, rises.changes, strict=True)}
     others = [change for client, change in told.items() if client not in python]
     low, high = (f"{end(change.value for change in others):.0f}" for end in (min, max))
     assert f"by {low} to {high} % at 80 % faults for each client that is not in Python" in remarks
     assert (len(others), sum(change.low > 0 for change in others)) == (9, 8)
     assert all(told[client].high < 0 for client in python)
-    alike = [c for c in claims if c.text.startswith(verdicts.OURS) and c.text.split()[3] not in python]
-    assert not any(change.low > 0 or change.high < 0 for claim in alike for change in verdicts.contrasts(claim))
-    totals = [verdicts.conclusion(c.says, verdicts.contrasts(c))[0] for c in alike if "total execution" in c.text]
+    alike = [c for c in claims if c.says.startswith(verdicts.OURS) and c.says.split()[3] not in python]
+    assert not any(change.low > 0 or change.high < 0 for claim in alike for change in claim.changes)
+    totals = [conclusion(c.expected, c.changes)[0] for c in alike if "total execution" in c.says]
     assert (totals.count("agrees"), totals.count("agrees in part"), len(totals)) == (5, 3, 8)

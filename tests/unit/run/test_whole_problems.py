@@ -42,6 +42,8 @@ WRONG = {
     "claims-level": f"claims: [{CLAIM.replace('retry', 'hedge')}}}]\n{RATES}{STRATEGIES}",
     "claims-same": f"claims: [{CLAIM.replace('retry', 'baseline')}}}]\n{RATES}{STRATEGIES}",
     "claims-margin": f"claims: [{CLAIM}, margin: 5 apples}}, {CLAIM}, margin: 5%}}]\n{RATES}{STRATEGIES}",
+    "claims-than": f"claims: [{CLAIM}, where: {{rate: 5}}, than: {{rate: 5}}, over: [rates]}}, "
+    f"{CLAIM}, than: {{rate: 5}}}}]\n{RATES}{STRATEGIES}",
     "claims-beside": "claims: [{says: a, response: p95, from: {retry.backoff.fixed.delay: 10ms}, "
     f"to: {{strategy: baseline}}, change: lower}}]\n{RATES}{STRATEGIES}",
     "library-open": RATES + LIBRARY,

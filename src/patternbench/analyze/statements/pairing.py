@@ -178,6 +178,16 @@ def by_block(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Fl
     return _blocks(known, response)[np.isfinite(gaps).any(axis=0)], block_parts(gaps)
 
 
+def between_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str, in_percent: bool) -> Estimate:
+    """Estimate by how much the mean change of some pairs exceeds that of others, in the blocks that both have.
+
+    Rounds of a block disturb both changes alike, and both may share a scenario, so without blocks it is unknown.
+    """
+    (ours, change), (theirs, other) = (by_block(side, response, in_percent) for side in (pairs, than))
+    _, rows, others = np.intersect1d(ours, theirs, return_indices=True)
+    return paired(other[others], change[rows]) if len(rows) else UNKNOWN
+
+
 def _blocks(pairs: Sequence[Pair], response: str) -> Floats:
     return np.unique(np.concatenate([a.blocks[response] for a, _ in pairs]))
 

@@ -132,7 +132,8 @@ def _told(one: JudgedClaim, change: ClaimedChange) -> str:
 def _where(one: JudgedClaim, change: ClaimedChange) -> str:
     if one.claim.of_mean:
         return "mean over all"
-    return label(change.where) if change.where else "everywhere"
+    where = label(change.where) if change.where else "everywhere"
+    return f"{where}, mean over {listed(one.claim.over)}" if one.claim.over else where
 
 
 def _says(one: JudgedClaim, change: ClaimedChange) -> str:
@@ -153,7 +154,8 @@ def _claim_json(one: JudgedClaim) -> dict[str, object]:
         "from": _levels_json(claim.start),
         "to": _levels_json(claim.end),
         "where": {name: list(levels) for name, levels in claim.where.items()},
-        "over": "mean" if claim.of_mean else None,
+        "over": "mean" if claim.of_mean else list(claim.over) or None,
+        "than": _levels_json(claim.than) or None,
         "published": claim.published or None,
         "verdict": str(one.conclusion),
         "firm": one.shown is not Shown.IF_EVEN,

@@ -8,6 +8,7 @@ from typing import cast
 from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, LevelSets, parse_claim
 from patternbench.analyze.statements.claims.pairs import (
     applying,
+    claimed_pairs,
     differing,
     levels_named,
     pairs_of,
@@ -49,8 +50,26 @@ def _undecidable(declared: DeclaredClaim, path: str, plan: Plan) -> Iterator[Pro
         yield from (Problem(one.what.rstrip("."), one.where, hint=one.remedy.rstrip(".")) for one in error.problems)
         claim = parse_claim({**text, "change": "higher", "margin": None}, path)  # its levels may be wrong, too
     wrong = [problem for named in levels_named(claim) for problem in _unknown_level(path, named, plan.factors)]
-    wrong += _named_twice(claim, path)
+    wrong += [*_named_twice(claim, path), *_unknown_average(claim, path, plan.factors), *_wrong_than(claim, path)]
     yield from wrong or _without_pairs(claim, path, [scenario.levels for scenario in plan.scenarios])
+
+
+def _unknown_average(claim: Claim, path: str, factors: Factors) -> Iterator[Problem]:
+    for index, name in enumerate(claim.over):
+        if name not in factors:
+            allowed, hint = _listed(factors), did_you_mean(name, factors)
+            yield Problem(f"`{name}` isn't a factor of this study", f"{path}.over[{index}]", allowed=allowed, hint=hint)
+
+
+def _wrong_than(claim: Claim, path: str) -> Iterator[Problem]:
+    """`than` names other levels than `where` of the same factors: else a change is compared with itself."""
+    for name, levels in claim.than.items():
+        if name not in claim.where:
+            hint = f"write under which {name} the change is claimed, too"
+            yield Problem(f"{name} isn't in `where`", f"{path}.than.{name}", allowed=_listed(claim.where), hint=hint)
+        elif any(same_level(one, other) for one in levels for other in claim.where[name]):
+            allowed = "levels that `where` doesn't name"
+            yield Problem(f"{name} has a level of `where`", f"{path}.than.{name}", allowed=allowed)
 
 
 def _unknown_level(path: str, named: tuple[str, str, Level], factors: Factors) -> Iterator[Problem]:
@@ -74,9 +93,11 @@ def _without_pairs(claim: Claim, path: str, levels: list[Levels]) -> Iterator[Pr
     if not pairs:
         yield _no_pair(claim, path, [applying(one) for one in levels])
         return
+    than = [place for one in claimed_pairs(claim, levels) for place in one.than]
     for where, name, level in levels_named(claim):
+        named = than if where.startswith("than.") else pairs
         side = 1 if where.startswith("to.") else 0
-        if not any(same_level(levels[pair[side]].get(name), level) for pair in pairs):
+        if not any(same_level(levels[pair[side]].get(name), level) for pair in named):
             message = "no two scenarios with this level differ in just what the claim names"
             yield Problem(message, f"{path}.{where}", value=level, hint="leave it out of the claim")
 

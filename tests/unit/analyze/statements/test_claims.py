@@ -114,6 +114,46 @@ def test_a_claim_over_the_mean_has_one_interval_and_every_other_one_for_each_pai
     assert len(held(noisy(0.05), claim(over="mean")).claims[0].changes) == 1
 
 
+def test_a_claim_over_some_factors_is_about_the_mean_over_them_under_each_level_of_the_others() -> None:
+    table = noisy(0.02, up=0.3)
+    each, mean, over = held(table, claim(), claim(over="mean"), claim(over=[FAULT])).claims
+    assert over.changes == mean.changes
+    assert np.log1p(over.changes[0].value / 100) == pytest.approx(
+        np.mean([np.log1p(change.value / 100) for change in each.changes])
+    )
+    back_offs = claim(from_={"strategy": "baseline"}, to={"strategy": "retry"}, over=[FAULT])
+    changes = held(table, back_offs).claims[0].changes
+    assert [change.where for change in changes] == [{DELAY: "20ms"}, {DELAY: "60ms"}]
+    assert [change.sides for change in changes] == [None, None]
+
+
+def test_a_change_is_compared_with_the_same_change_under_other_levels() -> None:
+    rng = np.random.default_rng(6)
+    logs = {name: rng.normal(0.4 * (name == "60-60ms"), 0.01, 10) for name in PLANNED}
+    more = claim(where={FAULT: 60}, than={FAULT: [0, 40]})
+    changes = held(rounds(logs), more).claims[0].changes
+    assert [change.where for change in changes] == [{FAULT: "60 against 0"}, {FAULT: "60 against 40"}]
+    assert [change.value for change in changes] == pytest.approx([100 * np.expm1(0.4)] * 2, abs=3)
+    assert held(rounds(logs), more).claims[0].conclusion is Conclusion.CONFIRMED
+    (mean,) = held(rounds(logs), claim(where={FAULT: 60}, than={FAULT: [0, 40]}, over=[FAULT])).claims[0].changes
+    assert mean.value == pytest.approx(100 * np.expm1(0.4), abs=3)
+
+
+def test_a_change_that_is_compared_with_one_that_lacks_rounds_is_unknown() -> None:
+    table = noisy(0.02, up=0.3)
+    lacking = table[table["scenario"] != "0-20ms"]
+    (change,) = held(lacking, claim(where={FAULT: 60}, than={FAULT: 0})).claims[0].changes
+    assert (np.isnan(change.value), change.rounds) == (True, 0)
+
+
+def test_means_over_factors_take_fewer_rounds_and_compared_changes_more() -> None:
+    levels = list(PLANNED.values())
+    claims = [claim(where={FAULT: 60}), claim(over=[FAULT]), claim(where={FAULT: 60}, than={FAULT: 0})]
+    one, mean, than = rounds_needed(claims, levels, RoundsAim(10, assumed(claims, 10.0), 10.0))
+    assert (mean.rounds or NO_REMEDY) < (one.rounds or NO_REMEDY) < (than.rounds or NO_REMEDY)
+    assert (mean.pairs, mean.intervals) == (3, 1)
+
+
 @given(st.integers(0, 10_000), st.booleans())
 def test_levels_are_the_same_however_they_are_written(number: int, as_float: bool) -> None:
     assert same_level(number, float(number) if as_float else number)
@@ -242,10 +282,23 @@ def test_a_study_whose_scenarios_are_all_equal_confirms_or_contradicts_a_claim_i
     shape = (RUNS, blocks, len(PLANNED))
     logs = NOISES[noise](np.random.default_rng(11), shape)
     claims = [claim(), claim(over="mean"), claim(from_={"strategy": "baseline"}, to={"strategy": "retry"})]
+    claims += [claim(over=[FAULT]), claim(where={FAULT: 60}, than={FAULT: [0, 40]})]
     words = [held(rounds(dict(zip(PLANNED, run.T, strict=True))), *claims) for run in logs]
     bound = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
     assert np.mean([any(map(_is_confirmed, study.claims)) for study in words]) <= bound
     assert np.mean([study.is_contradicted for study in words]) <= bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["log-normal", "unequal spreads"])
+def test_changes_that_are_equal_are_told_apart_in_5_percent_of_studies_at_most(noise: str) -> None:
+    logs = NOISES[noise](np.random.default_rng(13), (RUNS, 5, len(PLANNED)))
+    longer = np.array([0.5 * name.endswith("60ms") for name in PLANNED])
+    claims = [claim(where={FAULT: 60}, than={FAULT: 0}), claim(where={FAULT: 60}, than={FAULT: [0, 40]}, over=[FAULT])]
+    studies = [held(rounds(dict(zip(PLANNED, (run + longer).T, strict=True))), *claims) for run in logs]
+    bound = 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
+    assert np.mean([any(map(_is_confirmed, study.claims)) for study in studies]) <= bound
+    assert np.mean([study.is_contradicted for study in studies]) <= bound
 
 
 @pytest.mark.slow

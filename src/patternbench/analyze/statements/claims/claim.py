@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict
+from dataclasses import dataclass, field, replace
+from typing import NotRequired, TypedDict
 
 from patternbench.analyze.statements.verdict import HIGHER, LOWER, Expected, in_percent, same_within
 from patternbench.terms.data_problems import DataError, DataProblem
@@ -38,7 +38,8 @@ class ClaimText(TypedDict):
     from_: dict[str, Level | list[Level]]
     to: dict[str, Level | list[Level]]
     where: dict[str, Level | list[Level]]
-    over: str | None
+    over: str | list[str] | None
+    than: NotRequired[dict[str, Level | list[Level]]]
     published: str | None
 
 
@@ -48,7 +49,8 @@ class Claim:
 
     `relative` says whether the change is that of a ratio, in percent; None where that follows from the values.
     Its pairs go from scenarios with some of the levels of `start` to those with some of `end`. `where` restricts both.
-    `of_mean` claims the mean over all pairs instead of each.
+    `of_mean` claims the mean over all pairs instead of each, `over` the mean over some factors under each of the other
+    levels. `than` compares the change with that under other levels than those of `where`.
     """
 
     says: str
@@ -60,6 +62,8 @@ class Claim:
     where: LevelSets
     of_mean: bool = False
     published: str = ""
+    over: tuple[str, ...] = ()
+    than: LevelSets = field(default_factory=dict)
 
     @property
     def factors(self) -> set[str]:
@@ -84,8 +88,10 @@ def parse_claim(text: ClaimText, path: str) -> Claim:
     """The claim that a study writes at a path; raises `DataError` with what is allowed."""
     change = _change(text, path)
     start, end, where = (_level_sets(levels) for levels in (text["from_"], text["to"], text["where"]))
-    sides = change.expected, change.relative, start, end, where, text["over"] == MEAN, text["published"] or ""
-    return Claim(text["says"], text["response"], *sides)
+    over, than = text["over"], _level_sets(text.get("than", {}))
+    averaged = tuple(over) if isinstance(over, list) else ()
+    sides = change.expected, change.relative, start, end, where, over == MEAN, text["published"] or ""
+    return Claim(text["says"], text["response"], *sides, averaged, than)
 
 
 def _level_sets(levels: Mapping[str, Level | list[Level]]) -> LevelSets:

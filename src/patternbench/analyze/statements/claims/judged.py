@@ -16,10 +16,16 @@ import pandas as pd
 
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
-from patternbench.analyze.statements.claims.pairs import pairs_of, told_apart
+from patternbench.analyze.statements.claims.pairs import ClaimedPairs, Place, claimed_pairs
 from patternbench.analyze.statements.estimate import UNKNOWN, Estimate, is_relative
 from patternbench.analyze.statements.family import together
-from patternbench.analyze.statements.pairing import Pair, against, matched_by_block, over_conditions
+from patternbench.analyze.statements.pairing import (
+    Pair,
+    against,
+    between_changes,
+    matched_by_block,
+    over_conditions,
+)
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion, conclude
 
@@ -93,11 +99,25 @@ class JudgedClaims:
 
 @dataclass(frozen=True)
 class _Compared:
-    """The rounds of both sides, with what tells them from other pairs; None for a side without rounds."""
+    """The rounds of both sides of each pair, with what tells them from others; None for a pair that lacks rounds.
+
+    `than` are those of the pairs with whose change theirs is compared. `ids` are the scenarios of a single pair.
+    """
 
     where: Mapping[str, Level]
-    ids: tuple[str, str]
-    sides: Pair | None
+    ids: tuple[str, str] | None
+    pairs: tuple[Pair | None, ...]
+    than: tuple[Pair | None, ...]
+
+    @property
+    def known(self) -> list[Pair]:
+        """Every pair with rounds."""
+        return [pair for pair in (*self.pairs, *self.than) if pair is not None]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pair has rounds."""
+        return len(self.known) == len(self.pairs) + len(self.than)
 
 
 class _Told(NamedTuple):
@@ -124,20 +144,27 @@ class _Scale:
 
 
 def count_of_intervals(claims: Sequence[Claim], levels: Sequence[Levels]) -> int:
-    """How many intervals hold together: one for each pair of each claim, and one for each claim about a mean."""
-    return sum(1 if claim.of_mean else len(pairs_of(claim, levels)) for claim in claims)
+    """How many intervals hold together: one for each change of each claim."""
+    return sum(len(claimed_pairs(claim, levels)) for claim in claims)
 
 
 def judge_claims(
-    claims: Sequence[Claim], planned: Mapping[str, Levels], rounds: pd.DataFrame, units: Mapping[str, str]
+    claims: Sequence[Claim],
+    planned: Mapping[str, Levels],
+    rounds: pd.DataFrame,
+    units: Mapping[str, str],
+    each: float | None = None,
 ) -> JudgedClaims:
-    """Hold claims against the rounds that count, of a plan whose scenarios have these levels, by their ids."""
+    """Hold claims against the rounds that count, of a plan whose scenarios have these levels, by their ids.
+
+    `each` is the confidence of each interval; without it, all hold together.
+    """
     count = count_of_intervals(claims, list(planned.values()))
-    each = together(LEVEL, count)
+    level = together(LEVEL, count) if each is None else each
     responses = [name for name in dict.fromkeys(claim.response for claim in claims) if name in rounds]
     measured = _measured(rounds, responses)
-    judged = (_judged(claim, _compared(claim, planned, measured), each, units) for claim in claims)
-    return JudgedClaims(tuple(judged), count, each)
+    judged = (_judged(claim, _compared(claim, planned, measured), level, units) for claim in claims)
+    return JudgedClaims(tuple(judged), count, level)
 
 
 def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, ScenarioRounds]:
@@ -150,13 +177,17 @@ def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scena
 def _compared(
     claim: Claim, planned: Mapping[str, Levels], measured: Mapping[str, ScenarioRounds]
 ) -> tuple[_Compared, ...]:
-    ids, levels = list(planned), list(planned.values())
-    places = pairs_of(claim, levels)
-    names = told_apart(claim, [(levels[a], levels[b]) for a, b in places])
-    return tuple(
-        _Compared(where, (ids[a], ids[b]), _with_rounds(claim, measured.get(ids[a]), measured.get(ids[b])))
-        for where, (a, b) in zip(names, places, strict=True)
-    )
+    ids = list(planned)
+
+    def rounds(places: Sequence[Place]) -> tuple[Pair | None, ...]:
+        return tuple(_with_rounds(claim, measured.get(ids[a]), measured.get(ids[b])) for a, b in places)
+
+    def compared(one: ClaimedPairs) -> _Compared:
+        (a, b), *more = one.pairs
+        alone = not (more or one.than or claim.of_mean)
+        return _Compared(one.where, (ids[a], ids[b]) if alone else None, rounds(one.pairs), rounds(one.than))
+
+    return tuple(map(compared, claimed_pairs(claim, list(planned.values()))))
 
 
 def _with_rounds(claim: Claim, a: ScenarioRounds | None, b: ScenarioRounds | None) -> Pair | None:
@@ -167,7 +198,7 @@ def _with_rounds(claim: Claim, a: ScenarioRounds | None, b: ScenarioRounds | Non
 
 def _judged(claim: Claim, compared: Sequence[_Compared], each: float, units: Mapping[str, str]) -> JudgedClaim:
     scale = _Scale(_is_relative(claim, compared), each)
-    changes = (_of_mean if claim.of_mean else _of_each)(claim, compared, scale)
+    changes = tuple(_changed(one, scale.told(_estimate(claim, one, scale)), _rounds(claim, one)) for one in compared)
     conclusion = conclude(claim.expected, changes)
     firm = conclude(claim.expected, [one.firm or one for one in changes])
     shown = Shown.FIRMLY if firm is conclusion else Shown.IF_EVEN
@@ -177,41 +208,34 @@ def _judged(claim: Claim, compared: Sequence[_Compared], each: float, units: Map
 def _is_relative(claim: Claim, compared: Sequence[_Compared]) -> bool:
     if claim.relative is not None:
         return claim.relative
-    values = (side.values[claim.response] for one in compared for side in one.sides or ())
+    values = (side.values[claim.response] for one in compared for pair in one.known for side in pair)
     return is_relative(claim.response, *values)
 
 
-def _of_each(claim: Claim, compared: Sequence[_Compared], scale: _Scale) -> tuple[ClaimedChange, ...]:
-    return tuple(
-        _changed(one.where, one.ids, scale.told(_estimate(claim, one, scale)), _rounds(claim, one)) for one in compared
-    )
-
-
-def _changed(where: Mapping[str, Level], sides: tuple[str, str] | None, told: _Told, rounds: int) -> ClaimedChange:
-    return ClaimedChange(where, sides, told.value, told.low, told.high, rounds, told.firm)
+def _changed(one: _Compared, told: _Told, rounds: int) -> ClaimedChange:
+    return ClaimedChange(one.where, one.ids, told.value, told.low, told.high, rounds, told.firm)
 
 
 def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:
-    known = one.sides is not None and _has_ratio(claim, one, scale)
-    return against(*one.sides, claim.response, scale.relative) if one.sides and known else UNKNOWN
-
-
-def _of_mean(claim: Claim, compared: Sequence[_Compared], scale: _Scale) -> tuple[ClaimedChange, ...]:
-    """The change of the mean over all pairs; unknown if one of them wasn't measured."""
-    pairs = [one.sides for one in compared if one.sides and _has_ratio(claim, one, scale)]
-    complete = len(pairs) == len(compared)
-    estimate = over_conditions(pairs, claim.response, scale.relative)[0] if complete else UNKNOWN
-    rounds = min((_rounds(claim, one) for one in compared), default=0)
-    return (_changed({}, None, scale.told(estimate), rounds),)
+    """The change of one pair, of the mean over several, or how it differs from that of others; unknown if one lacks."""
+    if not one.is_complete or not _has_ratio(claim, one, scale):
+        return UNKNOWN
+    pairs, than = one.known[: len(one.pairs)], one.known[len(one.pairs) :]
+    if than:
+        return between_changes(pairs, than, claim.response, scale.relative)
+    if one.ids:
+        return against(*pairs[0], claim.response, scale.relative)
+    return over_conditions(pairs, claim.response, scale.relative)[0]
 
 
 def _has_ratio(claim: Claim, one: _Compared, scale: _Scale) -> bool:
     """Whether a change can be told as it is claimed: a value of zero has no ratio."""
-    return not scale.relative or all(bool((side.values[claim.response] > 0).all()) for side in one.sides or ())
+    sides = (side for pair in one.known for side in pair)
+    return not scale.relative or all(bool((side.values[claim.response] > 0).all()) for side in sides)
 
 
 def _rounds(claim: Claim, one: _Compared) -> int:
-    if one.sides is None:
+    if not one.is_complete:
         return 0
-    matched, _ = matched_by_block(*one.sides, [claim.response])
-    return min(len(side.values[claim.response]) for side in matched)
+    matched = (side for pair in one.known for side in matched_by_block(*pair, [claim.response])[0])
+    return min((len(side.values[claim.response]) for side in matched), default=0)

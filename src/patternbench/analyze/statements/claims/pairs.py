@@ -4,11 +4,16 @@ Both scenarios of a pair have the same level of every factor that both have, but
 both sides. A factor that only one of them has comes with a named level, as a retry's back-off comes with
 `strategy: retry`. It does so only where no pair has all factors in common: an exponential back-off has another partner
 than a linear one.
+
+Each pair decides by itself, or pairs that differ in nothing but what the claim averages over decide together. With
+`than`, their change is compared with that of the pairs under those levels that are alike in all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels, LevelSets
 from patternbench.terms.quantities import level_text
@@ -17,6 +22,78 @@ from patternbench.terms.units import Duration
 Place = tuple[int, int]
 """The positions of both scenarios of a pair."""
 _BOTH = 2
+
+
+@dataclass(frozen=True)
+class ClaimedPairs:
+    """The pairs whose mean change is one change of a claim, and those with whose mean change it is compared.
+
+    `where` are the levels that tell it from the others of its claim.
+    """
+
+    where: Mapping[str, Level]
+    pairs: tuple[Place, ...]
+    than: tuple[Place, ...] = ()
+
+
+def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPairs]:
+    """What each change of a claim is made of."""
+    own = _averaged(claim, scenarios, claim)
+    if not claim.than:
+        told = told_apart(claim, [_without(claim.over, scenarios, pairs[0]) for pairs in own.values()])
+        return [ClaimedPairs(where, tuple(pairs)) for where, pairs in zip(told, own.values(), strict=True)]
+    others = _averaged(claim, scenarios, replace(claim, where={**claim.where, **claim.than}))
+    both = [
+        (pairs, than)
+        for (levels, pairs), (other, than) in product(own.items(), others.items())
+        if _beside(claim, levels) == _beside(claim, other)
+    ]
+    told = told_apart(claim, [_against(claim, scenarios, pairs[0], than[0]) for pairs, than in both])
+    return [ClaimedPairs(where, tuple(a), tuple(b)) for where, (a, b) in zip(told, both, strict=True)]
+
+
+_Shared = frozenset[tuple[str, object]]
+"""The levels that pairs have which are averaged together."""
+
+
+def _averaged(claim: Claim, scenarios: Sequence[Levels], within: Claim) -> dict[_Shared, list[Place]]:
+    """The pairs within a claim, by what those share that are averaged together."""
+    found: dict[_Shared, list[Place]] = {}
+    for a, b in pairs_of(within, scenarios):
+        found.setdefault(_shared(claim, applying(scenarios[a]), applying(scenarios[b])), []).append((a, b))
+    return found
+
+
+def _shared(claim: Claim, a: Levels, b: Levels) -> _Shared:
+    """The levels of a pair that the claim does not average over: of what changes, both."""
+    if claim.of_mean:
+        return frozenset()
+    merged: dict[str, object] = {name: _key(level) for name, level in {**b, **a}.items()}
+    merged |= {name: (_key(a.get(name)), _key(b.get(name))) for name in claim.changed}
+    return frozenset((name, level) for name, level in merged.items() if name not in claim.over)
+
+
+def _beside(claim: Claim, shared: _Shared) -> _Shared:
+    return frozenset((name, level) for name, level in shared if name not in claim.than)
+
+
+def _without(names: Sequence[str], scenarios: Sequence[Levels], place: Place) -> tuple[Levels, Levels]:
+    a, b = ({name: level for name, level in scenarios[i].items() if name not in names} for i in place)
+    return a, b
+
+
+def _against(claim: Claim, scenarios: Sequence[Levels], place: Place, other: Place) -> tuple[Levels, Levels]:
+    """The levels of a pair, of what `than` names next to those of another: `40 against 20`."""
+    sides = _without(claim.over, scenarios, place), _without(claim.over, scenarios, other)
+    told = [
+        {n: _both(level, theirs.get(n)) if n in claim.than else level for n, level in ours.items()}
+        for ours, theirs in zip(*sides, strict=True)
+    ]
+    return told[0], told[1]
+
+
+def _both(level: Level, other: Level) -> Level:
+    return f"{level_text(level)} against {level_text(other)}"
 
 
 def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
@@ -88,7 +165,7 @@ def _duration(text: str) -> object:
 
 def levels_named(claim: Claim) -> Iterable[tuple[str, str, Level]]:
     """Every level that a claim names: where in the claim, the factor, the level."""
-    for where, named in (("from", claim.start), ("to", claim.end), ("where", claim.where)):
+    for where, named in (("from", claim.start), ("to", claim.end), ("where", claim.where), ("than", claim.than)):
         for name, levels in named.items():
             for number, level in enumerate(levels):
                 yield f"{where}.{name}" + (f"[{number}]" if len(levels) > 1 else ""), name, level

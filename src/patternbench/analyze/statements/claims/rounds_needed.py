@@ -10,7 +10,7 @@ import pandas as pd
 
 from patternbench.analyze.statements.claims.claim import Claim, Levels, amount_of
 from patternbench.analyze.statements.claims.judged import LEVEL, ClaimedChange, JudgedClaim, count_of_intervals
-from patternbench.analyze.statements.claims.pairs import pairs_of
+from patternbench.analyze.statements.claims.pairs import ClaimedPairs, claimed_pairs
 from patternbench.analyze.statements.estimate import is_relative
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.power import FEWEST, MOST, rounds_to_show, smallest_shown
@@ -34,7 +34,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class RoundsNeeded:
-    """What a claim takes: its pairs, and with a known scatter what a number of rounds shows.
+    """What a claim takes: its pairs, its intervals, and with a known scatter what a number of rounds shows.
 
     `size` is the change that is to be shown: the margin, how far the published change lies beyond zero or the bound, or
     one that is assumed. `smallest` is the smallest that the study's rounds show. Both are in percent if `relative`,
@@ -43,6 +43,7 @@ class RoundsNeeded:
 
     claim: Claim
     pairs: int
+    intervals: int = 1
     relative: bool = False
     smallest: float | None = None
     size: float | None = None
@@ -64,19 +65,24 @@ class RoundsAim:
 def rounds_needed(claims: Sequence[Claim], levels: Sequence[Levels], aim: RoundsAim) -> list[RoundsNeeded]:
     """What each claim takes, as far as the scatter of its response is known."""
     each = together(LEVEL, count_of_intervals(claims, levels))
-    return [_needed(claim, len(pairs_of(claim, levels)), each, aim) for claim in claims]
+    return [_needed(claim, claimed_pairs(claim, levels), each, aim) for claim in claims]
 
 
-def _needed(claim: Claim, pairs: int, each: float, aim: RoundsAim) -> RoundsNeeded:
-    scatter = aim.scatters.get(claim.response)
+def _needed(claim: Claim, changes: Sequence[ClaimedPairs], each: float, aim: RoundsAim) -> RoundsNeeded:
+    scatter, pairs = aim.scatters.get(claim.response), sum(len(one.pairs) for one in changes)
     if scatter is None or (claim.relative is not None and claim.relative != scatter.relative):
-        return RoundsNeeded(claim, pairs)
-    spread = scatter.spread / (float(np.sqrt(pairs)) if claim.of_mean else 1.0)
+        return RoundsNeeded(claim, pairs, len(changes))
+    spread = scatter.spread * max(map(_of_one_pair, changes), default=1.0)
     is_margin, size = claim.expected.is_margin, _size(claim, scatter.relative, aim.to_show)
     smallest = smallest_shown(spread, max(aim.rounds, FEWEST), each, is_margin)
     rounds = rounds_to_show(size, spread, each, is_margin) if size is not None else None
     least, told = _as_told(smallest, scatter.relative), _as_told(size, scatter.relative)
-    return RoundsNeeded(claim, pairs, scatter.relative, least, told, rounds)
+    return RoundsNeeded(claim, pairs, len(changes), scatter.relative, least, told, rounds)
+
+
+def _of_one_pair(change: ClaimedPairs) -> float:
+    """How far a change scatters, as a multiple of that of one pair: means scatter less, differences of changes more."""
+    return float(np.sqrt(1 / len(change.pairs) + (1 / len(change.than) if change.than else 0)))
 
 
 def _size(claim: Claim, relative: bool, to_show: float) -> float | None:
