@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from collections.abc import Callable
 
 TOO_MANY_REQUESTS = 429
 """The status by which a limit of the system says no (RFC 6585)."""
@@ -21,17 +19,12 @@ CAUSES = {
 of their own (`rejected_rate`)."""
 
 
-def failures_by_cause(
-    rows: pd.DataFrame, last: npt.NDArray[np.int64], success: npt.NDArray[np.bool_]
-) -> dict[str, float]:
+def failures_by_cause(failed_with: Callable[[str], int], limited: int, calls: int) -> dict[str, float]:
     """Give the share of calls that failed by each cause, in percent of all calls; NaN where there was no call.
 
-    `rows` are attempts of `contracts/records`, `last` is the position of each call's deciding row, `success` whether
-    the call was good. Without a column `status` no failure is one of a limit.
+    `failed_with` says how many failed and ended with an outcome, `limited` how many of all that failed ended with the
+    status `TOO_MANY_REQUESTS`.
     """
-    failed = rows.iloc[last[~success]]
-    counts = failed["outcome"].value_counts()
-    limited = int((failed["status"] == TOO_MANY_REQUESTS).sum()) if "status" in failed else 0
-    named = {name: int(counts.get(outcome, 0)) for name, outcome in CAUSES.items()}
+    named = {name: failed_with(outcome) for name, outcome in CAUSES.items()}
     named |= {"limited_rate": limited, "bad_status_rate": named["bad_status_rate"] - limited}
-    return {name: 100.0 * count / len(last) if len(last) else np.nan for name, count in named.items()}
+    return {name: 100.0 * count / calls if calls else float("nan") for name, count in named.items()}

@@ -28,16 +28,17 @@ attempt in the warm-up is left out whole. Undefined values are NaN, never 0: wit
 unknown, although their total time is 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from patternbench.analyze.blocks import Blocks, Ints, Names, in_blocks
 from patternbench.analyze.failures import failures_by_cause
 from patternbench.analyze.journeys import JourneyTimes, journey_times, of_items, of_journeys
+from patternbench.analyze.round_sums import FAILED, GOOD, MICRO, SENT, Sums, add_up
 from patternbench.terms import responses
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -55,96 +56,96 @@ RESPONSES = tuple(response.name for response in responses.RECORDED)
 STEP_RESPONSES = responses.OF_STEPS
 """The responses that `step_metrics` gives for each step."""
 
-_COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
-_MICRO = 1e-6
-
-_Floats: TypeAlias = npt.NDArray[np.float64]
-_Ints: TypeAlias = npt.NDArray[np.int64]
-_Bools: TypeAlias = npt.NDArray[np.bool_]
-_UserNames: TypeAlias = dict[str, "_Ints | pd.Index"]
+NO_CURVE = pd.DataFrame(columns=["kind", "quantile", "seconds"])
+"""The curves of a round without any time."""
+_HALF = 0.5
+_Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Calls:
-    """One entry a call: whose it was, whether it succeeded, was rejected, was sent, and its seconds."""
+class RoundSummary:
+    """The results of one round: its responses, the curves of `latency_curve`, and the seconds that rates are over."""
 
-    user: _Ints
-    success: _Bools
-    rejected: _Bools
-    on_wire: _Bools
-    seconds: _Floats
-    last: _Ints
-    """The position of the row that decided it."""
+    metrics: dict[str, float]
+    curve: pd.DataFrame
+    span: float
 
 
-@dataclass(frozen=True)
-class _Attempts:
-    """One entry a row on the wire: whose it was, whether it was good, or failed (neither: given up), its seconds."""
+def summary_of(
+    attempts: pd.DataFrame | Blocks, objective_s: float = np.inf, length_s: float | None = None
+) -> RoundSummary:
+    """Sum up the attempts of one round as the responses of `contracts/records`, and as curves.
 
-    user: _Ints
-    success: _Bools
-    failed: _Bools
-    seconds: _Floats
+    `attempts` has the columns of `contracts/records`, in any order of rows, in memory or in blocks. The responses have
+    the keys of `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of
+    calls, `ContentionRate` a share; what is undefined is NaN. `goodput` counts the successful calls whose response time
+    is at most `objective_s` seconds. `length_s` is how long the round offers calls after the warm-up, if that is
+    declared. Raises ValueError when a column is missing.
+    """
+    sums = add_up(in_blocks(attempts), objective_s)
+    per_user, span = _totals(sums), _span(sums, length_s)
+    curves = dict[str, pd.DataFrame]()
+    metrics = {
+        **_table_2(per_user, span),
+        **_quantiles("success_", _sorted(sums.attempts.marked(GOOD), "success", curves)),
+        **_quantiles("error_", np.sort(sums.attempts.marked(FAILED))),
+        **_quantiles("", _sorted(sums.calls.marked(SENT), "call", curves)),
+        **_quantiles("call_success_", np.sort(sums.calls.marked(GOOD))),
+        **_shares(sums, span),
+        "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
+        **failures_by_cause(sums.failed_with, sums.limited, sums.count),
+        **_journeys(sums, span),
+    }
+    made = [curves[kind] for kind in ("call", "success") if kind in curves]
+    return RoundSummary(metrics, pd.concat(made, ignore_index=True) if made else NO_CURVE.copy(), span)
 
 
 def round_metrics(
-    attempts: pd.DataFrame, objective_s: float = np.inf, length_s: float | None = None
+    attempts: pd.DataFrame | Blocks, objective_s: float = np.inf, length_s: float | None = None
 ) -> dict[str, float]:
-    """Sum up the attempts of one round as the responses of `contracts/records`.
+    """The responses of one round, as `summary_of` gives them."""
+    return summary_of(attempts, objective_s, length_s).metrics
 
-    `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
-    `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of calls,
-    `ContentionRate` a share; what is
-    undefined is NaN. `goodput` counts the successful calls whose response time is at most `objective_s`
-    seconds. `length_s` is how long the round offers calls after the warm-up, if that is declared. Raises ValueError
-    when a column is missing.
+
+def latency_curve(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
+    """Give the quantile curves of one round's times.
+
+    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
+    measured call that reached the wire, good or bad; `success` is the service time of every successful
+    attempt. A kind without any is left out.
     """
-    users, calls, wire, _ = _parts(attempts)
-    per_user = _totals(users, calls, wire)
-    measured = _measured(attempts)
-    span = _span(attempts, measured, length_s)
-    return {
-        **_table_2(per_user, span),
-        **_quantiles("success_", wire.seconds[wire.success]),
-        **_quantiles("error_", wire.seconds[wire.failed]),
-        **_quantiles("", calls.seconds[calls.on_wire]),
-        **_quantiles("call_success_", calls.seconds[calls.success]),
-        **_shares(calls, len(wire.seconds), span, objective_s),
-        "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
-        **failures_by_cause(attempts[measured], calls.last, calls.success),
-        **_journeys(attempts, measured, calls, span),
-    }
+    return summary_of(attempts).curve
 
 
-def _journeys(attempts: pd.DataFrame, measured: _Bools, calls: _Calls, span: float) -> dict[str, float]:
+def _sorted(spans: Ints, kind: str, curves: dict[str, pd.DataFrame]) -> Ints:
+    """The times in order; their curve is noted."""
+    spans.sort()
+    if len(spans):
+        curves[kind] = pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": _quantiles_of(spans, CURVE)})
+    return spans
+
+
+def _journeys(sums: Sums, span: float) -> dict[str, float]:
     """Give what journeys and items came to, without the journeys that touch the warm-up."""
-    rows = attempts[measured]
-    times, unfinished = journey_times(rows, _warm_journeys(attempts), calls.last, calls.success)
+    times, unfinished = journey_times(sums)
     return {
         **of_journeys(times, unfinished, span),
-        **_quantiles("journey_", times.seconds),
-        **_quantiles("journey_success_", times.seconds[times.good]),
-        **of_items(rows, calls.last, calls.success, span),
+        **_quantiles("journey_", np.sort(times.took_us)),
+        **_quantiles("journey_success_", np.sort(times.took_us[times.good])),
+        **of_items(sums, span),
     }
 
 
-def _warm_journeys(attempts: pd.DataFrame) -> _Ints:
-    """Number the journeys that touch the warm-up."""
-    warm = attempts["warm_up"].to_numpy(bool)
-    return attempts["journey"].to_numpy(np.int64)[warm] if "journey" in attempts else np.array([], dtype=np.int64)
-
-
-def ended_journeys(attempts: pd.DataFrame) -> JourneyTimes:
+def ended_journeys(attempts: pd.DataFrame | Blocks) -> JourneyTimes:
     """Give the journeys of one round that ended, of those that do not touch the warm-up.
 
     Raises ValueError when a column is missing.
     """
-    _, calls, _, _ = _parts(attempts)
-    times, _ = journey_times(attempts[_measured(attempts)], _warm_journeys(attempts), calls.last, calls.success)
+    times, _ = journey_times(add_up(in_blocks(attempts)))
     return times
 
 
-def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
+def user_metrics(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
     """Sum up the attempts of one round for each virtual user, as ResilienceBench's own files do.
 
     One row a user: `user`, `group` (when given), the fourteen metrics of Table 2 of that user alone (times in
@@ -152,8 +153,9 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
     first intended start and last end in microseconds from the round's start. Undefined values are NaN. Raises
     ValueError when a column is missing.
     """
-    users, calls, wire, names = _parts(attempts)
-    totals = _totals(users, calls, wire)
+    sums = add_up(in_blocks(attempts))
+    totals, found = _totals(sums), sums.found
+    names = {"user": found.users, **({} if found.groups is None else {"group": found.groups})}
     return pd.DataFrame(
         {
             **names,
@@ -162,171 +164,94 @@ def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
             "AverageErrorTime": _ratio(totals["TotalErrorTime"], totals["UnsuccessfulRequests"]),
             "Throughput": _ratio(totals["TotalRequests"], totals["TotalExecutionTime"]),
             "ContentionRate": _ratio(totals["TotalContentionTime"], totals["TotalExecutionTime"]),
-            "start_us": users["first_us"],
-            "end_us": users["last_us"],
+            "start_us": sums.users.first_us,
+            "end_us": sums.users.last_us,
         }
     )[[*names, *TABLE_2, "start_us", "end_us"]]
 
 
 def step_metrics(
-    attempts: pd.DataFrame,
+    attempts: pd.DataFrame | Blocks,
     objective_s: float = np.inf,
     length_s: float | None = None,
-    whole: Mapping[str, float] | None = None,
+    whole: RoundSummary | None = None,
 ) -> pd.DataFrame:
     """Sum up the attempts of one round for each step of each group of users.
 
     One row a `group` and `step`, in order of names, with `calls_per_s` (per second of the whole round) and the keys
     of `STEP_RESPONSES` as `round_metrics` has them, of that step's calls alone. Steps without a call after the
-    warm-up are left out. `whole` may give the round's own metrics, which a round of one step needs no second time.
+    warm-up are left out. `whole` may give the round's own summary, which then isn't made a second time.
     Raises ValueError when a column is missing.
     """
-    span = _span(attempts, _measured(attempts), length_s)
-    parts = list(attempts.groupby(["group", "step"], observed=True, sort=True))
-    whole_round = whole if len(parts) == 1 else None
-    measured = ((names, whole_round or round_metrics(part, objective_s, length_s)) for names, part in parts)
+    blocks = in_blocks(attempts)
+    whole = whole or summary_of(blocks, objective_s, length_s)
+    steps = list(_steps(blocks))
+    alone = [whole.metrics] if len(steps) == 1 else None
+    parts = alone or [round_metrics(_OfStep(blocks, *one), objective_s, length_s) for one in steps]
     rows = [
         {
             "group": group,
             "step": step,
-            "calls_per_s": _over(metrics["TotalCalls"], span),
+            "calls_per_s": _over(metrics["TotalCalls"], whole.span),
             **{name: metrics[name] for name in STEP_RESPONSES},
         }
-        for (group, step), metrics in measured
+        for (group, step), metrics in zip(steps, parts, strict=True)
         if metrics["TotalCalls"] > 0
     ]
     return pd.DataFrame(rows, columns=["group", "step", "calls_per_s", *STEP_RESPONSES])
 
 
-def call_seconds(attempts: pd.DataFrame) -> _Floats:
+@dataclass(frozen=True)
+class _OfStep:
+    """The attempts of one step of one group of users."""
+
+    attempts: Blocks
+    group: str
+    step: str
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.attempts.columns
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        for block in self.attempts.blocks(list(dict.fromkeys([*columns, "group", "step"]))):
+            own = (block["group"] == self.group) & (block["step"] == self.step)
+            yield block.loc[own.to_numpy(bool), list(columns)]
+
+
+def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
+    """Each group with each of its steps, in order of names."""
+    groups, steps = Names(), Names()
+    found = set[tuple[int, int]]()
+    for block in attempts.blocks(["group", "step"]):
+        pairs = np.column_stack([groups.codes(block["group"]), steps.codes(block["step"])])
+        found |= {(group, step) for group, step in np.unique(pairs, axis=0).tolist()}
+    for group in groups.in_order():
+        yield from ((group, one) for one in steps.in_order() if (groups.number(group), steps.number(one)) in found)
+
+
+def call_seconds(attempts: pd.DataFrame | Blocks) -> _Floats:
     """Give the response time of every measured call that reached the wire, in seconds, unordered.
 
     From the intended start of the first attempt to the end of the last. Rejected and dropped calls have none.
     """
-    _, calls, _, _ = _parts(attempts)
-    return calls.seconds[calls.on_wire]
+    return add_up(in_blocks(attempts)).calls.marked(SENT) * MICRO
 
 
-def latency_curve(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Give the quantile curves of one round's times.
-
-    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
-    measured call that reached the wire, good or bad; `success` is the service time of every successful
-    attempt. A kind without any is left out.
-    """
-    _, calls, wire, _ = _parts(attempts)
-    kinds = {"call": calls.seconds[calls.on_wire], "success": wire.seconds[wire.success]}
-    curves = [
-        pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": np.quantile(seconds, CURVE)})
-        for kind, seconds in kinds.items()
-        if len(seconds)
-    ]
-    return pd.concat(curves or [pd.DataFrame(columns=["kind", "quantile", "seconds"])], ignore_index=True)
-
-
-def _parts(attempts: pd.DataFrame) -> tuple[dict[str, _Ints], _Calls, _Attempts, _UserNames]:
-    """Split rows into users, calls and attempts, which then refer to each other by position."""
-    rows = attempts[_measured(attempts)]
-    user, names = _user_numbers(rows)
-    call, call_user = _call_numbers(user, rows["call"].to_numpy(np.int64))
-    return _users(rows, user, len(names["user"])), _calls(rows, call, call_user), _wire(rows, user), names
-
-
-def _measured(attempts: pd.DataFrame) -> _Bools:
-    """Say for each row whether its call lies wholly after the warm-up."""
-    missing = [name for name in _COLUMNS if name not in attempts.columns]
-    if missing:
-        raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
-    warm = attempts["warm_up"].to_numpy(bool)
-    if not warm.any():
-        return ~warm
-    user, _ = _user_numbers(attempts)
-    call, call_user = _call_numbers(user, attempts["call"].to_numpy(np.int64))
-    return ~_any(warm, call, len(call_user))[call]
-
-
-def _user_numbers(rows: pd.DataFrame) -> tuple[_Ints, _UserNames]:
-    """Give each row the position of its user (by group, then number), and each user its names."""
-    user = rows["user"].to_numpy(np.int64)
-    if "group" not in rows.columns:
-        kept, number = np.unique(user, return_inverse=True)
-        return number, {"user": kept}
-    group, labels = pd.factorize(rows["group"], sort=True)
-    key, number = np.unique(group * (user.max(initial=0) + 1) + user, return_inverse=True)
-    return number, {
-        "user": key % (user.max(initial=0) + 1),
-        "group": labels[key // (user.max(initial=0) + 1)],
-    }
-
-
-def _call_numbers(user: _Ints, call: _Ints) -> tuple[_Ints, _Ints]:
-    """Give each row the position of its call among those of all users, and each call its user."""
-    width = int(call.max(initial=0)) + 1
-    key, number = np.unique(user * width + call, return_inverse=True)
-    return number, key // width
-
-
-def _users(rows: pd.DataFrame, user: _Ints, count: int) -> dict[str, _Ints]:
-    """Find when each user began and ended, in microseconds."""
-    first = np.full(count, np.iinfo(np.int64).max)
-    last = np.full(count, np.iinfo(np.int64).min)
-    np.minimum.at(first, user, rows["intended_us"].to_numpy(np.int64))
-    np.maximum.at(last, user, rows["end_us"].to_numpy(np.int64))
-    return {"first_us": first, "last_us": last}
-
-
-def _calls(rows: pd.DataFrame, call: _Ints, call_user: _Ints) -> _Calls:
-    """Put the rows of each call together: its first row starts it, the last to end that was not cancelled decides it.
-
-    With hedges that need not be the row of the highest attempt: a cancelled one has lost against another attempt of
-    its call, and when all of them fail, an earlier one may be the last to do so.
-    """
-    attempt, end = rows["attempt"].to_numpy(np.int64), rows["end_us"].to_numpy(np.int64)
-    waited_for = (rows["outcome"] != "cancelled").to_numpy(bool)
-    by_attempt, by_decision = np.lexsort((attempt, call)), np.lexsort((attempt, end, waited_for, call))
-    starts = np.searchsorted(call[by_attempt], np.arange(len(call_user)))
-    ends = np.append(starts[1:], len(by_attempt)) - 1 if len(starts) else starts
-    first, last = by_attempt[starts], by_decision[ends]
-    span = end[last] - rows["intended_us"].to_numpy(np.int64)[first]
-    return _Calls(
-        user=call_user,
-        success=rows["success"].to_numpy(bool)[last],
-        rejected=(rows["outcome"] == "rejected").to_numpy(bool)[last],
-        on_wire=attempt[last] > 0,
-        seconds=span * _MICRO,
-        last=last,
-    )
-
-
-def _wire(rows: pd.DataFrame, user: _Ints) -> _Attempts:
-    """Keep the rows that reached the wire."""
-    kept = rows["attempt"].to_numpy(np.int64) > 0
-    span = rows["end_us"].to_numpy(np.int64) - rows["start_us"].to_numpy(np.int64)
-    success = rows["success"].to_numpy(bool)[kept]
-    failed = ~success & (rows["outcome"] != "cancelled").to_numpy(bool)[kept]
-    return _Attempts(user[kept], success, failed, span[kept] * _MICRO)
-
-
-def _totals(users: dict[str, _Ints], calls: _Calls, wire: _Attempts) -> dict[str, _Floats]:
+def _totals(sums: Sums) -> dict[str, _Floats]:
     """Add up, for each user, calls, attempts and times."""
-    count = len(users["first_us"])
-    good_calls = np.bincount(calls.user, calls.success, count)
-    all_calls = np.bincount(calls.user, minlength=count).astype(float)
-    good = np.bincount(wire.user, wire.success, count)
-    sent = np.bincount(wire.user, minlength=count).astype(float)
-    good_time = np.bincount(wire.user, wire.seconds * wire.success, count)
-    bad_time = np.bincount(wire.user, wire.seconds * ~wire.success, count)
+    users = sums.users
     return {
-        "SuccessfulCalls": good_calls,
-        "UnsuccessfulCalls": all_calls - good_calls,
-        "TotalCalls": all_calls,
-        "SuccessfulRequests": good,
-        "UnsuccessfulRequests": sent - good,
-        "TotalRequests": sent,
-        "TotalSuccessTime": good_time,
-        "TotalErrorTime": bad_time,
-        "TotalExecutionTime": (users["last_us"] - users["first_us"]) * _MICRO,
-        "TotalContentionTime": good_time + bad_time,
+        "SuccessfulCalls": users.good_calls,
+        "UnsuccessfulCalls": users.calls - users.good_calls,
+        "TotalCalls": users.calls,
+        "SuccessfulRequests": users.good,
+        "UnsuccessfulRequests": users.sent - users.good,
+        "TotalRequests": users.sent,
+        "TotalSuccessTime": users.good_s,
+        "TotalErrorTime": users.bad_s,
+        "TotalExecutionTime": (users.last_us - users.first_us) * MICRO,
+        "TotalContentionTime": users.good_s + users.bad_s,
     }
 
 
@@ -343,42 +268,45 @@ def _table_2(per_user: dict[str, _Floats], span: float) -> dict[str, float]:
     return {name: round_[name] for name in TABLE_2}
 
 
-def _shares(calls: _Calls, sent: int, span: float, objective_s: float) -> dict[str, float]:
+def _shares(sums: Sums, span: float) -> dict[str, float]:
     """Give the responses that relate calls to attempts, to failures and to time."""
-    good, total = int(calls.success.sum()), len(calls.success)
-    in_time = int((calls.success & (calls.seconds <= objective_s)).sum())
+    good, total = sums.good, sums.count
     return {
-        "amplification": _over(sent, total),
-        "rejected_calls": float(calls.rejected.sum()),
-        "rejected_rate": _over(100.0 * calls.rejected.sum(), total),
+        "amplification": _over(sums.sent, total),
+        "rejected_calls": float(sums.rejected),
+        "rejected_rate": _over(100.0 * sums.rejected, total),
         "failure_rate": _over(100.0 * (total - good), total),
         "success_rate": _over(100.0 * good, total),
-        "goodput": _over(in_time, span),
+        "goodput": _over(sums.in_time, span),
     }
 
 
-def _quantiles(prefix: str, seconds: _Floats) -> dict[str, float]:
-    """Give the named quantiles, interpolated linearly between the two nearest observations."""
-    if not len(seconds):
-        return {f"{prefix}{name}": np.nan for name in QUANTILES}
-    values = np.quantile(seconds, list(QUANTILES.values()))
+def _quantiles(prefix: str, ordered: Ints) -> dict[str, float]:
+    """Give the named quantiles of times in order, in seconds; NaN without any."""
+    values = _quantiles_of(ordered, tuple(QUANTILES.values())) if len(ordered) else np.full(len(QUANTILES), np.nan)
     return {f"{prefix}{name}": float(value) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _span(attempts: pd.DataFrame, kept: _Bools, length_s: float | None = None) -> float:
+def _quantiles_of(ordered: Ints, shares: Sequence[float]) -> _Floats:
+    """Quantiles of times in order, interpolated linearly between the two nearest.
+
+    To the last digit what `numpy.quantile` gives of the seconds, which it would have to copy and to sort.
+    """
+    places = (len(ordered) - 1) * np.array(shares)
+    nearest = places.astype(np.int64)
+    further, above = places - nearest, ordered[np.minimum(nearest + 1, len(ordered) - 1)] * MICRO
+    below = ordered[nearest] * MICRO
+    return np.where(further < _HALF, below + (above - below) * further, above - (above - below) * (1 - further))
+
+
+def _span(sums: Sums, length_s: float | None = None) -> float:
     """The seconds that rates are over: from the first intended start to the last end, and no less than is declared.
 
     Without the declared length, a round of few calls has too high rates: between n calls are only n - 1 gaps.
     """
-    if not kept.any():
+    if sums.last_us < sums.first_us:
         return np.nan
-    ends = attempts["end_us"].to_numpy(np.int64)[kept]
-    seen = float(ends.max() - attempts["intended_us"].to_numpy(np.int64)[kept].min()) * _MICRO
-    return max(seen, length_s or 0.0)
-
-
-def _any(flags: _Bools, group: _Ints, count: int) -> _Bools:
-    return np.bincount(group, flags, count) > 0
+    return max(float(sums.last_us - sums.first_us) * MICRO, length_s or 0.0)
 
 
 def _ratio(above: _Floats, below: _Floats) -> _Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ FIRST_SUCCESS, LAST_SUCCESS = 200, 399
 OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
 """The outcomes in the order of a batch's codes."""
 Ints = npt.NDArray[np.int64]
+BLOCK = 1 << 17
+"""Rows that are in memory at a time, of a round that is read in blocks; the load engine writes as many at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +122,27 @@ def read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     """A round's attempts as a data frame, with these columns or with all."""
     frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
     return frame
+
+
+@dataclass(frozen=True)
+class StoredAttempts:
+    """A round's attempts, read from its file in blocks of rows each time they are asked for."""
+
+    path: Path
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        names: list[str] = pq.read_schema(self.path).names
+        return names
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """These columns in blocks of rows, in the order of the file."""
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(BLOCK, columns=list(columns)):
+                yield batch.to_pandas()
+
+
+def of_round(path: Path) -> pd.DataFrame | StoredAttempts:
+    """A round's attempts: in memory where they are few, else in blocks, so that a round of any size can be read."""
+    return read(path) if pq.read_metadata(path).num_rows <= BLOCK else StoredAttempts(path)

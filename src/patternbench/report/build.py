@@ -16,7 +16,6 @@ from rich.table import Table
 
 from patternbench.analyze import derived
 from patternbench.analyze.derived import PREFIX
-from patternbench.analyze.metrics import latency_curve
 from patternbench.analyze.statements.claims.judged import JudgedClaims
 from patternbench.observe import registry
 from patternbench.observe.seam import Settings
@@ -283,10 +282,10 @@ def _each(jobs: list[Reading]) -> Iterator[Part]:
 def _measure(job: Reading) -> Part:
     if job.entry.status != DONE:
         return NOTHING
-    frame = attempts.read(job.run.attempts_of(job.entry.file))
-    metrics = job.measuring.metrics(frame)
+    rows = attempts.of_round(job.run.attempts_of(job.entry.file))
+    summary = job.measuring.summary(rows)
     besides = observed.measured(job.run, job.entry.file, job.settings, job.counting)
-    return Part({**metrics, **besides}, latency_curve(frame), job.measuring.steps(frame, metrics))
+    return Part({**summary.metrics, **besides}, summary.curve, job.measuring.steps(rows, summary))
 
 
 def _row(

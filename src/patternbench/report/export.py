@@ -126,7 +126,7 @@ def resiliencebench(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
 
 
 def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame:
-    users = user_metrics(attempts.read(run.attempts_of(entry.file)))
+    users = user_metrics(attempts.of_round(run.attempts_of(entry.file)))
     frame = users[list(TABLE_2)].copy()
     frame["userId"] = users["user"]
     frame["startTime"] = entry.started + users["start_us"] / 1e6

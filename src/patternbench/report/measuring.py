@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
-from patternbench.analyze.metrics import round_metrics, step_metrics
+from patternbench.analyze.blocks import Blocks
+from patternbench.analyze.metrics import RoundSummary, step_metrics, summary_of
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 
@@ -26,10 +26,10 @@ class Measuring:
         objective_s = stored.manifest(run).objective_s or math.inf
         return {scenario.id: cls(objective_s, scenario.length_s) for scenario in stored.plan(run).scenarios}
 
-    def metrics(self, attempts: pd.DataFrame) -> dict[str, float]:
-        """The responses of a round."""
-        return round_metrics(attempts, self.objective_s, self.length_s)
+    def summary(self, attempts: pd.DataFrame | Blocks) -> RoundSummary:
+        """The responses of a round, and its curves."""
+        return summary_of(attempts, self.objective_s, self.length_s)
 
-    def steps(self, attempts: pd.DataFrame, whole: Mapping[str, float]) -> pd.DataFrame:
-        """The responses of each step of a round, whose own ``metrics`` are known already."""
+    def steps(self, attempts: pd.DataFrame | Blocks, whole: RoundSummary) -> pd.DataFrame:
+        """The responses of each step of a round, whose own summary is known already."""
         return step_metrics(attempts, self.objective_s, self.length_s, whole)

@@ -85,7 +85,7 @@ class Growth:
     def _value(self, entry: Entry, response: str, measuring: Measuring) -> float:
         key = f"{entry.file} {entry.started}"
         if key not in self._values:
-            frame = attempts.read(self.folder.attempts_of(entry.file))
-            metrics = measuring.metrics(frame)
+            rows = attempts.of_round(self.folder.attempts_of(entry.file))
+            metrics = measuring.summary(rows).metrics
             self._values[key] = metrics.get(response, math.nan)
         return self._values[key]

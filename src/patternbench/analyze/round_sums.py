@@ -1,0 +1,447 @@
+"""The attempts of one round added up block by block: what its users, calls, attempts and journeys came to.
+
+Two passes read the round. The first numbers users and calls, says which rows count, and counts the rows of each call.
+The second adds up. A call of one row is decided at once; the rows of other calls wait for the last one of their call,
+which rarely comes much later. So memory holds a few blocks of rows, and a few bytes for each row: its user and call,
+then its time in whole microseconds. Nothing is approximated, and sums are taken in the order of the rows, so that their
+last digit does not depend on the size of the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from patternbench.analyze.blocks import Blocks, Ints, Names, slices
+from patternbench.analyze.failures import TOO_MANY_REQUESTS
+
+COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
+"""The columns that attempts must have."""
+MICRO = 1e-6
+CANCELLED, REJECTED = "cancelled", "rejected"
+GOOD, SENT, FAILED = 1, 2, 2
+"""Marks of times: of good calls and attempts, of calls that reached the wire, of attempts that failed."""
+_IDENTITY = ("user", "group", "call", "warm_up", "journey")
+_SUMMED = ("attempt", "intended_us", "start_us", "end_us", "outcome", "success", "status")
+_OF_JOURNEYS = ("ends_journey", "items", "failed_items")
+_DENSE = 16
+"""Numbers are looked up in a table if it has at most so many places per row; otherwise they are sorted."""
+_FEW = 1 << 16
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+
+
+# --- first pass: whose call each row is
+# ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Places:
+    """Each row's user, call and journey by number, and whether its call lies wholly after the warm-up.
+
+    `rows` has the number of rows of each call. Users are those with a row that counts, named by `users` and, in order,
+    `groups` (None in attempts without groups). `journeys` are the numbers of journeys, and `warm` those of them that
+    touch the warm-up.
+    """
+
+    user: Ints
+    call: Ints
+    measured: Bools
+    rows: Ints
+    users: Ints
+    groups: Sequence[str] | None
+    journey: Ints | None
+    journeys: Ints
+    warm: Bools
+
+
+def places(attempts: Blocks) -> Places:
+    """Number users, calls and journeys. Raises ValueError when a column is missing."""
+    missing = [name for name in COLUMNS if name not in attempts.columns]
+    if missing:
+        raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
+    names = Names()
+    held = _identities(attempts, names)
+    keys, user = _users(held, names)
+    call, count = _calls(user, held.pop("call"), len(keys))
+    warm = held.pop("warm_up")
+    measured = ~_marked(call, warm, count)
+    rows = _counted(call, count)
+    kept, user = _renumbered(user, measured, len(keys))
+    journeys, journey = numbered(held["journey"]) if "journey" in held else (np.empty(0, np.int64), None)
+    touched = np.zeros(len(journeys), dtype=bool)
+    if journey is not None:
+        touched[journey[warm]] = True
+    users, groups = _named(keys[kept], held["width"], names if "group" in attempts.columns else None)
+    return Places(user, call, measured, rows, users, groups, journey, journeys, touched)
+
+
+def _identities(attempts: Blocks, names: Names) -> dict[str, Any]:
+    """The columns that say whose call each row is, in as few bytes as they take."""
+    wanted = [name for name in _IDENTITY if name in attempts.columns]
+    pieces: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in wanted}
+    for block in attempts.blocks(wanted):
+        for name in wanted:
+            pieces[name].append(_held(block[name], name, names))
+    return {name: np.concatenate(pieces.pop(name) or [np.empty(0, _kind(name))]) for name in wanted}
+
+
+def _held(column: pd.Series, name: str, names: Names) -> npt.NDArray[Any]:
+    if name == "group":
+        return names.codes(column)
+    return column.to_numpy(bool) if name == "warm_up" else narrow(column.to_numpy(np.int64))
+
+
+def _kind(name: str) -> type[np.generic]:
+    return np.bool_ if name == "warm_up" else np.int64
+
+
+def narrow(values: npt.NDArray[np.int64]) -> Ints:
+    """Whole numbers in four bytes each, if they fit."""
+    small = np.iinfo(np.int32)
+    fits = values.min(initial=0) >= small.min and values.max(initial=0) <= small.max
+    return values.astype(np.int32) if fits else values
+
+
+def _users(held: dict[str, Any], names: Names) -> tuple[Ints, Ints]:
+    """The keys of all users in order (of their group, then of their number), and each row's user as a place in them."""
+    user, group = held.pop("user"), held.pop("group", None)
+    held["width"] = width = int(user.max(initial=0)) + 1
+    if group is None or len(names.known) < 2:  # noqa: PLR2004 - one group tells nothing apart
+        return numbered(user)
+    order = {name: place for place, name in enumerate(names.in_order())}
+    ranks = np.array([order[name] for name in names.known], dtype=np.int64)
+    return numbered(ranks[group] * width + user)
+
+
+def _named(keys: Ints, width: int, names: Names | None) -> tuple[Ints, Sequence[str] | None]:
+    if names is None:
+        return keys, None
+    labels = names.in_order()
+    return keys % width, [labels[place] for place in (keys // width).tolist()]
+
+
+def _calls(user: Ints, call: Ints, users: int) -> tuple[Ints, int]:
+    """Each row's call as a number among those of all users, and how many numbers there are."""
+    most = np.zeros(users, dtype=np.int64)
+    for part in slices(len(user)):
+        np.maximum.at(most, user[part], call[part])
+    begin = np.concatenate([[0], np.cumsum(most + 1)])
+    total = int(begin[-1]) if users else 0
+    made = np.empty(len(user), dtype=np.int32 if total <= np.iinfo(np.int32).max else np.int64)
+    for part in slices(len(user)):
+        made[part] = begin[user[part]] + call[part]
+    if total <= _DENSE * len(user) + _FEW:
+        return made, total
+    distinct, number = np.unique(made, return_inverse=True)
+    return narrow(number), len(distinct)
+
+
+def numbered(values: Ints) -> tuple[Ints, Ints]:
+    """The distinct values in order, and each value's place among them."""
+    most = int(values.max(initial=-1))
+    if values.min(initial=0) < 0 or most > _DENSE * len(values) + _FEW:
+        found, place = np.unique(values, return_inverse=True)
+        return found, narrow(place)
+    there = _marked_values(values, most + 1)
+    found = np.flatnonzero(there)
+    return found, values if len(found) == most + 1 else _looked_up(values, there)
+
+
+def _marked_values(values: Ints, count: int) -> Bools:
+    there = np.zeros(count, dtype=bool)
+    for part in slices(len(values)):
+        there[values[part]] = True
+    return there
+
+
+def _looked_up(values: Ints, there: Bools) -> Ints:
+    """The place of each value among those that are there."""
+    place, found = np.cumsum(there, dtype=np.int32) - 1, np.empty(len(values), dtype=np.int32)
+    for part in slices(len(values)):
+        found[part] = place[values[part]]
+    return found
+
+
+def _marked(call: Ints, warm: Bools, count: int) -> Bools:
+    """Whether any row of each row's call is warm."""
+    if not warm.any():
+        return np.zeros(len(call), dtype=bool)
+    of_call, of_row = np.zeros(count, dtype=bool), np.empty(len(call), dtype=bool)
+    for part in slices(len(call)):
+        of_call[call[part][warm[part]]] = True
+    for part in slices(len(call)):
+        of_row[part] = of_call[call[part]]
+    return of_row
+
+
+def _counted(call: Ints, count: int) -> Ints:
+    rows = np.zeros(count, dtype=np.uint32)
+    for part in slices(len(call)):
+        np.add.at(rows, call[part], np.uint32(1))
+    return rows.astype(np.uint8) if rows.max(initial=0) <= np.iinfo(np.uint8).max else rows
+
+
+def _renumbered(user: Ints, measured: Bools, users: int) -> tuple[Ints, Ints]:
+    """Which users have a row that counts, and each row's user as a place among them."""
+    there = np.zeros(users, dtype=bool)
+    for part in slices(len(user)):
+        there[user[part][measured[part]]] = True
+    small = np.uint16 if users <= _FEW else np.int32
+    return np.flatnonzero(there), (user if there.all() else _looked_up(user, there)).astype(small)
+
+
+# --- second pass: sums
+# ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that count, as columns of equal length. The columns that a round lacks are empty."""
+
+    user: Ints
+    call: Ints
+    attempt: Ints
+    intended: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    outcome: Ints
+    success: Bools
+    limited: Bools
+    journey: Ints
+    ends: Bools
+    items: Floats
+    failed_items: Floats
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    def take(self, chosen: npt.NDArray[Any]) -> Rows:
+        """Some of the rows, by place or by mark."""
+        columns = (getattr(self, one.name) for one in fields(self))
+        return Rows(*(column[chosen] if len(column) else column for column in columns))
+
+    def and_then(self, others: Rows) -> Rows:
+        """These rows, then others."""
+        return Rows(*(np.concatenate([getattr(self, one.name), getattr(others, one.name)]) for one in fields(self)))
+
+
+@dataclass
+class Times:
+    """Times in whole microseconds with their marks, block by block."""
+
+    pieces: list[tuple[Ints, Bytes]] = field(default_factory=list)
+
+    def add(self, spans: npt.NDArray[np.int64], first: Bools, second: Bools) -> None:
+        """Add times, with the marks 1 and 2."""
+        self.pieces.append((narrow(spans), first | (second.astype(np.uint8) << 1)))
+
+    def marked(self, mark: int) -> Ints:
+        """The times with a mark, unordered."""
+        chosen = [spans[(marks & mark) > 0] for spans, marks in self.pieces]
+        return np.concatenate(chosen) if chosen else np.empty(0, np.int64)
+
+
+@dataclass
+class Users:
+    """What each user came to, by number."""
+
+    first_us: npt.NDArray[np.int64]
+    last_us: npt.NDArray[np.int64]
+    good_calls: Floats
+    calls: Floats
+    good: Floats
+    sent: Floats
+    good_s: Floats
+    bad_s: Floats
+
+    @classmethod
+    def none_yet(cls, count: int) -> Users:
+        """Users without a row."""
+        ends = np.iinfo(np.int64)
+        return cls(np.full(count, ends.max), np.full(count, ends.min), *(np.zeros(count) for _ in range(6)))
+
+
+@dataclass
+class Journeys:
+    """What each journey came to, by number; those without a row that counts are not `there`."""
+
+    began: npt.NDArray[np.int64]
+    ended: npt.NDArray[np.int64]
+    there: Bools
+    over: Bools
+    failed: Bools
+
+    @classmethod
+    def none_yet(cls, count: int) -> Journeys:
+        """Journeys without a row."""
+        ends = np.iinfo(np.int64)
+        return cls(np.full(count, ends.max), np.full(count, ends.min), *(np.zeros(count, dtype=bool) for _ in range(3)))
+
+    def add(self, rows: Rows, cancelled: Bools) -> None:
+        """Add rows. An attempt that lost against another of its call never ends a journey last."""
+        np.minimum.at(self.began, rows.journey, rows.intended)
+        np.maximum.at(self.ended, rows.journey, np.where(cancelled, rows.start, rows.end))
+        self.there[rows.journey] = True
+        self.over[rows.journey[rows.ends]] = True
+
+
+@dataclass
+class Sums:
+    """What a round came to.
+
+    `outcomes` counts the failed calls by the outcome that they ended with, `limited` those by a status of 429; `told`
+    the calls that say how many `items` they carry.
+    """
+
+    objective_s: float
+    found: Places
+    users: Users
+    journeys: Journeys
+    outcome_names: Names = field(default_factory=Names)
+    calls: Times = field(default_factory=Times)
+    attempts: Times = field(default_factory=Times)
+    outcomes: Ints = field(default_factory=lambda: np.zeros(_FEW // 2, dtype=np.int64))
+    count: int = 0
+    good: int = 0
+    in_time: int = 0
+    rejected: int = 0
+    limited: int = 0
+    sent: int = 0
+    told: int = 0
+    items: float = 0.0
+    good_items: float = 0.0
+    first_us: int = np.iinfo(np.int64).max
+    last_us: int = np.iinfo(np.int64).min
+
+    def add_rows(self, rows: Rows) -> None:
+        """Add what each row says by itself."""
+        if not len(rows):
+            return
+        np.minimum.at(self.users.first_us, rows.user, rows.intended)
+        np.maximum.at(self.users.last_us, rows.user, rows.end)
+        self.first_us = min(self.first_us, int(rows.intended.min()))
+        self.last_us = max(self.last_us, int(rows.end.max()))
+        cancelled = rows.outcome == self.outcome_names.number(CANCELLED)
+        if len(rows.journey):
+            self.journeys.add(rows, cancelled)
+        self._add_sent(rows, cancelled, rows.attempt > 0)
+
+    def _add_sent(self, rows: Rows, cancelled: Bools, sent: Bools) -> None:
+        """Add the rows that reached the wire."""
+        user, success, span = rows.user[sent], rows.success[sent], (rows.end - rows.start)[sent]
+        seconds = span * MICRO
+        np.add.at(self.users.sent, user, 1.0)
+        np.add.at(self.users.good, user, success.astype(float))
+        np.add.at(self.users.good_s, user, seconds * success)
+        np.add.at(self.users.bad_s, user, seconds * ~success)
+        self.attempts.add(span, success, ~success & ~cancelled[sent])
+        self.sent += len(span)
+
+    def add_calls(self, last: Rows, intended: npt.NDArray[np.int64]) -> None:
+        """Add calls by the row that decided each, and by when each should have begun."""
+        span, good = last.end - intended, last.success
+        self.calls.add(span, good, last.attempt > 0)
+        np.add.at(self.users.calls, last.user, 1.0)
+        np.add.at(self.users.good_calls, last.user, good.astype(float))
+        self.count += len(last)
+        self.good += int(good.sum())
+        self.in_time += int((good & (span * MICRO <= self.objective_s)).sum())
+        self.rejected += int((last.outcome == self.outcome_names.number(REJECTED)).sum())
+        self._add_failed(last.take(~good))
+        if len(last.items):
+            self._add_items(last)
+
+    def _add_failed(self, failed: Rows) -> None:
+        self.limited += int(failed.limited.sum())
+        known = failed.outcome[failed.outcome >= 0]
+        counts = np.bincount(known)
+        self.outcomes[: len(counts)] += counts
+        if len(failed.journey):
+            self.journeys.failed[failed.journey] = True
+
+    def _add_items(self, last: Rows) -> None:
+        """All items of a failed call have failed, and of a good one those that its answer tells."""
+        carried, failed = np.nan_to_num(last.items), np.nan_to_num(last.failed_items)
+        self.told += int((~np.isnan(last.items)).sum())
+        self.items += float(carried.sum())
+        self.good_items += float(np.where(last.success, carried - failed, 0.0).sum())
+
+    def failed_with(self, outcome: str) -> int:
+        """How many calls failed and ended with an outcome."""
+        return int(self.outcomes[self.outcome_names.number(outcome)])
+
+
+def add_up(attempts: Blocks, objective_s: float = np.inf) -> Sums:
+    """Add a round up. Raises ValueError when a column is missing."""
+    found = places(attempts)
+    sums = Sums(objective_s, found, Users.none_yet(len(found.users)), Journeys.none_yet(len(found.journeys)))
+    wanted = [name for name in (*_SUMMED, *_OF_JOURNEYS) if name in attempts.columns]
+    left, waiting, begin = found.rows.copy(), None, 0
+    for block in attempts.blocks(wanted):
+        rows = _rows(block, slice(begin, begin + len(block)), found, sums.outcome_names)
+        begin += len(block)
+        sums.add_rows(rows)
+        alone = found.rows[rows.call] == 1
+        if alone.all():
+            single = rows
+        else:
+            single, others = rows.take(alone), rows.take(~alone)
+            waiting = _decide(others if waiting is None else waiting.and_then(others), others.call, left, sums)
+        sums.add_calls(single, single.intended)
+    return sums
+
+
+def _rows(block: pd.DataFrame, part: slice, found: Places, names: Names) -> Rows:
+    """The rows of a block that count."""
+    none = np.empty(0)
+    journey = none.astype(np.int32) if found.journey is None else found.journey[part]
+    flags = [block[name].to_numpy(bool) if name in block else none.astype(bool) for name in ("success", "ends_journey")]
+    items = [block[name].to_numpy(float, na_value=np.nan) if name in block else none for name in _OF_JOURNEYS[1:]]
+    limited = (block["status"] == TOO_MANY_REQUESTS).to_numpy(bool, na_value=False) if "status" in block else none
+    times = (block[name].to_numpy(np.int64) for name in ("intended_us", "start_us", "end_us"))
+    rows = Rows(
+        found.user[part],
+        found.call[part],
+        block["attempt"].to_numpy(),
+        *times,
+        names.codes(block["outcome"]),
+        flags[0],
+        limited.astype(bool),
+        journey,
+        flags[1],
+        *items,
+    )
+    measured = found.measured[part]
+    return rows if measured.all() else rows.take(measured)
+
+
+def _decide(waiting: Rows, came: Ints, left: Ints, sums: Sums) -> Rows:
+    """Add the calls whose last row has come, and give the rows of the others."""
+    np.subtract.at(left, came, left.dtype.type(1))
+    complete = left[waiting.call] == 0
+    _add_decided(waiting.take(complete), sums)
+    return waiting.take(~complete)
+
+
+def _add_decided(rows: Rows, sums: Sums) -> None:
+    """Put the rows of each call together: its first row starts it, the last to end that was not cancelled decides it.
+
+    With hedges that need not be the row of the highest attempt: a cancelled one has lost against another attempt of
+    its call, and when all of them fail, an earlier one may be the last to do so.
+    """
+    if not len(rows):
+        return
+    waited_for = rows.outcome != sums.outcome_names.number(CANCELLED)
+    by_attempt = np.lexsort((rows.attempt, rows.call))
+    by_decision = np.lexsort((rows.attempt, rows.end, waited_for, rows.call))
+    begins = np.flatnonzero(np.diff(rows.call[by_attempt], prepend=-1))
+    ends = np.append(begins[1:], len(rows)) - 1
+    sums.add_calls(rows.take(by_decision[ends]), rows.intended[by_attempt[begins]])
