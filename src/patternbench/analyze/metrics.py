@@ -38,7 +38,7 @@ import pandas as pd
 from patternbench.analyze.blocks import Blocks, Ints, Names, in_blocks
 from patternbench.analyze.failures import failures_by_cause
 from patternbench.analyze.journeys import JourneyTimes, journey_times, of_items, of_journeys
-from patternbench.analyze.round_sums import FAILED, GOOD, MICRO, SENT, Sums, add_up
+from patternbench.analyze.round_sums import MICRO, OrderedTimes, Sums, Times, add_up
 from patternbench.terms import responses
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -87,10 +87,10 @@ def summary_of(
     curves = dict[str, pd.DataFrame]()
     metrics = {
         **_table_2(per_user, span),
-        **_quantiles("success_", _sorted(sums.attempts.marked(GOOD), "success", curves)),
-        **_quantiles("error_", np.sort(sums.attempts.marked(FAILED))),
-        **_quantiles("", _sorted(sums.calls.marked(SENT), "call", curves)),
-        **_quantiles("call_success_", np.sort(sums.calls.marked(GOOD))),
+        **_quantiles("success_", _noted(sums.good_attempts, "success", curves)),
+        **_quantiles("error_", sums.failed_attempts.ordered()),
+        **_quantiles("", _noted(sums.sent_calls, "call", curves)),
+        **_quantiles("call_success_", sums.good_calls.ordered()),
         **_shares(sums, span),
         "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
         **failures_by_cause(sums.failed_with, sums.limited, sums.count),
@@ -117,12 +117,12 @@ def latency_curve(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
     return summary_of(attempts).curve
 
 
-def _sorted(spans: Ints, kind: str, curves: dict[str, pd.DataFrame]) -> Ints:
+def _noted(times: Times, kind: str, curves: dict[str, pd.DataFrame]) -> OrderedTimes:
     """The times in order; their curve is noted."""
-    spans.sort()
-    if len(spans):
-        curves[kind] = pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": _quantiles_of(spans, CURVE)})
-    return spans
+    ordered = times.ordered()
+    if len(ordered):
+        curves[kind] = pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": _quantiles_of(ordered, CURVE)})
+    return ordered
 
 
 def _journeys(sums: Sums, span: float) -> dict[str, float]:
@@ -130,10 +130,16 @@ def _journeys(sums: Sums, span: float) -> dict[str, float]:
     times, unfinished = journey_times(sums)
     return {
         **of_journeys(times, unfinished, span),
-        **_quantiles("journey_", np.sort(times.took_us)),
-        **_quantiles("journey_success_", np.sort(times.took_us[times.good])),
+        **_quantiles("journey_", _in_order(times.took_us)),
+        **_quantiles("journey_success_", _in_order(times.took_us[times.good])),
         **of_items(sums, span),
     }
+
+
+def _in_order(spans: Ints) -> OrderedTimes:
+    times = Times()
+    times.add(spans)
+    return times.ordered()
 
 
 def ended_journeys(attempts: pd.DataFrame | Blocks) -> JourneyTimes:
@@ -224,18 +230,21 @@ def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
     groups, steps = Names(), Names()
     found = set[tuple[int, int]]()
     for block in attempts.blocks(["group", "step"]):
-        pairs = np.column_stack([groups.codes(block["group"]), steps.codes(block["step"])])
-        found |= {(group, step) for group, step in np.unique(pairs, axis=0).tolist()}
+        group, step = groups.codes(block["group"]), steps.codes(block["step"])
+        named, width = (group >= 0) & (step >= 0), len(steps.known) or 1
+        there = np.flatnonzero(np.bincount(group[named].astype(np.int64) * width + step[named]))
+        found |= {divmod(place, width) for place in there.tolist()}
     for group in groups.in_order():
         yield from ((group, one) for one in steps.in_order() if (groups.number(group), steps.number(one)) in found)
 
 
 def call_seconds(attempts: pd.DataFrame | Blocks) -> _Floats:
-    """Give the response time of every measured call that reached the wire, in seconds, unordered.
+    """Give the response time of every measured call that reached the wire, in seconds, in order.
 
     From the intended start of the first attempt to the end of the last. Rejected and dropped calls have none.
     """
-    return add_up(in_blocks(attempts)).calls.marked(SENT) * MICRO
+    ordered = add_up(in_blocks(attempts)).sent_calls.ordered()
+    return ordered.at(np.arange(len(ordered))) * MICRO
 
 
 def _totals(sums: Sums) -> dict[str, _Floats]:
@@ -281,21 +290,21 @@ def _shares(sums: Sums, span: float) -> dict[str, float]:
     }
 
 
-def _quantiles(prefix: str, ordered: Ints) -> dict[str, float]:
+def _quantiles(prefix: str, ordered: OrderedTimes) -> dict[str, float]:
     """Give the named quantiles of times in order, in seconds; NaN without any."""
     values = _quantiles_of(ordered, tuple(QUANTILES.values())) if len(ordered) else np.full(len(QUANTILES), np.nan)
     return {f"{prefix}{name}": float(value) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _quantiles_of(ordered: Ints, shares: Sequence[float]) -> _Floats:
+def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
     """Quantiles of times in order, interpolated linearly between the two nearest.
 
     To the last digit what `numpy.quantile` gives of the seconds, which it would have to copy and to sort.
     """
     places = (len(ordered) - 1) * np.array(shares)
     nearest = places.astype(np.int64)
-    further, above = places - nearest, ordered[np.minimum(nearest + 1, len(ordered) - 1)] * MICRO
-    below = ordered[nearest] * MICRO
+    further, above = places - nearest, ordered.at(np.minimum(nearest + 1, len(ordered) - 1)) * MICRO
+    below = ordered.at(nearest) * MICRO
     return np.where(further < _HALF, below + (above - below) * further, above - (above - below) * (1 - further))
 
 

@@ -24,18 +24,18 @@ COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outc
 """The columns that attempts must have."""
 MICRO = 1e-6
 CANCELLED, REJECTED = "cancelled", "rejected"
-GOOD, SENT, FAILED = 1, 2, 2
-"""Marks of times: of good calls and attempts, of calls that reached the wire, of attempts that failed."""
 _IDENTITY = ("user", "group", "call", "warm_up", "journey")
 _SUMMED = ("attempt", "intended_us", "start_us", "end_us", "outcome", "success", "status")
 _OF_JOURNEYS = ("ends_journey", "items", "failed_items")
 _DENSE = 16
 """Numbers are looked up in a table if it has at most so many places per row; otherwise they are sorted."""
 _FEW = 1 << 16
+_MANY = 1 << 20
+_COUNTED_BELOW = 1 << 22
+"""Times of so many microseconds (4.2 s) or more are kept one by one."""
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.uint8]
 
 
 # --- first pass: whose call each row is
@@ -235,18 +235,67 @@ class Rows:
 
 @dataclass
 class Times:
-    """Times in whole microseconds with their marks, block by block."""
+    """Times in whole microseconds, of which only how often each occurs is kept once they are many."""
 
-    pieces: list[tuple[Ints, Bytes]] = field(default_factory=list)
+    pending: list[Ints] = field(default_factory=list)
+    waiting: int = 0
+    counts: npt.NDArray[np.uint32] | None = None
+    """How often each time below `_COUNTED_BELOW` occurs."""
+    others: list[Ints] = field(default_factory=list)
 
-    def add(self, spans: npt.NDArray[np.int64], first: Bools, second: Bools) -> None:
-        """Add times, with the marks 1 and 2."""
-        self.pieces.append((narrow(spans), first | (second.astype(np.uint8) << 1)))
+    def add(self, spans: npt.NDArray[np.int64]) -> None:
+        """Add times."""
+        self.pending.append(narrow(spans))
+        self.waiting += len(spans)
+        if self.waiting >= _MANY:
+            self._count()
 
-    def marked(self, mark: int) -> Ints:
-        """The times with a mark, unordered."""
-        chosen = [spans[(marks & mark) > 0] for spans, marks in self.pieces]
-        return np.concatenate(chosen) if chosen else np.empty(0, np.int64)
+    def _count(self) -> None:
+        if self.counts is None:
+            self.counts = np.zeros(_COUNTED_BELOW, dtype=np.uint32)
+        for spans in self.pending:
+            near = (spans >= 0) & (spans < _COUNTED_BELOW)
+            np.add.at(self.counts, spans[near], np.uint32(1))
+            self.others.append(spans[~near])
+        self.pending, self.waiting = [], 0
+
+    def ordered(self) -> OrderedTimes:
+        """The times in order."""
+        if self.counts is None:
+            return OrderedTimes(np.sort(_joined(self.pending)), None, _joined([]))
+        self._count()
+        others = np.sort(_joined(self.others))
+        first = int(np.searchsorted(others, 0))
+        return OrderedTimes(others[:first], np.cumsum(self.counts, dtype=np.int64), others[first:])
+
+
+def _joined(pieces: Sequence[Ints]) -> Ints:
+    return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class OrderedTimes:
+    """Times in order: some, then those that are counted (how many are at most each whole number), then others."""
+
+    first: Ints
+    counted: npt.NDArray[np.int64] | None
+    last: Ints
+
+    def __len__(self) -> int:
+        return len(self.first) + self._count() + len(self.last)
+
+    def _count(self) -> int:
+        return 0 if self.counted is None else int(self.counted[-1])
+
+    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The times at places of the order, from 0."""
+        if self.counted is None:
+            return self.first[places].astype(np.int64)
+        begin, end = len(self.first), len(self.first) + self._count()
+        found = np.searchsorted(self.counted, places - begin, side="right").astype(np.int64)
+        early, late = places < begin, places >= end
+        found[early], found[late] = self.first[places[early]], self.last[places[late] - end]
+        return found
 
 
 @dataclass
@@ -306,8 +355,10 @@ class Sums:
     users: Users
     journeys: Journeys
     outcome_names: Names = field(default_factory=Names)
-    calls: Times = field(default_factory=Times)
-    attempts: Times = field(default_factory=Times)
+    sent_calls: Times = field(default_factory=Times)
+    good_calls: Times = field(default_factory=Times)
+    good_attempts: Times = field(default_factory=Times)
+    failed_attempts: Times = field(default_factory=Times)
     outcomes: Ints = field(default_factory=lambda: np.zeros(_FEW // 2, dtype=np.int64))
     count: int = 0
     good: int = 0
@@ -342,13 +393,15 @@ class Sums:
         np.add.at(self.users.good, user, success.astype(float))
         np.add.at(self.users.good_s, user, seconds * success)
         np.add.at(self.users.bad_s, user, seconds * ~success)
-        self.attempts.add(span, success, ~success & ~cancelled[sent])
+        self.good_attempts.add(span[success])
+        self.failed_attempts.add(span[~success & ~cancelled[sent]])
         self.sent += len(span)
 
     def add_calls(self, last: Rows, intended: npt.NDArray[np.int64]) -> None:
         """Add calls by the row that decided each, and by when each should have begun."""
         span, good = last.end - intended, last.success
-        self.calls.add(span, good, last.attempt > 0)
+        self.sent_calls.add(span[last.attempt > 0])
+        self.good_calls.add(span[good])
         np.add.at(self.users.calls, last.user, 1.0)
         np.add.at(self.users.good_calls, last.user, good.astype(float))
         self.count += len(last)
@@ -394,7 +447,7 @@ def add_up(attempts: Blocks, objective_s: float = np.inf) -> Sums:
             single = rows
         else:
             single, others = rows.take(alone), rows.take(~alone)
-            waiting = _decide(others if waiting is None else waiting.and_then(others), others.call, left, sums)
+            waiting = _decide(waiting.and_then(others) if waiting else others, others.call, left, sums)
         sums.add_calls(single, single.intended)
     return sums
 
