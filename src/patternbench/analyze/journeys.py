@@ -36,7 +36,8 @@ class JourneyTimes:
     @property
     def seconds(self) -> _Floats:
         """The seconds of every journey."""
-        return self.took_us * MICRO
+        seconds: _Floats = self.took_us.astype(np.float64) * MICRO
+        return seconds
 
 
 def journey_times(sums: Sums) -> tuple[JourneyTimes, int]:

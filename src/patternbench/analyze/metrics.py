@@ -230,9 +230,9 @@ def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
     groups, steps = Names(), Names()
     found = set[tuple[int, int]]()
     for block in attempts.blocks(["group", "step"]):
-        group, step = groups.codes(block["group"]), steps.codes(block["step"])
-        named, width = (group >= 0) & (step >= 0), len(steps.known) or 1
-        there = np.flatnonzero(np.bincount(group[named].astype(np.int64) * width + step[named]))
+        of_group, of_step = groups.codes(block["group"]), steps.codes(block["step"])
+        named, width = (of_group >= 0) & (of_step >= 0), len(steps.known) or 1
+        there = np.flatnonzero(np.bincount(of_group[named].astype(np.int64) * width + of_step[named]))
         found |= {divmod(place, width) for place in there.tolist()}
     for group in groups.in_order():
         yield from ((group, one) for one in steps.in_order() if (groups.number(group), steps.number(one)) in found)
@@ -244,7 +244,11 @@ def call_seconds(attempts: pd.DataFrame | Blocks) -> _Floats:
     From the intended start of the first attempt to the end of the last. Rejected and dropped calls have none.
     """
     ordered = add_up(in_blocks(attempts)).sent_calls.ordered()
-    return ordered.at(np.arange(len(ordered))) * MICRO
+    return _seconds(ordered.at(np.arange(len(ordered))))
+
+
+def _seconds(spans: npt.NDArray[np.int64]) -> _Floats:
+    return spans.astype(np.float64) * MICRO
 
 
 def _totals(sums: Sums) -> dict[str, _Floats]:
@@ -259,7 +263,7 @@ def _totals(sums: Sums) -> dict[str, _Floats]:
         "TotalRequests": users.sent,
         "TotalSuccessTime": users.good_s,
         "TotalErrorTime": users.bad_s,
-        "TotalExecutionTime": (users.last_us - users.first_us) * MICRO,
+        "TotalExecutionTime": _seconds(users.last_us - users.first_us),
         "TotalContentionTime": users.good_s + users.bad_s,
     }
 

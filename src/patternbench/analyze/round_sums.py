@@ -135,13 +135,13 @@ def _calls(user: Ints, call: Ints, users: int) -> tuple[Ints, int]:
         np.maximum.at(most, user[part], call[part])
     begin = np.concatenate([[0], np.cumsum(most + 1)])
     total = int(begin[-1]) if users else 0
-    made = np.empty(len(user), dtype=np.int32 if total <= np.iinfo(np.int32).max else np.int64)
+    made: Ints = np.empty(len(user), dtype=np.int32 if total <= np.iinfo(np.int32).max else np.int64)
     for part in slices(len(user)):
         made[part] = begin[user[part]] + call[part]
     if total <= _DENSE * len(user) + _FEW:
         return made, total
     distinct, number = np.unique(made, return_inverse=True)
-    return narrow(number), len(distinct)
+    return narrow(number.astype(np.int64)), len(distinct)
 
 
 def numbered(values: Ints) -> tuple[Ints, Ints]:
@@ -149,7 +149,7 @@ def numbered(values: Ints) -> tuple[Ints, Ints]:
     most = int(values.max(initial=-1))
     if values.min(initial=0) < 0 or most > _DENSE * len(values) + _FEW:
         found, place = np.unique(values, return_inverse=True)
-        return found, narrow(place)
+        return found, narrow(place.astype(np.int64))
     there = _marked_values(values, most + 1)
     found = np.flatnonzero(there)
     return found, values if len(found) == most + 1 else _looked_up(values, there)
@@ -243,9 +243,9 @@ class Times:
     """How often each time below `_COUNTED_BELOW` occurs."""
     others: list[Ints] = field(default_factory=list)
 
-    def add(self, spans: npt.NDArray[np.int64]) -> None:
+    def add(self, spans: Ints) -> None:
         """Add times."""
-        self.pending.append(narrow(spans))
+        self.pending.append(narrow(spans.astype(np.int64, copy=False)))
         self.waiting += len(spans)
         if self.waiting >= _MANY:
             self._count()
@@ -454,26 +454,33 @@ def add_up(attempts: Blocks, objective_s: float = np.inf) -> Sums:
 
 def _rows(block: pd.DataFrame, part: slice, found: Places, names: Names) -> Rows:
     """The rows of a block that count."""
-    none = np.empty(0)
-    journey = none.astype(np.int32) if found.journey is None else found.journey[part]
-    flags = [block[name].to_numpy(bool) if name in block else none.astype(bool) for name in ("success", "ends_journey")]
-    items = [block[name].to_numpy(float, na_value=np.nan) if name in block else none for name in _OF_JOURNEYS[1:]]
-    limited = (block["status"] == TOO_MANY_REQUESTS).to_numpy(bool, na_value=False) if "status" in block else none
-    times = (block[name].to_numpy(np.int64) for name in ("intended_us", "start_us", "end_us"))
     rows = Rows(
-        found.user[part],
-        found.call[part],
-        block["attempt"].to_numpy(),
-        *times,
-        names.codes(block["outcome"]),
-        flags[0],
-        limited.astype(bool),
-        journey,
-        flags[1],
-        *items,
+        user=found.user[part],
+        call=found.call[part],
+        attempt=block["attempt"].to_numpy(),
+        intended=block["intended_us"].to_numpy(np.int64),
+        start=block["start_us"].to_numpy(np.int64),
+        end=block["end_us"].to_numpy(np.int64),
+        outcome=names.codes(block["outcome"]),
+        success=block["success"].to_numpy(bool),
+        limited=_limited(block),
+        journey=np.empty(0, np.int32) if found.journey is None else found.journey[part],
+        ends=block["ends_journey"].to_numpy(bool) if "ends_journey" in block else np.empty(0, dtype=bool),
+        items=_floats(block, "items"),
+        failed_items=_floats(block, "failed_items"),
     )
     measured = found.measured[part]
     return rows if measured.all() else rows.take(measured)
+
+
+def _limited(block: pd.DataFrame) -> Bools:
+    if "status" not in block:
+        return np.empty(0, dtype=bool)
+    return (block["status"] == TOO_MANY_REQUESTS).to_numpy(bool, na_value=False)
+
+
+def _floats(block: pd.DataFrame, name: str) -> Floats:
+    return block[name].to_numpy(float, na_value=np.nan) if name in block else np.empty(0)
 
 
 def _decide(waiting: Rows, came: Ints, left: Ints, sums: Sums) -> Rows:
