@@ -56,8 +56,8 @@ def slices(count: int, rows: int = ROWS) -> Iterator[slice]:
     return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
 
 
-class Names:
-    """Names as small numbers, in the order in which they are first seen: that of the categories if a column has any."""
+class NameCodes:
+    """NameCodes as small numbers, in the order in which they are first seen: that of the categories if a column has any."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from patternbench.analyze.round_sums import MICRO, Sums
+from patternbench.analyze.round_sums import MICRO, RoundSums
 from patternbench.terms.responses import OF_ITEMS, OF_JOURNEYS
 
 JOURNEYS = tuple(response.name for response in OF_JOURNEYS)
@@ -40,7 +40,7 @@ class JourneyTimes:
         return seconds
 
 
-def journey_times(sums: Sums) -> tuple[JourneyTimes, int]:
+def journey_times(sums: RoundSums) -> tuple[JourneyTimes, int]:
     """Give the journeys that ended and do not touch the warm-up, and how many others did not end.
 
     A round without journeys has none.
@@ -65,7 +65,7 @@ def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, 
     }
 
 
-def of_items(sums: Sums, span: float) -> Mapping[str, float]:
+def of_items(sums: RoundSums, span: float) -> Mapping[str, float]:
     """Give the responses `ITEMS`: how many there were, good ones per second of the round, the failed share in percent.
 
     NaN in a round whose calls say nothing of items.

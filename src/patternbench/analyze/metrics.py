@@ -35,14 +35,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.blocks import Blocks, Ints, Names, in_blocks
+from patternbench.analyze.blocks import Blocks, Ints, NameCodes, in_blocks
 from patternbench.analyze.failures import failures_by_cause
 from patternbench.analyze.journeys import JourneyTimes, journey_times, of_items, of_journeys
-from patternbench.analyze.round_sums import MICRO, OrderedTimes, Sums, Times, add_up
+from patternbench.analyze.round_sums import MICRO, OrderedTimes, RoundSums, Times, add_up
 from patternbench.terms import responses
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
-"""Names of the quantiles that every kind of time is summarised by."""
+"""NameCodes of the quantiles that every kind of time is summarised by."""
 
 CURVE = (0.0, *(step / 20 for step in range(1, 18)), 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0)
 """The quantiles that draw a round's distribution: even in the body, closer and closer in the tail."""
@@ -125,7 +125,7 @@ def _noted(times: Times, kind: str, curves: dict[str, pd.DataFrame]) -> OrderedT
     return ordered
 
 
-def _journeys(sums: Sums, span: float) -> dict[str, float]:
+def _journeys(sums: RoundSums, span: float) -> dict[str, float]:
     """Give what journeys and items came to, without the journeys that touch the warm-up."""
     times, unfinished = journey_times(sums)
     return {
@@ -227,7 +227,7 @@ class _OfStep:
 
 def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
     """Each group with each of its steps, in order of names."""
-    groups, steps = Names(), Names()
+    groups, steps = NameCodes(), NameCodes()
     found = set[tuple[int, int]]()
     for block in attempts.blocks(["group", "step"]):
         of_group, of_step = groups.codes(block["group"]), steps.codes(block["step"])
@@ -251,7 +251,7 @@ def _seconds(spans: npt.NDArray[np.int64]) -> _Floats:
     return spans.astype(np.float64) * MICRO
 
 
-def _totals(sums: Sums) -> dict[str, _Floats]:
+def _totals(sums: RoundSums) -> dict[str, _Floats]:
     """Add up, for each user, calls, attempts and times."""
     users = sums.users
     return {
@@ -281,7 +281,7 @@ def _table_2(per_user: dict[str, _Floats], span: float) -> dict[str, float]:
     return {name: round_[name] for name in TABLE_2}
 
 
-def _shares(sums: Sums, span: float) -> dict[str, float]:
+def _shares(sums: RoundSums, span: float) -> dict[str, float]:
     """Give the responses that relate calls to attempts, to failures and to time."""
     good, total = sums.good, sums.count
     return {
@@ -312,7 +312,7 @@ def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
     return np.where(further < _HALF, below + (above - below) * further, above - (above - below) * (1 - further))
 
 
-def _span(sums: Sums, length_s: float | None = None) -> float:
+def _span(sums: RoundSums, length_s: float | None = None) -> float:
     """The seconds that rates are over: from the first intended start to the last end, and no less than is declared.
 
     Without the declared length, a round of few calls has too high rates: between n calls are only n - 1 gaps.

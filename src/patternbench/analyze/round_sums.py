@@ -11,20 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.blocks import Blocks, Ints, Names, slices
+from patternbench.analyze.blocks import Blocks, Ints, NameCodes, slices
 from patternbench.analyze.failures import TOO_MANY_REQUESTS
 
 COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
 """The columns that attempts must have."""
 MICRO = 1e-6
 CANCELLED, REJECTED = "cancelled", "rejected"
-_IDENTITY = ("user", "group", "call", "warm_up", "journey")
+_IDENTITY = ("user", "call", "group", "journey")
 _SUMMED = ("attempt", "intended_us", "start_us", "end_us", "outcome", "success", "status")
 _OF_JOURNEYS = ("ends_journey", "items", "failed_items")
 _DENSE = 16
@@ -36,6 +35,7 @@ _COUNTED_BELOW = 1 << 22
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Column = Ints | Bools
 
 
 # --- first pass: whose call each row is
@@ -43,7 +43,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Places:
+class RowPlaces:
     """Each row's user, call and journey by number, and whether its call lies wholly after the warm-up.
 
     `rows` has the number of rows of each call. Users are those with a row that counts, named by `users` and, in order,
@@ -62,45 +62,50 @@ class Places:
     warm: Bools
 
 
-def places(attempts: Blocks) -> Places:
+def places(attempts: Blocks) -> RowPlaces:
     """Number users, calls and journeys. Raises ValueError when a column is missing."""
     missing = [name for name in COLUMNS if name not in attempts.columns]
     if missing:
         raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
-    names = Names()
-    held = _identities(attempts, names)
-    keys, user = _users(held, names)
-    call, count = _calls(user, held.pop("call"), len(keys))
-    warm = held.pop("warm_up")
-    measured = ~_marked(call, warm, count)
+    names = NameCodes()
+    seen = _identities(attempts, names)
+    keys, user, width = _users(seen.user, seen.group, names)
+    call, count = _calls(user, seen.call, len(keys))
+    measured = ~_marked(call, seen.warm, count)
     rows = _counted(call, count)
     kept, user = _renumbered(user, measured, len(keys))
-    journeys, journey = numbered(held["journey"]) if "journey" in held else (np.empty(0, np.int64), None)
+    journeys, journey = (np.empty(0, np.int64), None) if seen.journey is None else numbered(seen.journey)
     touched = np.zeros(len(journeys), dtype=bool)
     if journey is not None:
-        touched[journey[warm]] = True
-    users, groups = _named(keys[kept], held["width"], names if "group" in attempts.columns else None)
-    return Places(user, call, measured, rows, users, groups, journey, journeys, touched)
+        touched[journey[seen.warm]] = True
+    users, groups = _named(keys[kept], width, None if seen.group is None else names)
+    return RowPlaces(user, call, measured, rows, users, groups, journey, journeys, touched)
 
 
-def _identities(attempts: Blocks, names: Names) -> dict[str, Any]:
-    """The columns that say whose call each row is, in as few bytes as they take."""
+@dataclass(frozen=True)
+class _Identities:
+    """The columns that say whose call each row is, in as few bytes as they take; groups by number."""
+
+    user: Ints
+    call: Ints
+    warm: Bools
+    group: Ints | None
+    journey: Ints | None
+
+
+def _identities(attempts: Blocks, names: NameCodes) -> _Identities:
     wanted = [name for name in _IDENTITY if name in attempts.columns]
-    pieces: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in wanted}
-    for block in attempts.blocks(wanted):
-        for name in wanted:
-            pieces[name].append(_held(block[name], name, names))
-    return {name: np.concatenate(pieces.pop(name) or [np.empty(0, _kind(name))]) for name in wanted}
-
-
-def _held(column: pd.Series, name: str, names: Names) -> npt.NDArray[Any]:
-    if name == "group":
-        return names.codes(column)
-    return column.to_numpy(bool) if name == "warm_up" else narrow(column.to_numpy(np.int64))
-
-
-def _kind(name: str) -> type[np.generic]:
-    return np.bool_ if name == "warm_up" else np.int64
+    pieces: dict[str, list[Ints]] = {name: [] for name in wanted}
+    warm: list[Bools] = []
+    for block in attempts.blocks([*wanted, "warm_up"]):
+        warm.append(block["warm_up"].to_numpy(bool))
+        for name, held in pieces.items():
+            column = block[name]
+            held.append(names.codes(column) if name == "group" else narrow(column.to_numpy(np.int64)))
+    # The pieces of a column are given up with it, so that memory holds no more than one column twice.
+    whole = {name: _joined(pieces.pop(name)) for name in wanted}
+    marks = np.concatenate(warm) if warm else np.zeros(0, dtype=bool)
+    return _Identities(whole.pop("user"), whole.pop("call"), marks, whole.get("group"), whole.get("journey"))
 
 
 def narrow(values: npt.NDArray[np.int64]) -> Ints:
@@ -110,18 +115,20 @@ def narrow(values: npt.NDArray[np.int64]) -> Ints:
     return values.astype(np.int32) if fits else values
 
 
-def _users(held: dict[str, Any], names: Names) -> tuple[Ints, Ints]:
-    """The keys of all users in order (of their group, then of their number), and each row's user as a place in them."""
-    user, group = held.pop("user"), held.pop("group", None)
-    held["width"] = width = int(user.max(initial=0)) + 1
+def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints, int]:
+    """The keys of all users in order (of their group, then of their number), and each row's user as a place in them.
+
+    A key is the place of the group times a width, which comes third, plus the number.
+    """
+    width = int(user.max(initial=0)) + 1
     if group is None or len(names.known) < 2:  # noqa: PLR2004 - one group tells nothing apart
-        return numbered(user)
+        return *numbered(user), width
     order = {name: place for place, name in enumerate(names.in_order())}
     ranks = np.array([order[name] for name in names.known], dtype=np.int64)
-    return numbered(ranks[group] * width + user)
+    return *numbered(ranks[group] * width + user), width
 
 
-def _named(keys: Ints, width: int, names: Names | None) -> tuple[Ints, Sequence[str] | None]:
+def _named(keys: Ints, width: int, names: NameCodes | None) -> tuple[Ints, Sequence[str] | None]:
     if names is None:
         return keys, None
     labels = names.in_order()
@@ -223,7 +230,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.user)
 
-    def take(self, chosen: npt.NDArray[Any]) -> Rows:
+    def take(self, chosen: Column) -> Rows:
         """Some of the rows, by place or by mark."""
         columns = (getattr(self, one.name) for one in fields(self))
         return Rows(*(column[chosen] if len(column) else column for column in columns))
@@ -343,7 +350,7 @@ class Journeys:
 
 
 @dataclass
-class Sums:
+class RoundSums:
     """What a round came to.
 
     `outcomes` counts the failed calls by the outcome that they ended with, `limited` those by a status of 429; `told`
@@ -351,10 +358,10 @@ class Sums:
     """
 
     objective_s: float
-    found: Places
+    found: RowPlaces
     users: Users
     journeys: Journeys
-    outcome_names: Names = field(default_factory=Names)
+    outcome_names: NameCodes = field(default_factory=NameCodes)
     sent_calls: Times = field(default_factory=Times)
     good_calls: Times = field(default_factory=Times)
     good_attempts: Times = field(default_factory=Times)
@@ -432,10 +439,10 @@ class Sums:
         return int(self.outcomes[self.outcome_names.number(outcome)])
 
 
-def add_up(attempts: Blocks, objective_s: float = np.inf) -> Sums:
+def add_up(attempts: Blocks, objective_s: float = np.inf) -> RoundSums:
     """Add a round up. Raises ValueError when a column is missing."""
     found = places(attempts)
-    sums = Sums(objective_s, found, Users.none_yet(len(found.users)), Journeys.none_yet(len(found.journeys)))
+    sums = RoundSums(objective_s, found, Users.none_yet(len(found.users)), Journeys.none_yet(len(found.journeys)))
     wanted = [name for name in (*_SUMMED, *_OF_JOURNEYS) if name in attempts.columns]
     left, waiting, begin = found.rows.copy(), None, 0
     for block in attempts.blocks(wanted):
@@ -452,7 +459,7 @@ def add_up(attempts: Blocks, objective_s: float = np.inf) -> Sums:
     return sums
 
 
-def _rows(block: pd.DataFrame, part: slice, found: Places, names: Names) -> Rows:
+def _rows(block: pd.DataFrame, part: slice, found: RowPlaces, names: NameCodes) -> Rows:
     """The rows of a block that count."""
     rows = Rows(
         user=found.user[part],
@@ -483,7 +490,7 @@ def _floats(block: pd.DataFrame, name: str) -> Floats:
     return block[name].to_numpy(float, na_value=np.nan) if name in block else np.empty(0)
 
 
-def _decide(waiting: Rows, came: Ints, left: Ints, sums: Sums) -> Rows:
+def _decide(waiting: Rows, came: Ints, left: Ints, sums: RoundSums) -> Rows:
     """Add the calls whose last row has come, and give the rows of the others."""
     np.subtract.at(left, came, left.dtype.type(1))
     complete = left[waiting.call] == 0
@@ -491,7 +498,7 @@ def _decide(waiting: Rows, came: Ints, left: Ints, sums: Sums) -> Rows:
     return waiting.take(~complete)
 
 
-def _add_decided(rows: Rows, sums: Sums) -> None:
+def _add_decided(rows: Rows, sums: RoundSums) -> None:
     """Put the rows of each call together: its first row starts it, the last to end that was not cancelled decides it.
 
     With hedges that need not be the row of the highest attempt: a cancelled one has lost against another attempt of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support import metrics_by_table as by_table
 
 from patternbench.analyze import metrics, round_sums
-from patternbench.analyze.blocks import InMemory, Names, slices
+from patternbench.analyze.blocks import InMemory, NameCodes, slices
 from patternbench.analyze.round_sums import Times, numbered
 
 OUTCOMES = ("answered", "timeout", "connection_error", "rejected", "dropped", "expectation_failed", "cancelled")
@@ -127,7 +127,7 @@ def test_times_that_are_counted_are_in_the_order_of_those_that_are_sorted(spans:
 
 
 def test_names_are_in_the_order_of_their_categories_and_otherwise_by_the_alphabet() -> None:
-    by_category, by_text = Names(), Names()
+    by_category, by_text = NameCodes(), NameCodes()
     assert by_category.codes(pd.Series(pd.Categorical(["b", None], ["c", "b"]))).tolist() == [1, -1]
     assert by_text.codes(pd.Series(["b", "a"])).tolist() == [0, 1]
     assert (by_category.in_order(), by_text.in_order()) == (["c", "b"], ["a", "b"])
