@@ -57,7 +57,7 @@ def slices(count: int, rows: int = ROWS) -> Iterator[slice]:
 
 
 class NameCodes:
-    """NameCodes as small numbers, in the order in which they are first seen: that of the categories if a column has any."""
+    """Names as small numbers, in the order in which they are first seen: that of the categories if a column has any."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}

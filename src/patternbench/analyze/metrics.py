@@ -87,9 +87,9 @@ def summary_of(
     curves = dict[str, pd.DataFrame]()
     metrics = {
         **_table_2(per_user, span),
-        **_quantiles("success_", _noted(sums.good_attempts, "success", curves)),
+        **_quantiles("success_", _with_curve(sums.good_attempts, "success", curves)),
         **_quantiles("error_", sums.failed_attempts.ordered()),
-        **_quantiles("", _noted(sums.sent_calls, "call", curves)),
+        **_quantiles("", _with_curve(sums.sent_calls, "call", curves)),
         **_quantiles("call_success_", sums.good_calls.ordered()),
         **_shares(sums, span),
         "time_to_success": _over(per_user["TotalExecutionTime"].sum(), per_user["SuccessfulCalls"].sum()),
@@ -117,7 +117,7 @@ def latency_curve(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
     return summary_of(attempts).curve
 
 
-def _noted(times: Times, kind: str, curves: dict[str, pd.DataFrame]) -> OrderedTimes:
+def _with_curve(times: Times, kind: str, curves: dict[str, pd.DataFrame]) -> OrderedTimes:
     """The times in order; their curve is noted."""
     ordered = times.ordered()
     if len(ordered):

@@ -71,14 +71,14 @@ def places(attempts: Blocks) -> RowPlaces:
     seen = _identities(attempts, names)
     keys, user, width = _users(seen.user, seen.group, names)
     call, count = _calls(user, seen.call, len(keys))
-    measured = ~_marked(call, seen.warm, count)
-    rows = _counted(call, count)
-    kept, user = _renumbered(user, measured, len(keys))
+    measured = ~_of_warm_calls(call, seen.warm, count)
+    rows = _rows_per_call(call, count)
+    kept, user = _users_that_count(user, measured, len(keys))
     journeys, journey = (np.empty(0, np.int64), None) if seen.journey is None else numbered(seen.journey)
     touched = np.zeros(len(journeys), dtype=bool)
     if journey is not None:
         touched[journey[seen.warm]] = True
-    users, groups = _named(keys[kept], width, None if seen.group is None else names)
+    users, groups = _names_of(keys[kept], width, None if seen.group is None else names)
     return RowPlaces(user, call, measured, rows, users, groups, journey, journeys, touched)
 
 
@@ -103,7 +103,7 @@ def _identities(attempts: Blocks, names: NameCodes) -> _Identities:
             column = block[name]
             held.append(names.codes(column) if name == "group" else narrow(column.to_numpy(np.int64)))
     # The pieces of a column are given up with it, so that memory holds no more than one column twice.
-    whole = {name: _joined(pieces.pop(name)) for name in wanted}
+    whole = {name: _in_one(pieces.pop(name)) for name in wanted}
     marks = np.concatenate(warm) if warm else np.zeros(0, dtype=bool)
     return _Identities(whole.pop("user"), whole.pop("call"), marks, whole.get("group"), whole.get("journey"))
 
@@ -128,7 +128,7 @@ def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints
     return *numbered(ranks[group] * width + user), width
 
 
-def _named(keys: Ints, width: int, names: NameCodes | None) -> tuple[Ints, Sequence[str] | None]:
+def _names_of(keys: Ints, width: int, names: NameCodes | None) -> tuple[Ints, Sequence[str] | None]:
     if names is None:
         return keys, None
     labels = names.in_order()
@@ -177,7 +177,7 @@ def _looked_up(values: Ints, there: Bools) -> Ints:
     return found
 
 
-def _marked(call: Ints, warm: Bools, count: int) -> Bools:
+def _of_warm_calls(call: Ints, warm: Bools, count: int) -> Bools:
     """Whether any row of each row's call is warm."""
     if not warm.any():
         return np.zeros(len(call), dtype=bool)
@@ -189,14 +189,14 @@ def _marked(call: Ints, warm: Bools, count: int) -> Bools:
     return of_row
 
 
-def _counted(call: Ints, count: int) -> Ints:
+def _rows_per_call(call: Ints, count: int) -> Ints:
     rows = np.zeros(count, dtype=np.uint32)
     for part in slices(len(call)):
         np.add.at(rows, call[part], np.uint32(1))
     return rows.astype(np.uint8) if rows.max(initial=0) <= np.iinfo(np.uint8).max else rows
 
 
-def _renumbered(user: Ints, measured: Bools, users: int) -> tuple[Ints, Ints]:
+def _users_that_count(user: Ints, measured: Bools, users: int) -> tuple[Ints, Ints]:
     """Which users have a row that counts, and each row's user as a place among them."""
     there = np.zeros(users, dtype=bool)
     for part in slices(len(user)):
@@ -269,14 +269,14 @@ class Times:
     def ordered(self) -> OrderedTimes:
         """The times in order."""
         if self.counts is None:
-            return OrderedTimes(np.sort(_joined(self.pending)), None, _joined([]))
+            return OrderedTimes(np.sort(_in_one(self.pending)), None, _in_one([]))
         self._count()
-        others = np.sort(_joined(self.others))
+        others = np.sort(_in_one(self.others))
         first = int(np.searchsorted(others, 0))
         return OrderedTimes(others[:first], np.cumsum(self.counts, dtype=np.int64), others[first:])
 
 
-def _joined(pieces: Sequence[Ints]) -> Ints:
+def _in_one(pieces: Sequence[Ints]) -> Ints:
     return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 
 
