@@ -42,7 +42,7 @@ from patternbench.analyze.round_sums import MICRO, OrderedTimes, RoundSums, Time
 from patternbench.terms import responses
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
-"""NameCodes of the quantiles that every kind of time is summarised by."""
+"""Names of the quantiles that every kind of time is summarised by."""
 
 CURVE = (0.0, *(step / 20 for step in range(1, 18)), 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0)
 """The quantiles that draw a round's distribution: even in the body, closer and closer in the tail."""
