@@ -7,24 +7,26 @@ begins with its main claims: in short, and in a figure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
+from ruamel.yaml import YAML
 
 from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
-from patternbench.analyze.statements.claims.claim import ClaimText, Levels, parse_claim
-from patternbench.analyze.statements.claims.pairs import pairs_of
-from patternbench.lab.systems import file_of
-from patternbench.plan.expand import expand
+from patternbench.analyze.statements.claims.claim import ClaimText, Level, Levels, parse_claim
+from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
 from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
 from patternbench.study.load import load
-from patternbench.terms.units import Duration
 from reproductions import comparison_figures
+from reproductions.claimed import planned
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
 from reproductions.contrasts import (
     PER_SECOND,
@@ -43,7 +45,9 @@ from reproductions.contrasts import (
 from reproductions.markdown import short, table, warned
 from reproductions.pages import STUDIES, Page, Parts, Tables, not_measured, rounds_as
 
-Word = Callable[[pd.Series], str]
+Words = Sequence[Mapping[str, Level]]
+"""What scenarios are called: by the first entry whose levels they have, under `is`; {factor} stands for a level."""
+IS = "is"
 SHORT, FIGURE = "short", "figure.svg"
 """The part that a page begins with, and the file of its figure, in the page's folder."""
 CATALOGUED = "claims"
@@ -89,8 +93,8 @@ class Comparison:
     study: str
     mark: str
     factors: Sequence[str]
-    condition: Word
-    configuration: Word
+    condition: Words
+    configuration: Words
     shown: Sequence[Shown]
     main: Sequence[int] = (0,)
     title: str = ""
@@ -105,8 +109,8 @@ class Comparison:
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
         """The condition and the configuration of each scenario of the study."""
-        rows = {name: pd.Series(_kept_levels(levels)) for name, levels in planned(self.study).items()}
-        return {name: (self.condition(row), self.configuration(row)) for name, row in rows.items()}
+        plan = planned(self.study)
+        return {name: (_called(self.condition, at), _called(self.configuration, at)) for name, at in plan.items()}
 
     @cached_property
     def compared(self) -> list[Compared]:
@@ -137,35 +141,25 @@ class Comparison:
         return [Claim(one.text, one.says, _sides(rounds, one), one.scale) for one in self.compared]
 
 
-@cache
-def planned(study: str) -> dict[str, Levels]:
-    """The levels of each scenario of a study."""
-    loaded = load(STUDIES / f"{study}.yaml")
-    file = file_of(loaded.system)
-    assert file is not None
-    return {one.id: one.levels for one in expand(loaded, file).scenarios}
+def read(file: str) -> dict[str, Comparison]:
+    """The comparisons of a file of this package, by the names of their studies."""
+    told = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
+    given = {study: {"study": study, "mark": "", **one} for study, one in told.items()}
+    return TypeAdapter(dict[str, Comparison]).validate_python(given)
 
 
-def _kept_levels(levels: Levels) -> dict[str, object]:
-    """Levels as a table of rounds holds them: durations in seconds."""
-    return {name: _kept_level(level) for name, level in levels.items()}
+def _called(words: Words, levels: Levels) -> str:
+    entry = next(one for one in words if all(same_level(levels.get(n), level) for n, level in one.items() if n != IS))
+    return re.sub(r"{(.+?)}", lambda name: _told_level(levels[name[1]]), str(entry[IS]))
 
 
-def _kept_level(level: object) -> object:
-    try:
-        return Duration.parse(level).seconds if isinstance(level, str) else level
-    except ValueError:
-        return level
+def _told_level(level: Level) -> str:
+    return f"{level:g}" if isinstance(level, int | float) else str(level)
 
 
 def _scale(response: str) -> Scale:
     kind = RESPONSES[response].kind if response in RESPONSES else ""
     return {"percent": POINTS, "rate": PER_SECOND}.get(kind, PERCENT)
-
-
-def acts(row: pd.Series, factor: str) -> bool:
-    """Whether a factor has a level above nothing in a round."""
-    return bool(row[factor] > 0)
 
 
 def _sides(rounds: pd.DataFrame, one: Compared) -> list[tuple[Floats, Floats]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions.comparisons import Comparison, claims, planned
+from reproductions.claimed import planned
+from reproductions.comparisons import Comparison, claims
 from reproductions.kalyanasundaram_2025 import left_open, limit_rounds
 
 BLOCKS = 4
-ASKED = {one.study: one for one in left_open.QUESTIONS.values()}
+ASKED = left_open.QUESTIONS
+SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers.good_per_s"
 
 
 def made_up(one: Comparison, factor: float, noise: float = 0.01) -> pd.DataFrame:
@@ -31,7 +33,7 @@ def words(one: Comparison, rounds: pd.DataFrame) -> list[str]:
     return [line.strip("| ").rpartition(" | ")[2] for line in claims(one, rounds).splitlines()[2:]]
 
 
-@pytest.mark.parametrize("study", [left_open.ROUTES, left_open.BUNDLES])
+@pytest.mark.parametrize("study", [ROUTES, left_open.BUNDLES])
 def test_what_the_rounds_bear_out_is_confirmed_and_its_opposite_is_contradicted(study: str) -> None:
     one = ASKED[study]
     directed = [claim.says != "the same" for claim in one.compared]
@@ -40,14 +42,14 @@ def test_what_the_rounds_bear_out_is_confirmed_and_its_opposite_is_contradicted(
 
 
 def test_a_limit_that_helps_against_many_clients_contradicts_that_it_changes_nothing() -> None:
-    one = ASKED[left_open.SHEDDING]
+    one = ASKED[SHEDDING]
     rounds = made_up(one, 1.0)
-    rounds.loc[(rounds["algorithm"] != left_open.UNLIMITED), left_open.GOOD] *= 3
+    rounds.loc[(rounds["algorithm"] != "no_limiter"), GOOD] *= 3
     assert words(one, rounds) == ["confirmed", "inconclusive", "contradicted", "inconclusive"]
 
 
 def test_rounds_that_scatter_widely_decide_nothing() -> None:
-    one = ASKED[left_open.SHEDDING]
+    one = ASKED[SHEDDING]
     assert set(words(one, made_up(one, 1.0, noise=2.0))) == {"inconclusive"}
 
 
