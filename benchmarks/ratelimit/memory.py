@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
 
 from benchmarks.common import table  # noqa: E402 - after the path, as above
 from benchmarks.evidence import NOT_MEASURED, Result, store, stored  # noqa: E402
-from ratelimit_rig import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402 - found over the path above
+from ratelimit_fixture import ALGORITHMS, FILTER, Redis, quiet_folder  # noqa: E402 - found over the path above
 
 PART = "ratelimit/memory"
 BUILD = (

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration" / "ratelimit"))
 
-from ratelimit_rig import (  # noqa: E402 - found over the path above
+from ratelimit_fixture import (  # noqa: E402 - found over the path above
     ALGORITHMS,
     Component,
     MariaDB,

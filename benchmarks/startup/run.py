@@ -22,8 +22,8 @@ import psutil
 from benchmarks.evidence import Result, store
 from benchmarks.startup.tables import PART, printed
 
-from patternbench.lab import bench, startable, systems
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, startable, systems
+from patternbench.lab.environment import Environment
 from patternbench.lab.systems import SystemFile
 
 MIB = 1024**2
@@ -48,14 +48,14 @@ def measured(system: SystemFile, number: int) -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="startup-") as folder:
         Path(folder).chmod(0o711)  # a server that runs as a user of its own must reach its folder
         began = time.monotonic()
-        with bench.named(system, {}, Path(folder)) as up:
+        with environment.named(system, {}, Path(folder)) as up:
             seconds = time.monotonic() - began
             rows = list(components(up))
     whole = {"component": "", "seconds": seconds, **{name: sum(row[name] for row in rows) for name in ("cpu_s", "mib")}}
     return [{"round": number, **row} for row in (*rows, whole)]
 
 
-def components(up: Bench) -> Iterator[Result]:
+def components(up: Environment) -> Iterator[Result]:
     """What each component took until it was ready, and has of memory."""
     for start in up.started:
         family = up.running[start.component].process.family()

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from patternbench.conformance.bench import RULES
 from patternbench.conformance.check import check_client
+from patternbench.conformance.trial import RULES
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.terms.problems import Problem

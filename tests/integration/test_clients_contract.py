@@ -22,10 +22,10 @@ from click.testing import CliRunner
 from scripts.checks import clients
 
 from patternbench.cli.check_client import check_client as check_client_command
-from patternbench.conformance.bench import RULES
 from patternbench.conformance.cases import BreakerConfig
 from patternbench.conformance.check import ClientUnreachableError, Finding, check_client
 from patternbench.conformance.reference_breaker import ReferenceBreaker, Result
+from patternbench.conformance.trial import RULES
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import httpx
 
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.software import debian
 
 CUSTOMER, OTHER = "c000000001", "c000000002"
@@ -48,7 +48,7 @@ PAUSE_S = 0.05
 """How long a writer waits after a failure."""
 
 
-def signed_in(insurance: Bench, entry: str, email: str) -> httpx.Client:
+def signed_in(insurance: Environment, entry: str, email: str) -> httpx.Client:
     """A client that carries the token of a user."""
     login = {"email": email, "password": "insurance"}
     token = httpx.post(f"{insurance.endpoint}/{entry}/auth", json=login, timeout=ANSWER_S).json()["token"]
@@ -56,7 +56,7 @@ def signed_in(insurance: Bench, entry: str, email: str) -> httpx.Client:
     return httpx.Client(base_url=insurance.endpoint, headers=headers, timeout=ANSWER_S)
 
 
-def stored(insurance: Bench, table: str) -> list[str]:
+def stored(insurance: Environment, table: str) -> list[str]:
     """The ids in a table, in order, as the database itself tells them."""
     login = insurance.running["db"].folder / "reset.cnf"
     asked = ("--skip-column-names", "--execute", f"SELECT id FROM {table}")

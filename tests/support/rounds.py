@@ -17,7 +17,7 @@ ONE = Batch(_NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER, np.zeros(1, dtype=np.in
 
 
 class Nothing:
-    """A bench of nothing."""
+    """An environment of nothing."""
 
     targets = ("http://127.0.0.1:1",)
     ways = ()

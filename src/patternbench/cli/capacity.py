@@ -29,7 +29,7 @@ from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
 from patternbench.records.outputs import check_outputs
-from patternbench.run.single.rate_rounds import RateRound, Rig, of_url, rig
+from patternbench.run.single.rate_rounds import RateFixture, RateRound, of_url, rate_fixture
 from patternbench.study.load import StudyFile
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.problems import InputError, Problem
@@ -77,7 +77,7 @@ def capacity(
     check_outputs([svg] if svg else [], [Path(asked)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
-        with of_the_url(asked), rig(_study(asked, quick), duration, objective) as up:
+        with of_the_url(asked), rate_fixture(_study(asked, quick), duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
     except JobError as error:
         raise InputError([as_problem(one, "URL" if "://" in asked else "workload") for one in error.problems]) from None
@@ -121,7 +121,7 @@ def drawn(svg: Path, steps: list[RateStep], answer: Capacity, objective: RateObj
     return True
 
 
-def drive(up: Rig, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
+def drive(up: RateFixture, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
     """Measure the rates that the search asks for. A round that the generator spoiled is repeated once."""
     driven: list[RateRound] = []
     asking = search(objective, limits)

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import click
 
 from patternbench.cli import output
-from patternbench.lab import bench, startable, systems
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, startable, systems
+from patternbench.lab.environment import Environment
 from patternbench.lab.host.accounts import scratch
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.references import URL
@@ -39,7 +39,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
         signal.signal(number, lambda *_: stop.set())
     with scratch("patternbench-up-") as folder:
         try:
-            with bench.named(system, levels, folder) as running:
+            with environment.named(system, levels, folder) as running:
                 tell(running, json_)
                 first = system.first_request_with(levels)
                 if first and not json_:
@@ -49,7 +49,7 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
             raise InputError(Problem(str(error), path=system_name)) from None
 
 
-def tell(running: Bench, json_: bool) -> None:
+def tell(running: Environment, json_: bool) -> None:
     """Print the system's endpoints."""
     if json_:
         click.echo(json.dumps(running.endpoints()))
@@ -74,7 +74,7 @@ def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
     return re.sub(r"\$\{([\w-]+)\.([\w-]+)\}", address, text).rstrip()
 
 
-def keep(running: Bench, stop: threading.Event) -> int:
+def keep(running: Environment, stop: threading.Event) -> int:
     """Wait for Ctrl-C. Exit with code 1 if a component dies first."""
     while not stop.wait(LOOK_EVERY_S):
         dead = running.dead()

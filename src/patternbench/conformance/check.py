@@ -12,7 +12,8 @@ import httpx
 from patternbench import asking
 from patternbench.asking import Bounds
 from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
-from patternbench.conformance.bench import (
+from patternbench.conformance.scripted_target import ScriptedTarget
+from patternbench.conformance.trial import (
     RULES,
     ClientTrial,
     ContractRule,
@@ -22,7 +23,6 @@ from patternbench.conformance.bench import (
     TooLateError,
     require,
 )
-from patternbench.conformance.scripted_target import ScriptedTarget
 
 Status = Literal["passed", "failed", "inconclusive", "not applicable"]
 
@@ -68,23 +68,23 @@ def check_client(
     """
     _require_answer(url)
     with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, ROUND_BYTES), base_url=url) as client:
-        bench = ClientTrial(client, target)
-        findings = [_told(_finding(RULES[0], bench), on_finding)]
+        trial = ClientTrial(client, target)
+        findings = [_told(_finding(RULES[0], trial), on_finding)]
         if findings[0].status == "failed":
             return findings
         wanted = [rule for rule in RULES[1:] if only is None or rule.name in only]
-        findings += [_told(finding, on_finding) for finding in _in_time(wanted, bench, clock)]
+        findings += [_told(finding, on_finding) for finding in _in_time(wanted, trial, clock)]
         return findings
 
 
-def _in_time(wanted: Iterable[ContractRule], bench: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
+def _in_time(wanted: Iterable[ContractRule], trial: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
     """A finding for each rule; those whose turn comes too late are not tried, and so failed."""
     begun = clock()
     for rule in wanted:
         if clock() - begun > ALL_S:
             yield Finding(rule.name, "failed", rule.expected, f"not tried: the rules before it took {ALL_S / 60:g} min")
         else:
-            yield _finding(rule, bench)
+            yield _finding(rule, trial)
 
 
 def _require_answer(url: str) -> None:
@@ -102,14 +102,14 @@ def _told(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Fin
     return finding
 
 
-def _finding(rule: ContractRule, bench: ClientTrial) -> Finding:
+def _finding(rule: ContractRule, trial: ClientTrial) -> Finding:
     """Try a rule, and say what was seen in a length that can be read."""
-    finding = _tried(rule, bench)
+    finding = _tried(rule, trial)
     seen = finding.seen
     return finding if len(seen) <= LONGEST_SEEN else replace(finding, seen=f"{seen[: LONGEST_SEEN - 1]}…")
 
 
-def _tried(rule: ContractRule, bench: ClientTrial) -> Finding:
+def _tried(rule: ContractRule, trial: ClientTrial) -> Finding:
     """Try a rule; a client that was late gets another try, since the machine may have been busy.
 
     If the machine is known to have been busy in one of the tries, they accuse nobody.
@@ -117,7 +117,7 @@ def _tried(rule: ContractRule, bench: ClientTrial) -> Finding:
     busy = None
     for last_try in [False] * (TRIES - 1) + [True]:
         try:
-            return Finding(rule.name, "passed", rule.expected, _check(rule, bench))
+            return Finding(rule.name, "passed", rule.expected, _check(rule, trial))
         except NotApplicableError as reason:
             return Finding(rule.name, "not applicable", rule.expected, str(reason))
         except InconclusiveError as error:
@@ -132,7 +132,7 @@ def _tried(rule: ContractRule, bench: ClientTrial) -> Finding:
     return Finding(rule.name, "inconclusive", rule.expected, f"{busy}; the machine is busy: try again when it is not")
 
 
-def _check(rule: ContractRule, bench: ClientTrial) -> str:
-    if bench.description:
-        require(rule.needs, bench)
-    return rule.check(bench)
+def _check(rule: ContractRule, trial: ClientTrial) -> str:
+    if trial.description:
+        require(rule.needs, trial)
+    return rule.check(trial)

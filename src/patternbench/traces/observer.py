@@ -19,7 +19,7 @@ from patternbench.traces.records.collected import TracedRound, read
 
 
 class TraceObserver(Observer[TracedRound]):
-    """Watches a traced system: the bench has started a receiver, and announced it to components."""
+    """Watches a traced system: the environment has started a receiver, and announced it to components."""
 
     name = "traces"
     responses = responses.RESPONSES

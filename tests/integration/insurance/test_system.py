@@ -40,9 +40,9 @@ from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.gateways.statistics import GatewayCounts, counts
 from patternbench.lab import systems, topologies
-from patternbench.lab.bench import Bench
 from patternbench.lab.config.bundles import STATUS
 from patternbench.lab.config.envoy import GATEWAY
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.kinds.crash import Crashing
 from patternbench.plan.scenarios import Scenario
@@ -64,37 +64,37 @@ TEN_MEGABYTES = 10_000_000
 
 
 @pytest.fixture(scope="module")
-def insurance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def insurance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """The insurance, up; skips where the machine lacks what it needs."""
     with brought_up(SYSTEM, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
         yield up
 
 
-def changed(insurance: Bench, **settings: object) -> None:
+def changed(insurance: Environment, **settings: object) -> None:
     insurance.change(topologies.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
 
 
 @pytest.fixture(scope="module")
-def employee(insurance: Bench) -> Iterator[httpx.Client]:
+def employee(insurance: Environment) -> Iterator[httpx.Client]:
     with signed_in(insurance, "management", "e000000001@example.org") as http:
         yield http
 
 
 @pytest.fixture(scope="module")
-def customer(insurance: Bench) -> Iterator[httpx.Client]:
+def customer(insurance: Environment) -> Iterator[httpx.Client]:
     with signed_in(insurance, "self-service", "c000000001@example.org") as http:
         yield http
 
 
 @pytest.fixture
-def emptied(insurance: Bench) -> Bench:
+def emptied(insurance: Environment) -> Environment:
     """The insurance without quotes and policies, as at the beginning of a round."""
     changed(insurance)
     insurance.reset()
     return insurance
 
 
-def test_every_service_takes_its_classes_from_an_archive_of_its_jar_taken_apart(insurance: Bench) -> None:
+def test_every_service_takes_its_classes_from_an_archive_of_its_jar_taken_apart(insurance: Environment) -> None:
     services = {name: running for name, running in insurance.running.items() if running.launch.kind == "jvm_app"}
     assert len(services) == 1 + REPLICAS * len(ENTRIES)
     for running in services.values():
@@ -112,7 +112,7 @@ def test_each_entry_service_is_behind_the_gateway_under_its_path(
     assert employee.get(f"{POLICIES}/nobody").status_code == 404
 
 
-def test_how_deep_a_bundle_goes_changes_while_it_runs(insurance: Bench) -> None:
+def test_how_deep_a_bundle_goes_changes_while_it_runs(insurance: Environment) -> None:
     depths = []
     for reads, forward in (("batched", "once"), ("one_by_one", "each")):
         changed(insurance, bundle_reads=reads, bundle_forward=forward)
@@ -124,7 +124,7 @@ def test_how_deep_a_bundle_goes_changes_while_it_runs(insurance: Bench) -> None:
 
 
 def test_a_limit_of_an_instance_is_set_while_it_runs_so_that_two_let_twice_as_much_through(
-    insurance: Bench, employee: httpx.Client
+    insurance: Environment, employee: httpx.Client
 ) -> None:
     changed(insurance, limit_at="instance", limit=LIMIT, limit_window="1h")
     assert sorted(start.component for start in insurance.started) == sidecars()
@@ -138,7 +138,7 @@ def test_a_limit_of_an_instance_is_set_while_it_runs_so_that_two_let_twice_as_mu
 
 
 def test_single_requests_of_a_caller_are_bundled_without_a_start_of_anything_else(
-    insurance: Bench, employee: httpx.Client
+    insurance: Environment, employee: httpx.Client
 ) -> None:
     changed(insurance, auto_bundle="customers", bundle_size=3, bundle_wait="8s")
     assert [start.component for start in insurance.started] == ["customer-bundler"]
@@ -163,7 +163,7 @@ def sidecars() -> list[str]:
 
 
 def test_a_reset_removes_what_was_created_and_keeps_customers_and_logins(
-    insurance: Bench, customer: httpx.Client
+    insurance: Environment, customer: httpx.Client
 ) -> None:
     created = customer.post(QUOTES, json=QUOTE).json()["id"]
     assert customer.get(f"{QUOTES}/{created}").status_code == 200
@@ -182,7 +182,7 @@ def combined(request_bundle: str) -> tuple[Study, Scenario]:
     return study, next(one for one in scenarios if one.levels["request_bundle"] == request_bundle)
 
 
-def task_of(study: Study, scenario: Scenario, insurance: Bench) -> Task:
+def task_of(study: Study, scenario: Scenario, insurance: Environment) -> Task:
     targets = tuple(map(Endpoint, insurance.targets))
     limits = (study.time_limit, study.longest_warm_up, study.seed, 0)
     return Task(scenario, targets, *limits, Inputs(ROOT / "studies"), insurance.dead)
@@ -190,7 +190,7 @@ def task_of(study: Study, scenario: Scenario, insurance: Bench) -> Task:
 
 @pytest.mark.parametrize("request_bundle", ["N", "Y"])
 def test_every_journey_of_the_combined_study_runs_without_a_failed_request_or_item(
-    request_bundle: str, emptied: Bench, tmp_path: Path
+    request_bundle: str, emptied: Environment, tmp_path: Path
 ) -> None:
     task = engine.set_up(task_of(*combined(request_bundle), emptied), tmp_path)
     told = [attempt for _, job in jobs.once(task) for attempt in engine.told(job, task, tmp_path)]
@@ -247,7 +247,9 @@ def test_a_request_that_cannot_be_carried_out_is_refused_as_a_whole_and_stops_no
     assert employee.get(f"{CUSTOMERS}/c000000002").status_code == 200
 
 
-def test_a_bundle_of_one_item_and_of_the_most_items_are_answered(insurance: Bench, employee: httpx.Client) -> None:
+def test_a_bundle_of_one_item_and_of_the_most_items_are_answered(
+    insurance: Environment, employee: httpx.Client
+) -> None:
     changed(insurance, bundle_reads="batched")  # item by item a busy machine takes longer than READ_TIMEOUT
     for ids in (["c000000001"], ["c000000001"] * MOST_ITEMS):
         answer = employee.get(f"{CUSTOMERS}/{','.join(ids)},").json()
@@ -257,7 +259,7 @@ def test_a_bundle_of_one_item_and_of_the_most_items_are_answered(insurance: Benc
 
 @pytest.mark.parametrize(("reads", "forward"), [("one_by_one", "each"), ("batched", "once")])
 def test_a_bad_item_of_a_bundle_fails_alone_and_a_duplicate_is_answered_as_often_as_it_is_asked_for(
-    reads: str, forward: str, emptied: Bench, employee: httpx.Client, customer: httpx.Client
+    reads: str, forward: str, emptied: Environment, employee: httpx.Client, customer: httpx.Client
 ) -> None:
     changed(emptied, bundle_reads=reads, bundle_forward=forward)
     asked = [QUOTE, {}, quote_of(OTHER), "x", QUOTE]
@@ -276,7 +278,9 @@ def statuses(bundle: httpx.Response) -> list[int]:
     return [item["status"] for item in bundle.json()["items"]]
 
 
-def test_what_belongs_to_another_customer_is_neither_shown_nor_deleted(emptied: Bench, customer: httpx.Client) -> None:
+def test_what_belongs_to_another_customer_is_neither_shown_nor_deleted(
+    emptied: Environment, customer: httpx.Client
+) -> None:
     own = customer.post(QUOTES, json=QUOTE).json()["id"]
     with signed_in(emptied, "self-service", "c000000002@example.org") as other:
         assert other.get(f"{QUOTES}/{own}").status_code == 403
@@ -290,7 +294,7 @@ WRITERS, SOME = 4, 40
 
 @pytest.mark.parametrize("component", ["db", "queue"])
 def test_a_store_that_is_killed_and_started_again_under_load_loses_and_doubles_nothing_that_was_confirmed(
-    component: str, emptied: Bench, employee: httpx.Client, customer: httpx.Client
+    component: str, emptied: Environment, employee: httpx.Client, customer: httpx.Client
 ) -> None:
     crash = Crashing(component, Site(emptied, time.monotonic_ns))
     with writing(customer, employee, WRITERS) as writers:
@@ -322,7 +326,7 @@ KILLED_AFTER_S = 1.5
 class Killing:
     """Kills a component a while after the load has begun, and notes when it was told and when it was gone."""
 
-    def __init__(self, name: str, insurance: Bench) -> None:
+    def __init__(self, name: str, insurance: Environment) -> None:
         self.crash = Crashing(name, Site(insurance, time.monotonic_ns))
         self.told_ns = self.gone_ns = 0
 
@@ -336,7 +340,7 @@ class Killing:
         self.gone_ns = time.monotonic_ns()
 
 
-def driven(insurance: Bench, killing: Killing, folder: Path) -> tuple[pd.DataFrame, DrivenRound]:
+def driven(insurance: Environment, killing: Killing, folder: Path) -> tuple[pd.DataFrame, DrivenRound]:
     """The attempts of a load under which a component is killed."""
     study = load(ROOT / "tests/data/insurance/load.yaml")
     (scenario,) = preflight.expanded(study, Inputs(ROOT)).scenarios
@@ -345,7 +349,7 @@ def driven(insurance: Bench, killing: Killing, folder: Path) -> tuple[pd.DataFra
     return attempts.read(folder / "attempts.parquet"), done
 
 
-def counted(insurance: Bench) -> GatewayCounts:
+def counted(insurance: Environment) -> GatewayCounts:
     """What the gateway has counted so far."""
     endpoints = insurance.endpoints()
     components = {name: url for name, url in endpoints.items() if name != "system" and "." not in name}
@@ -353,7 +357,7 @@ def counted(insurance: Bench) -> GatewayCounts:
         return counts(endpoints[f"gateway.{GATEWAY}"], components, http)
 
 
-def test_a_replica_killed_under_load_fails_no_call_but_those_in_flight(emptied: Bench, tmp_path: Path) -> None:
+def test_a_replica_killed_under_load_fails_no_call_but_those_in_flight(emptied: Environment, tmp_path: Path) -> None:
     """In flight is a call that was sent before the replica was gone, and had not ended when it was told to go."""
     killing, before = Killing(KILLED, emptied), counted(emptied)
     seen, done = driven(emptied, killing, tmp_path)
@@ -369,14 +373,14 @@ def test_a_replica_killed_under_load_fails_no_call_but_those_in_flight(emptied: 
     until(lambda: serves(emptied, KILLED), PATIENCE_S)
 
 
-def all_received(insurance: Bench) -> int:
+def all_received(insurance: Environment) -> int:
     """How many quote requests were sent, once all of them have been received."""
     sent = stored(insurance, SENT)
     until(lambda: stored(insurance, RECEIVED) == sent, PATIENCE_S)
     return len(sent)
 
 
-def serves(insurance: Bench, name: str) -> bool:
+def serves(insurance: Environment, name: str) -> bool:
     """Whether a replica gets its share of requests again."""
     before = counted(insurance)
     with signed_in(insurance, "management", "e000000001@example.org") as employee:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from patternbench.lab import bench, startable, systems
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, startable, systems
+from patternbench.lab.environment import Environment
 
-Up = Callable[..., Bench]
+Up = Callable[..., Environment]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,13 +35,13 @@ def shop(folder: Path) -> Iterator[Up]:
     """Brings the shop behind two balancers up with settings; skips where the machine lacks what they need."""
     with ExitStack() as stack:
 
-        def up(**settings: Any) -> Bench:
+        def up(**settings: Any) -> Environment:
             system = systems.load("shop-behind-two-balancers")
             lacking = startable.needs_problems(system, {name: [value] for name, value in settings.items()})
             if lacking:
                 pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
             # Without its store a balancer rejects, so that no test passes on what it decides alone.
             quick = {"service_time": "fixed:1ms", "store_timeout": "1s", "when_store_fails": "closed"}
-            return stack.enter_context(bench.named(system, quick | settings, folder))
+            return stack.enter_context(environment.named(system, quick | settings, folder))
 
         yield up

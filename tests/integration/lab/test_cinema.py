@@ -25,8 +25,8 @@ import pytest
 from tests.support.asking import asking
 
 from patternbench.cli.up import with_addresses
-from patternbench.lab import bench, startable, systems, topologies
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, startable, systems, topologies
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults import family
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.kinds.crash import Crashing
@@ -74,7 +74,7 @@ def reservation(client: str = "Jane Doe") -> dict[str, object]:
 class Cinema:
     """The cinema, up in one architecture, as a client of it sees it."""
 
-    up: Bench
+    up: Environment
     architecture: str
     http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=10))
 
@@ -127,7 +127,7 @@ def started(architecture: str, folder: Path) -> Iterator[Cinema]:
     lacking = startable.needs_problems(system, {name: [value] for name, value in settings.items()})
     if lacking:
         pytest.skip("; ".join(f"{problem.message} ({problem.hint})" for problem in lacking))
-    with bench.named(system, settings, folder) as up:
+    with environment.named(system, settings, folder) as up:
         yield Cinema(up, architecture)
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, startable, systems
+from patternbench.lab import environment, startable, systems
 from patternbench.lab.config import compose
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.processes import StartError
@@ -104,7 +104,7 @@ def test_a_project_is_up_while_its_system_is_and_goes_down_with_its_volumes(
     name: str, install: Callable[[str], Installed]
 ) -> None:
     installed = install(name)
-    with bench.named(installed.system, {}, installed.folder / "logs") as up:
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
         assert httpx.get(f"{up.endpoint}/compose.yaml").text == "services: {}\n"
         log = installed.folder / "logs" / "shop.log"
         until(lambda: "web-1  | open for business" in log.read_text())
@@ -141,9 +141,9 @@ def until(reached: Callable[[], bool], seconds: float = 30.0) -> None:
 STARTS = """
 import sys
 from pathlib import Path
-from patternbench.lab import bench, systems
+from patternbench.lab import environment, systems
 folder = Path(sys.argv[1])
-up = bench.named(systems.load("shop", folder), {}, folder / "logs")
+up = environment.named(systems.load("shop", folder), {}, folder / "logs")
 print("up", flush=True)
 sys.stdin.read()
 """
@@ -182,14 +182,14 @@ def test_why_a_project_does_not_come_up_is_told_with_its_line_and_nothing_is_lef
     with pytest.raises(
         StartError, match=rf"^{installed.folder}/systems/shop\.yaml:6: shop ended with code 1: .*{words}"
     ):
-        bench.named(installed.system, {}, installed.folder / "logs")
+        environment.named(installed.system, {}, installed.folder / "logs")
     assert installed.downs() == downs
     assert left_behind(str(installed.folder)) == []
 
 
 def test_a_project_whose_containers_have_ended_is_told_to_be_dead(install: Callable[[str], Installed]) -> None:
     installed = install("podman-compose")
-    with bench.named(installed.system, {}, installed.folder / "logs") as up:
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
         (installed.folder / "gone").touch()
         assert up.running["shop"].process.ended(10)
         (dead,) = up.dead()
@@ -200,7 +200,7 @@ def test_a_project_whose_containers_have_ended_is_told_to_be_dead(install: Calla
 def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Callable[[str], Installed]) -> None:
     installed = install("docker")
     fault = Fault.model_validate({"abort": {"percentage": 100, "status": 503}})
-    with bench.named(installed.system, {}, installed.folder / "logs", [Way(EDGE, "shop")]) as up:
+    with environment.named(installed.system, {}, installed.folder / "logs", [Way(EDGE, "shop")]) as up:
         assert up.endpoint != up.running["shop"].url
         assert httpx.get(up.endpoint).status_code == 200
         with FaultSchedule([fault], up):

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from patternbench.lab import bench, topologies
+from patternbench.lab import environment, topologies
 from patternbench.lab.component import Neighbours
 
 
@@ -65,7 +65,7 @@ def test_a_service_is_reached_by_tls_where_its_authority_is_trusted(
 ) -> None:
     names = ["edge", "balancer"]
     topology = topologies.of_entries(entries(url, **trust), names, Neighbours(names, folder=folder))
-    with bench.Bench(tmp_path) as system:
+    with environment.Environment(tmp_path) as system:
         system.change(topology)
         answers = [httpx.get(target) for target in system.targets]
     assert [answer.status_code // 100 * 100 for answer in answers] == [status, status]

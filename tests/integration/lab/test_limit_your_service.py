@@ -12,8 +12,8 @@ import httpx
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, systems
+from patternbench.lab.environment import Environment
 from patternbench.study.load import loads
 
 PAGE = (ROOT / "docs" / "limit-your-service.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ components:
   - redis: {}
 SEVERALendpoint: balancer
 """
-Up = Callable[..., Bench]
+Up = Callable[..., Environment]
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def up(tmp_path: Path) -> Iterator[Up]:
     (tmp_path / "systems" / "two-services.yaml").write_text(TWO_SERVICES.replace("SEVERAL", several))
     with ExitStack() as stack:
 
-        def brought(name: str, **settings: object) -> Bench:
-            return stack.enter_context(bench.named(systems.load(name, tmp_path), settings, tmp_path / "logs"))
+        def brought(name: str, **settings: object) -> Environment:
+            return stack.enter_context(environment.named(systems.load(name, tmp_path), settings, tmp_path / "logs"))
 
         yield brought
 
 
-def asked(system: Bench, times: int, path: str = "/items/1", **headers: str) -> Counter[int]:
+def asked(system: Environment, times: int, path: str = "/items/1", **headers: str) -> Counter[int]:
     """The statuses of so many requests, sent to the balancers in turn."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     targets = (system.targets * times)[:times]

@@ -17,8 +17,8 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems, topologies
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment, systems, topologies
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.faults.schedule import FaultSchedule
@@ -56,20 +56,20 @@ def written(folder: Path, text: str) -> systems.SystemFile:
 
 
 @pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     folder = tmp_path_factory.mktemp("own")
-    with bench.named(written(folder, SYSTEM), {}, folder / "logs") as running:
+    with environment.named(written(folder, SYSTEM), {}, folder / "logs") as running:
         yield running
 
 
-def test_replicas_answer_each_at_its_address_with_what_they_were_told(up: Bench) -> None:
+def test_replicas_answer_each_at_its_address_with_what_they_were_told(up: Environment) -> None:
     assert len(up.targets) == 2
     answers = [httpx.get(f"{url}/items/7").json() for url in up.targets]
     assert [answer["left"] for answer in answers] == [3, 3], "the stock was asked"
     assert len({answer["shop"] for answer in answers}) == 2
 
 
-def test_a_command_runs_in_its_folder_and_its_files_lie_in_another(up: Bench) -> None:
+def test_a_command_runs_in_its_folder_and_its_files_lie_in_another(up: Environment) -> None:
     who = httpx.get(f"{up.targets[0]}/who").json()
     assert Path(who["folder"]).name == "shop"
     assert json.loads(Path(who["config"]).read_text()) == {"till": "open"}
@@ -77,7 +77,7 @@ def test_a_command_runs_in_its_folder_and_its_files_lie_in_another(up: Bench) ->
 
 
 def test_a_command_ends_by_the_signal_that_it_asks_for_and_nothing_is_left(tmp_path: Path) -> None:
-    with bench.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs"):
+    with environment.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs"):
         pass
     assert "closing the till by SIGINT" in (tmp_path / "logs" / "shop-2.log").read_text()
     assert left_behind(str(tmp_path)) == []
@@ -92,7 +92,7 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
     )
     system = written(tmp_path, text)
     ways = needed([one, all_], topologies.of_file(system, {}))
-    with bench.named(system, {}, tmp_path / "logs", ways) as up:
+    with environment.named(system, {}, tmp_path / "logs", ways) as up:
 
         def answered() -> list[bool]:
             return ['"left":3' in httpx.get(f"{url}/items/7").text for url in up.targets]
@@ -108,7 +108,7 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
 
 def test_a_crash_of_an_entry_is_one_of_all_its_replicas(tmp_path: Path) -> None:
     crash = Fault.model_validate({"crash": {}, "where": "shop", "when": {"for": "1s"}})
-    with bench.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs") as up:
+    with environment.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs") as up:
         act = act_of(crash, "crash", Site(up, time.monotonic_ns))
         act.begin()
         assert [up.running[name].process.alive for name in ("shop-1", "shop-2", "stock")] == [False, False, True]
@@ -123,7 +123,7 @@ def failing(folder: Path, *lines: str) -> str:
     body = textwrap.indent("\n".join(("name: shop", "folder: ../shop", *lines)), " " * 6)
     system = written(folder, f"{head}{body}\nendpoint: shop\n")
     with pytest.raises(StartError) as caught:
-        bench.named(system, {}, folder / "logs")
+        environment.named(system, {}, folder / "logs")
     assert left_behind(str(folder)) == []
     assert str(caught.value).startswith(f"{folder}/systems/own.yaml:5: ")
     return str(caught.value)
@@ -160,7 +160,7 @@ def limited(folder: Path, *lines: str) -> systems.SystemFile:
 def test_a_command_runs_on_its_cpus_alone_and_those_of_others_are_as_before(tmp_path: Path) -> None:
     before = os.sched_getaffinity(0)
     last = max(before)
-    with bench.named(limited(tmp_path, f"cpus: {last}"), {}, tmp_path / "logs") as up:
+    with environment.named(limited(tmp_path, f"cpus: {last}"), {}, tmp_path / "logs") as up:
         bound = {name: running.process.family()[0].cpu_affinity() for name, running in up.running.items()}
         assert up.limits() == {"shop": f"on CPU {last}"}
     assert bound == {"stock": sorted(before), "shop": [last]}
@@ -174,7 +174,7 @@ def test_a_cpu_that_the_machine_lacks_is_told_and_nothing_is_started_elsewhere(t
 
 
 def test_a_memory_limit_acts_or_it_is_said_why_it_does_not(tmp_path: Path) -> None:
-    with bench.named(limited(tmp_path, "memory: 400MB"), {}, tmp_path / "logs") as up:
+    with environment.named(limited(tmp_path, "memory: 400MB"), {}, tmp_path / "logs") as up:
         refused = cgroups.refusal(up.running["shop"].launch.limits)
         assert up.host.refused_limits() == ({"shop": refused} if refused else {})
         told = f"400,000,000 bytes of memory{': does not act: ' if refused else ''}{refused}"

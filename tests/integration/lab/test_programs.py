@@ -13,16 +13,17 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, startable, systems, topologies
-from patternbench.lab.bench import Bench
+from patternbench.lab import environment as environments
+from patternbench.lab import startable, systems, topologies
 from patternbench.lab.components.python_app import environment
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.lab.host.local_host import Running
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import debian, installing
 from patternbench.lab.systems import SystemFile
 from patternbench.records.inputs import Inputs
-from patternbench.run.round.stage import Stage
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.study.model.system import declared
 
 ANSWER_S = 3.0
@@ -100,16 +101,16 @@ def built(folder: Path, name: str, source: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def up(system: SystemFile) -> Iterator[Bench]:
+def up(system: SystemFile) -> Iterator[Environment]:
     logs = system.folder.parent / "logs"
-    with bench.named(system, {}, logs) as running:
+    with environments.named(system, {}, logs) as running:
         yield running
         archive = archive_of(running)
     archive.unlink()
     assert left_behind(str(system.folder.parent)) == []
 
 
-def archive_of(up: Bench) -> Path:
+def archive_of(up: Environment) -> Path:
     """Where the class data of the jar is, which stays in the user's cache."""
     words = [word.partition("=") for word in up.running["java"].launch.command]
     return next(Path(value) for name, _, value in words if name == "-XX:SharedArchiveFile")
@@ -126,12 +127,12 @@ every = pytest.mark.parametrize("name", NAMES)
 
 
 @every
-def test_a_program_that_is_ready_answers(name: str, up: Bench) -> None:
+def test_a_program_that_is_ready_answers(name: str, up: Environment) -> None:
     assert answers(up.running[name])
 
 
 @every
-def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Bench) -> None:
+def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Environment) -> None:
     running = up.running[name]
     stop(running.process)
     assert not answers(running)
@@ -140,7 +141,7 @@ def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Bench)
 
 
 @every
-def test_a_killed_program_is_told_and_starts_again_at_its_address(name: str, up: Bench) -> None:
+def test_a_killed_program_is_told_and_starts_again_at_its_address(name: str, up: Environment) -> None:
     kill(up.running[name].process)
     assert up.running[name].process.ended(10)
     assert [told.partition(" ended with code")[0] for told in up.dead()] == [name]
@@ -159,41 +160,41 @@ def test_a_port_that_is_taken_is_told_with_the_line_of_the_program(
         topology = topologies.of_file(system, {"port": taken})
         (launch,) = [launch for launch in topology.launches if launch.name == name]
         with pytest.raises(StartError, match=f"^{line}: {name} cannot use port {taken}: Address already in use$"):
-            Bench(tmp_path).host.launch([launch])
+            Environment(tmp_path).host.launch([launch])
 
 
-def test_a_stage_says_which_program_died_and_brings_the_system_up_anew(system: SystemFile, tmp_path: Path) -> None:
+def test_a_fixture_says_which_program_died_and_brings_the_system_up_anew(system: SystemFile, tmp_path: Path) -> None:
     named = declared({"name": "own"})
-    with Stage(tmp_path / "logs", Inputs(system.folder.parent)) as stage:
-        before = stage.bench(named, system)
+    with RoundFixture(tmp_path / "logs", Inputs(system.folder.parent)) as fixture:
+        before = fixture.environment(named, system)
         kill(before.running["java"].process)
         assert before.running["java"].process.ended(10)
-        assert "java ended with code" in " ".join(stage.dead())
-        after = stage.bench(named, system)
-        assert stage.dead() == []
+        assert "java ended with code" in " ".join(fixture.dead())
+        after = fixture.environment(named, system)
+        assert fixture.dead() == []
         assert [answers(running) for running in after.running.values()] == [True] * len(NAMES)
 
 
-def test_a_jar_gets_its_heap_its_collector_and_its_words(up: Bench) -> None:
+def test_a_jar_gets_its_heap_its_collector_and_its_words(up: Environment) -> None:
     heap, words, options = httpx.get(up.running["java"].url).text.splitlines()
     assert abs(int(heap) / (64 * 1024**2) - 1) < 0.05, "but for the part that the collector keeps empty"
     assert words == "a b c 3"
     assert "-XX:+UseSerialGC" in options
 
 
-def test_a_jar_gets_its_agents_and_no_archive_beside_one(up: Bench) -> None:
+def test_a_jar_gets_its_agents_and_no_archive_beside_one(up: Environment) -> None:
     watched = up.running["watched"]
     assert "told" in watched.process.written()
     assert not any(word.startswith("-XX:SharedArchiveFile") for word in watched.launch.command)
 
 
-def test_a_jar_takes_its_classes_from_an_archive_that_one_start_before_has_made(up: Bench) -> None:
+def test_a_jar_takes_its_classes_from_an_archive_that_one_start_before_has_made(up: Environment) -> None:
     loaded = (up.running["java"].folder / "classes.txt").read_text()
     assert " Shop source: shared objects file (top)" in loaded
     assert archive_of(up).is_file()
 
 
-def test_a_python_application_runs_in_the_environment_of_its_lock_file(up: Bench) -> None:
+def test_a_python_application_runs_in_the_environment_of_its_lock_file(up: Environment) -> None:
     lock = ROOT / "tests/data/python-shop/requirements.lock"
     ran = httpx.get(up.running["uvicorn"].url).json()
     assert ran["python"].startswith(str(environment(lock)))
@@ -211,5 +212,5 @@ def test_a_python_application_may_run_in_an_environment_of_the_users(tmp_path: P
     )
     system = systems.load("own", tmp_path)
     assert startable.needs(system) == []
-    with bench.named(system, {}, tmp_path / "logs") as up:
+    with environments.named(system, {}, tmp_path / "logs") as up:
         assert httpx.get(up.endpoint).json()["python"] == str(python)

@@ -12,7 +12,7 @@ from tests.integration.lab.test_host import until
 from tests.integration.lab.test_rate_limiting import LIMIT, SENT, asked
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import FOLDER
 from patternbench.lab.topology import Topology
@@ -21,8 +21,8 @@ SETTINGS = {"service_time": "fixed:1ms", "store_timeout": "1s", "when_store_fail
 
 
 @pytest.fixture
-def up(folder: Path) -> Iterator[Bench]:
-    with Bench(folder / "up") as one:
+def up(folder: Path) -> Iterator[Environment]:
+    with Environment(folder / "up") as one:
         yield one
 
 
@@ -36,24 +36,24 @@ def shop(folder: Path, **resets: str) -> Topology:
     return topologies.of_file(systems.load("shop-behind-two-balancers", folder), SETTINGS | {"limit": LIMIT})
 
 
-def processes(one: Bench) -> dict[str, int]:
+def processes(one: Environment) -> dict[str, int]:
     return {name: running.process.pid for name, running in one.running.items()}
 
 
-def told_redis(one: Bench, line: str) -> str:
+def told_redis(one: Environment, line: str) -> str:
     """What Redis answers to a line."""
     url = one.running["redis"].url
     return said(url, f"AUTH {urlsplit(url).password}", line)[1]
 
 
-def next_round(one: Bench, topology: Topology) -> dict[str, str]:
+def next_round(one: Environment, topology: Topology) -> dict[str, str]:
     """What is started, and why, for a round after another one."""
     one.finished_logs()
     one.change(topology)
     return {start.component: start.why for start in one.started}
 
 
-def test_what_says_nothing_is_started_anew_for_every_round(up: Bench, folder: Path) -> None:
+def test_what_says_nothing_is_started_anew_for_every_round(up: Environment, folder: Path) -> None:
     topology = shop(folder)
     up.change(topology)
     assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
@@ -68,7 +68,9 @@ def test_what_says_nothing_is_started_anew_for_every_round(up: Bench, folder: Pa
     assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
 
 
-def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_counters(up: Bench, folder: Path) -> None:
+def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_counters(
+    up: Environment, folder: Path
+) -> None:
     topology = shop(folder, redis="flush", shop="none")
     up.change(topology)
     assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
@@ -82,7 +84,7 @@ def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_count
     }
 
 
-def test_a_flush_that_redis_refuses_is_told(up: Bench, folder: Path) -> None:
+def test_a_flush_that_redis_refuses_is_told(up: Environment, folder: Path) -> None:
     topology = shop(folder, redis="flush")
     up.change(topology)
     assert told_redis(up, "CONFIG SET requirepass another") == "+OK"
@@ -91,7 +93,9 @@ def test_a_flush_that_redis_refuses_is_told(up: Bench, folder: Path) -> None:
         up.reset()
 
 
-def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_live(up: Bench, folder: Path) -> None:
+def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_live(
+    up: Environment, folder: Path
+) -> None:
     shop(folder)
     system = systems.load("shop-behind-two-balancers", folder)
     topology = topologies.of_file(system, SETTINGS | {"limit": LIMIT, "store": "memory"})
@@ -109,7 +113,7 @@ def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_l
     ("reset", "left"), [("", {"redis": ("flush",)}), (", reset: flush", {}), (", reset: none", {})]
 )
 def test_a_store_that_stays_up_and_says_no_reset_carries_over_what_rounds_leave_in_it(
-    up: Bench, folder: Path, reset: str, left: dict[str, tuple[str, ...]]
+    up: Environment, folder: Path, reset: str, left: dict[str, tuple[str, ...]]
 ) -> None:
     (folder / "systems").mkdir()
     system = "patternbench-system: 1\nname: own\nabout: a store and a target\ncomponents:\n  - target: {}\n"

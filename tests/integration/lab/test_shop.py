@@ -21,7 +21,7 @@ from tests.support.studies import ROOT
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
 from patternbench.lab import systems, topologies
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import TracedAttempt
@@ -66,17 +66,17 @@ PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """The shop, up; skips where the machine lacks what it needs."""
     with brought_up(SYSTEM, SETTINGS, tmp_path_factory.mktemp(SYSTEM)) as up:
         yield up
 
 
-def changed(shop: Bench, **settings: object) -> None:
+def changed(shop: Environment, **settings: object) -> None:
     shop.change(topologies.of_file(systems.load(SYSTEM), {**SETTINGS, **settings}))
 
 
-def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> dict[str, list[TracedAttempt]]:
+def passed_through(shop: Environment, name: str, folder: Path, scenario: int = 0) -> dict[str, list[TracedAttempt]]:
     """What each group of a study asks in one pass through the shop."""
     file = STUDIES / f"{name}.yaml"
     study, inputs = load(file), Inputs(STUDIES)
@@ -87,7 +87,7 @@ def passed_through(shop: Bench, name: str, folder: Path, scenario: int = 0) -> d
 
 
 @pytest.mark.timeout(900)
-def test_a_pass_through_the_shop_is_67_requests_and_all_are_answered_well(shop: Bench, tmp_path: Path) -> None:
+def test_a_pass_through_the_shop_is_67_requests_and_all_are_answered_well(shop: Environment, tmp_path: Path) -> None:
     for attempts in passed_through(shop, "rate-limiting-shop-quick", tmp_path).values():
         assert [one.missed for one in attempts if not one.success] == []
         assert {one.status for one in attempts} == {200}
@@ -95,7 +95,7 @@ def test_a_pass_through_the_shop_is_67_requests_and_all_are_answered_well(shop: 
     assert sum(REQUESTS_OF_A_PASS.values()) == 67
 
 
-def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Bench, tmp_path: Path) -> None:
+def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Environment, tmp_path: Path) -> None:
     attempts = passed_through(shop, "shop-bundles", tmp_path, scenario=-1)["high"]
     assert [one.missed for one in attempts if not one.success] == []
     assert Counter(one.step for one in attempts) == BUNDLED
@@ -107,7 +107,7 @@ def test_bundled_product_reads_leave_39_requests_of_a_pass(shop: Bench, tmp_path
     [("shop-limits-by-route", "scrapers"), ("shop-overload", "flood"), ("shop-load-shedding", "flood")],
 )
 def test_who_is_not_a_shopper_asks_once_and_is_answered_well(
-    shop: Bench, tmp_path: Path, name: str, other: str
+    shop: Environment, tmp_path: Path, name: str, other: str
 ) -> None:
     asked_by = passed_through(shop, name, tmp_path)
     assert {group: len(attempts) for group, attempts in asked_by.items()} == {"shoppers": 67, other: 1}
@@ -115,7 +115,7 @@ def test_who_is_not_a_shopper_asks_once_and_is_answered_well(
 
 
 @pytest.mark.parametrize("balancers", [2, 4])
-def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench, balancers: int) -> None:
+def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Environment, balancers: int) -> None:
     changed(shop, limit=LIMIT, balancers=balancers)
     assert {start.component for start in shop.started}.isdisjoint(SERVICES)
     targets, requests = cycle(shop.targets), cycle(TRANSACTIONS)
@@ -125,7 +125,7 @@ def test_a_burst_over_eight_transactions_admits_exactly_the_limit(shop: Bench, b
     assert statuses == {200: LIMIT, 429: SENT - LIMIT}
 
 
-def test_a_key_of_odd_bytes_is_one_client_over_all_balancers(shop: Bench) -> None:
+def test_a_key_of_odd_bytes_is_one_client_over_all_balancers(shop: Environment) -> None:
     changed(shop, limit=4)
     for key in ODD_KEYS:
         with httpx.Client(headers={b"X-Api-Key": key}, timeout=60) as odd:
@@ -134,7 +134,9 @@ def test_a_key_of_odd_bytes_is_one_client_over_all_balancers(shop: Bench) -> Non
     assert asked(shop, 6, f"{AUTH}/useractions/logout") == {200: 4, 429: 2}, "nobody has used what is another's"
 
 
-def test_a_service_above_its_limit_of_requests_in_progress_answers_503_until_the_limit_is_gone(shop: Bench) -> None:
+def test_a_service_above_its_limit_of_requests_in_progress_answers_503_until_the_limit_is_gone(
+    shop: Environment,
+) -> None:
     changed(shop, concurrency_limit=1)
     assert {start.component for start in shop.started}.isdisjoint(SERVICES)
     answers = large_pictures(shop, first=1)
@@ -144,7 +146,7 @@ def test_a_service_above_its_limit_of_requests_in_progress_answers_503_until_the
     assert {answer.status_code for answer in large_pictures(shop, first=101)} == {200}
 
 
-def large_pictures(shop: Bench, first: int) -> list[httpx.Response]:
+def large_pictures(shop: Environment, first: int) -> list[httpx.Response]:
     """The answers to requests, all at once, for large pictures of so many products that were not drawn before."""
     url, headers = f"{shop.endpoint}{IMAGE}/image/getProductImages", {"X-Api-Key": "ann"}
     bodies = [{str(product): "1024x1023"} for product in range(first, first + 24)]
@@ -152,34 +154,34 @@ def large_pictures(shop: Bench, first: int) -> list[httpx.Response]:
         return list(burst.map(lambda body: httpx.post(url, json=body, headers=headers, timeout=60), bodies))
 
 
-def test_recommendations_have_a_limit_of_their_own(shop: Bench) -> None:
+def test_recommendations_have_a_limit_of_their_own(shop: Environment) -> None:
     changed(shop, limits="by_route", limit=20, recommend_limit=4)
     assert asked(shop, 10, f"{RECOMMENDER}/recommend?uid=1") == {200: 4, 429: 6}
     # A request that the limit of a route rejected has taken nothing from the limit of all routes.
     assert asked(shop, 20, f"{AUTH}/useractions/logout") == {200: 16, 429: 4}
 
 
-def test_what_costs_more_counts_for_more(shop: Bench) -> None:
+def test_what_costs_more_counts_for_more(shop: Environment) -> None:
     changed(shop, limits="by_cost", limit=20)
     assert asked(shop, 3, f"{RECOMMENDER}/recommend?uid=1", X_Cost="5") == {200: 3}
     assert asked(shop, 8, f"{AUTH}/useractions/logout") == {200: 5, 429: 3}
 
 
-def asked(shop: Bench, times: int, path: str, **headers: str) -> Counter[int]:
+def asked(shop: Environment, times: int, path: str, **headers: str) -> Counter[int]:
     """The statuses of so many requests of one client, sent to the balancers in turn."""
     named = {"X-Api-Key": "ann", **{name.replace("_", "-"): value for name, value in headers.items()}}
     targets = (shop.targets * times)[:times]
     return Counter(httpx.post(url + path, json=[], headers=named, timeout=60).status_code for url in targets)
 
 
-def test_distance_is_the_way_between_clients_and_balancers(shop: Bench) -> None:
+def test_distance_is_the_way_between_clients_and_balancers(shop: Environment) -> None:
     changed(shop, distance="40ms")
     for url in shop.targets:
         assert httpx.post(f"{url}{AUTH}/useractions/logout", json={}, timeout=60).elapsed.total_seconds() > 0.08
     changed(shop)
 
 
-def test_how_recommendations_are_made_changes_while_it_runs(shop: Bench) -> None:
+def test_how_recommendations_are_made_changes_while_it_runs(shop: Environment) -> None:
     made = []
     for algorithm in ("popularity", "slope_one"):
         changed(shop, recommendations=algorithm)
@@ -190,7 +192,7 @@ def test_how_recommendations_are_made_changes_while_it_runs(shop: Bench) -> None
 
 
 @pytest.mark.browser
-def test_somebody_buys_something(shop: Bench) -> None:
+def test_somebody_buys_something(shop: Environment) -> None:
     changed(shop)
     with chromium() as browser:
         page = browser.new_page()
@@ -277,7 +279,7 @@ def answer(http: httpx.Client, name: str) -> int | str:
 
 
 @contextmanager
-def load_on(shop: Bench) -> Iterator[Load]:
+def load_on(shop: Environment) -> Iterator[Load]:
     """Each service asked all the time, one request after the other."""
     answers: dict[str, list[int | str]] = {name: [] for name in ALIVE}
     with httpx.Client(base_url=shop.endpoint, timeout=60) as http:
@@ -286,7 +288,7 @@ def load_on(shop: Bench) -> Iterator[Load]:
             yield Load(answers, at_work)
 
 
-def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int | str]], dict[str, int | str]]:
+def killed_under_load(shop: Environment, name: str) -> tuple[dict[str, set[int | str]], dict[str, int | str]]:
     """Kill a service under load; for each service, all kinds of its answers, and the last one."""
     with load_on(shop) as load:
         load.wait_for_more()
@@ -296,7 +298,7 @@ def killed_under_load(shop: Bench, name: str) -> tuple[dict[str, set[int | str]]
     return load.kinds(), {one: answers[-1] for one, answers in load.answers.items()}
 
 
-def statuses_of_the_transactions(shop: Bench) -> set[int]:
+def statuses_of_the_transactions(shop: Environment) -> set[int]:
     """The statuses of a request of each transaction, sent to the balancers in turn."""
     with httpx.Client(headers={"X-Api-Key": "ann"}, timeout=60) as ann:
         sent = zip(cycle(shop.targets), TRANSACTIONS, strict=False)
@@ -305,7 +307,7 @@ def statuses_of_the_transactions(shop: Bench) -> set[int]:
 
 @pytest.mark.parametrize(("policy", "status"), [("closed", 429), ("local", 200)])
 def test_a_killed_store_of_limits_costs_shoppers_no_more_than_its_policy_says(
-    shop: Bench, policy: str, status: int
+    shop: Environment, policy: str, status: int
 ) -> None:
     changed(shop, when_store_fails=policy)
     with load_on(shop) as load:
@@ -319,7 +321,7 @@ def test_a_killed_store_of_limits_costs_shoppers_no_more_than_its_policy_says(
     assert set().union(*load.answers.values()) == {200, status}
 
 
-def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Bench) -> None:
+def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Environment) -> None:
     changed(shop, when_store_fails="closed", store_timeout="100ms")
     redis = shop.running["redis"].process
     with load_on(shop) as load:
@@ -333,7 +335,7 @@ def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Bench) -> No
     assert set().union(*load.answers.values()) == {200, 429}
 
 
-def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Bench) -> None:
+def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Environment) -> None:
     changed(shop)
     kinds, last = killed_under_load(shop, "persistence")
     assert last == {"persistence": 502, "auth": 200, "recommender": 200, "image": 200, "webui": 503}
@@ -348,7 +350,7 @@ def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Ben
     assert httpx.get(shop.endpoint, timeout=60).status_code == 200
 
 
-def test_pages_are_shown_without_what_was_killed(shop: Bench) -> None:
+def test_pages_are_shown_without_what_was_killed(shop: Environment) -> None:
     """One after the other, and none comes back: each time everything that is left goes on."""
     gone: set[str] = set()
     for name in ("image", "recommender", "auth", "webui"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, ShopService, backend, build_sidecar, missing_programs, quiet_folder
+from ratelimit_fixture import MariaDB, Nginx, Redis, ShopService, backend, build_sidecar, missing_programs, quiet_folder
 
 STORES = ("redis-server", "redis-cli", "mariadbd", "mariadb-install-db", "mariadb")
 NEEDED = ("nginx", *STORES, "hey", "wrk", "luajit", "openssl")

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from ratelimit_rig import FILTER, missing_programs
+from ratelimit_fixture import FILTER, missing_programs
 
 ALERTS = FILTER / "alerts"
 RULES, TESTS = ALERTS / "ratelimit.rules.yml", ALERTS / "ratelimit.rules.test.yml"

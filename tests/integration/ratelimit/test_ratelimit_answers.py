@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ratelimit_rig import Nginx, balancer, eventually, get, limit, rules_of, running
+from ratelimit_fixture import Nginx, balancer, eventually, get, limit, rules_of, running
 
 
 def test_a_request_within_the_limit_passes_and_is_told_what_remains(folder: Path, behind: Nginx) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import MariaDB, Nginx, balancer, burst, eventually, get, limit, rules_of, running
+from ratelimit_fixture import MariaDB, Nginx, balancer, burst, eventually, get, limit, rules_of, running
 from tests.support.asking import asking
 
 HOLD = """

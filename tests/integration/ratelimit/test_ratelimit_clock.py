@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import ALGORITHMS, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
+from ratelimit_fixture import ALGORITHMS, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 BURST = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ratelimit_rig import FILTER, ROOT, VECTORS
+from ratelimit_fixture import FILTER, ROOT, VECTORS
 
 CONTRACTS = ROOT / "contracts" / "ratelimit"
 SCHEMA = json.loads((CONTRACTS / "plan.schema.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     ALGORITHMS,
     MariaDB,
     Nginx,

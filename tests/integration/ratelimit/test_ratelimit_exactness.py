@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     ALGORITHMS,
     MariaDB,
     Nginx,

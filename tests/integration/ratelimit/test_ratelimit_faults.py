@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
+from ratelimit_fixture import MariaDB, Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
 from tests.support.asking import asking
 
 POLICIES = ("open", "closed", "local")

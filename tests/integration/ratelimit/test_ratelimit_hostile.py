@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
+from ratelimit_fixture import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 SECRET = "a shared secret"
 BIG_HEADERS = "large_client_header_buffers 4 16m; client_header_buffer_size 16m; keepalive_requests 1000000;"

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from ratelimit_rig import FILTER, MODULES, Nginx, free_port, get, running
+from ratelimit_fixture import FILTER, MODULES, Nginx, free_port, get, running
 
 WRAPPER = """
 user root; worker_processes 1; daemon off; pid {root}/pid; error_log {root}/error.log;

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
+from ratelimit_fixture import Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 SECRET = "a shared secret"
 

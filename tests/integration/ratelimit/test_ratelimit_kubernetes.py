@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ratelimit_rig import FILTER, Nginx, free_port, running
+from ratelimit_fixture import FILTER, Nginx, free_port, running
 from ruamel.yaml import YAML
 
 MANIFESTS = FILTER.parent / "kubernetes"

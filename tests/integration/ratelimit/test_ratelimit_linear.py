@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from ratelimit_rig import FILTER, missing_programs
+from ratelimit_fixture import FILTER, missing_programs
 
 LINEAR = Path(__file__).parent / "linear.lua"
 DOUBLE = 2.6

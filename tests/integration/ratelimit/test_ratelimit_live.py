@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from ratelimit_rig import FILTER, Nginx, balancer, burst, eventually, get, limit, rules_of, running
+from ratelimit_fixture import FILTER, Nginx, balancer, burst, eventually, get, limit, rules_of, running
 
 COMMAND = FILTER / "bin" / "ratelimit"
 

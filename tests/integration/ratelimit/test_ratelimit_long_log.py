@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
+from ratelimit_fixture import MariaDB, Nginx, Redis, balancer, eventually, get, limit, rules_of, running
 
 ENTRIES = 60_000
 FILL = """

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import MariaDB, Nginx, balancer, certificate, eventually, get, limit, rules_of, running
+from ratelimit_fixture import MariaDB, Nginx, balancer, certificate, eventually, get, limit, rules_of, running
 
 SECRET = b"a secret of some length"
 NONCE = bytes(range(33, 53))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from ratelimit_rig import FILTER, Component, eventually, free_port, listens, missing_programs, running
+from ratelimit_fixture import FILTER, Component, eventually, free_port, listens, missing_programs, running
 
 BUILD = FILTER.parent / "packaging" / "build.sh"
 #: What a Debian system has and no package asks for: a shell and its programs, users, the loader's cache.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     Component,
     Nginx,
     Sidecar,

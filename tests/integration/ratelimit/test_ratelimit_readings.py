@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     Component,
     Nginx,
     ShopService,

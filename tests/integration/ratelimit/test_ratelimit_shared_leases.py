@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
+from ratelimit_fixture import Nginx, Redis, balancer, burst, eventually, get, limit, rules_of, running
 
 BOTH = ("worker", "balancer")
 BATCHES = "ratelimit_lease_batches_total"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     ALGORITHMS,
     FILTER,
     VECTORS,

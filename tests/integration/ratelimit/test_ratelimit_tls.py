@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     MariaDB,
     Nginx,
     Redis,

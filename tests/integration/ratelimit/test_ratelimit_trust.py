@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from ratelimit_rig import (
+from ratelimit_fixture import (
     MariaDB,
     Nginx,
     Redis,

@@ -18,7 +18,7 @@ from tests.integration.run.conftest import command, entries, patternbench
 from tests.integration.run.test_run import wait_for_rounds
 from tests.support.targets import target_up
 
-from patternbench.lab import bench
+from patternbench.lab import environment
 from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
 
@@ -163,7 +163,10 @@ def test_answers_of_the_fault_proxy_itself_are_told_from_those_of_the_service(tm
     """A service that closes every connection unanswered is there, but says nothing: the proxy answers 503 for it."""
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Silent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with bench.external(f"http://127.0.0.1:{server.server_address[1]}", {}, tmp_path) as up, httpx.Client() as http:
+    with (
+        environment.external(f"http://127.0.0.1:{server.server_address[1]}", {}, tmp_path) as up,
+        httpx.Client() as http,
+    ):
         statuses = {http.get(up.endpoint).status_code for _ in range(4)}
         assert (statuses, up.own_answers()) == ({503}, 4)
         up.inject([Fault.model_validate({"abort": {"percentage": 100, "status": 503}})])

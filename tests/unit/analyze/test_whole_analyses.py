@@ -284,7 +284,7 @@ def test_every_output_of_a_search_for_a_rate_is_as_agreed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service, words = SERVICES[name]
-    monkeypatch.setattr(capacity_command, "rig", lambda *_: nullcontext(copy.deepcopy(service)))
+    monkeypatch.setattr(capacity_command, "rate_fixture", lambda *_: nullcontext(copy.deepcopy(service)))
     asked = ["http://127.0.0.1:1/", "--objective", "p95 <= 100ms", *words]
     in_words = CliRunner().invoke(capacity_command.capacity, [*asked, "--svg", str(tmp_path / "figure.svg")])
     as_json = CliRunner().invoke(capacity_command.capacity, [*asked, "--json"])

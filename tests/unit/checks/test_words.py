@@ -19,7 +19,7 @@ NAMED = re.compile(
 HOMES = {
     "plan": "src/patternbench/",
     "session": "engine/crates/load/",
-    "stage": "src/patternbench/run/",
+    "fixture": "src/patternbench/run/",
 }
 
 

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from patternbench.cli.check_client import _print
-from patternbench.conformance.bench import RULES
 from patternbench.conformance.check import ALL_S, LONGEST_SEEN, ClientUnreachableError, check_client
+from patternbench.conformance.trial import RULES
 
 SAYS: dict[str, object] = {
     "contract": 1,

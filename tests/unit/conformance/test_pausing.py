@@ -7,16 +7,16 @@ import time
 import httpx
 import pytest
 
-from patternbench.conformance.bench import (
+from patternbench.conformance.check import TRIES, _finding
+from patternbench.conformance.rules.pausing import MEDIAN_US, P95_US, PAUSE_US, PAUSES, judged
+from patternbench.conformance.scripted_target import ScriptedTarget
+from patternbench.conformance.trial import (
     ClientTrial,
     ContractRule,
     InconclusiveError,
     RuleBrokenError,
     TooLateError,
 )
-from patternbench.conformance.check import TRIES, _finding
-from patternbench.conformance.rules.pausing import MEDIAN_US, P95_US, PAUSE_US, PAUSES, judged
-from patternbench.conformance.scripted_target import ScriptedTarget
 from patternbench.conformance.witness import PauseLateness, Witness
 
 IDLE = PauseLateness(PAUSES, 60, 80, 120)

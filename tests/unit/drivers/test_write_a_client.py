@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from patternbench.conformance import rules  # noqa: F401 - importing them registers the rules
-from patternbench.conformance.bench import RULES
+from patternbench.conformance.trial import RULES
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = REPOSITORY / "docs" / "write-a-client.md"

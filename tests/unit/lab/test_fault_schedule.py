@@ -23,7 +23,7 @@ from patternbench.terms.units import Duration
 ZERO = 1_000_000_000
 
 
-class Bench:
+class Environment:
     """A system that only takes note that it can no longer be relied on."""
 
     ways = ()
@@ -72,11 +72,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(module, "act_of", lambda fault, name, site: Act(name, clock, notes, fails[0]))
 
     class Told:
-        bench = Bench()
+        environment = Environment()
 
         def schedule(self, *faults: dict[str, Any], failing: str = "") -> FaultSchedule:
             fails[0] = failing
-            return FaultSchedule([Fault.model_validate(each) for each in faults], self.bench, clock, clock.wait)  # type: ignore[arg-type]
+            return FaultSchedule([Fault.model_validate(each) for each in faults], self.environment, clock, clock.wait)  # type: ignore[arg-type]
 
         @property
         def notes(self) -> list[tuple[str, str, int]]:
@@ -212,7 +212,7 @@ def test_a_fault_that_cannot_be_undone_spoils_the_system_and_the_others_are_undo
     ):
         pass
     assert ("abort", "end", 0) in told.notes
-    assert "stall" in told.bench.spoilt
+    assert "stall" in told.environment.spoilt
 
 
 def test_a_window_that_cannot_begin_fails_the_round(told: Any) -> None:
@@ -252,7 +252,7 @@ def test_a_kind_on_a_way_without_a_file_of_its_own_is_ordered_from_the_proxies_t
     admins: list[Any] = ["proxy"]
 
     class Way:
-        bench = type("Bench", (), {"groups": {}})
+        environment = type("Bench", (), {"groups": {}})
 
         def proxies(self, fault: Fault) -> list[Any]:
             return admins

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.studies import ROOT
 
-from patternbench.lab import bench, systems, topologies
+from patternbench.lab import environment, systems, topologies
 from patternbench.lab.component import Neighbours
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES
@@ -92,7 +92,7 @@ def test_one_host_alone_needs_no_weights_of_its_own() -> None:
 
 def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes() -> None:
     def why(**settings: object) -> dict[str, str]:
-        return bench.changes.starts({"edge": before}, [described(**{**EVERYTHING, **settings})])
+        return environment.changes.starts({"edge": before}, [described(**{**EVERYTHING, **settings})])
 
     before = described(**EVERYTHING)
     assert why(limit={"max_tokens": 1}, timeout="1s", retries={}) == {}

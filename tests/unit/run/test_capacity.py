@@ -7,7 +7,7 @@ from tests.support.studies import study
 
 from patternbench.analyze.load.rate_search import Limits, RateStep, capacity, parse_objective
 from patternbench.cli.capacity import in_words
-from patternbench.run.single.rate_rounds import RateRound, Rig, _one_scenario, of_url
+from patternbench.run.single.rate_rounds import RateFixture, RateRound, _one_scenario, of_url
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
 
@@ -21,9 +21,9 @@ def test_a_url_becomes_an_open_study_that_asks_for_its_path() -> None:
 
 def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the_study() -> None:
     scenario = _one_scenario(of_url("http://127.0.0.1:1/").study())
-    rig = Rig.__new__(Rig)
-    rig.scenario, rig.duration = scenario, Duration.parse("3s")
-    at = rig._at(70.5).workload.open
+    rate_fixture = RateFixture.__new__(RateFixture)
+    rate_fixture.scenario, rate_fixture.duration = scenario, Duration.parse("3s")
+    at = rate_fixture._at(70.5).workload.open
     assert at is not None and at.rate is not None and at.duration is not None
     assert (list(at.rate), list(at.duration), list(at.in_flight)) == ([70.5], [Duration.parse("3s")], [10_000])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.run.test_whole_run import STUDY, MadeUp, bench, carried_out, rounds_of, typed
+from tests.unit.run.test_whole_run import STUDY, MadeUp, carried_out, environment, rounds_of, typed
 
 from patternbench.analyze.metrics import round_metrics
 from patternbench.cli.resume import resume
@@ -18,16 +18,16 @@ from patternbench.records.folder import RunFolder
 
 UNTIL = "rounds: {until: {response: p95, half_width: 30%}, min: 3, max: 6}"
 
-__all__ = ["bench"]
+__all__ = ["environment"]
 
 
 def test_a_run_adds_blocks_until_every_scenario_is_known_well_enough_or_has_the_most(
-    bench: Path, monkeypatch: pytest.MonkeyPatch
+    environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MadeUp, "breaking", {4})
     text = STUDY.replace("rounds: 3", UNTIL)
-    (bench / "study.yaml").write_text(text)
-    folder, _ = carried_out(bench)
+    (environment / "study.yaml").write_text(text)
+    folder, _ = carried_out(environment)
     plan = json.loads((folder / "plan.json").read_text())
     entries = {entry.round: entry for entry in rounds_of(folder)}
     assert sorted(entries) == [one["index"] for one in plan["rounds"]] == list(range(len(plan["rounds"])))
@@ -50,9 +50,9 @@ def test_a_run_adds_blocks_until_every_scenario_is_known_well_enough_or_has_the_
     assert (folder / "plan.json").read_bytes() == before, "nothing more is needed"
 
 
-def test_a_run_that_was_killed_between_two_blocks_goes_on_with_the_next_one(bench: Path) -> None:
-    (bench / "study.yaml").write_text(STUDY.replace("rounds: 3", UNTIL))
-    folder, _ = carried_out(bench)
+def test_a_run_that_was_killed_between_two_blocks_goes_on_with_the_next_one(environment: Path) -> None:
+    (environment / "study.yaml").write_text(STUDY.replace("rounds: 3", UNTIL))
+    folder, _ = carried_out(environment)
     whole = json.loads((folder / "plan.json").read_text())
     kept = [one for one in whole["rounds"] if one["block"] < 3]
     assert len(kept) < len(whole["rounds"])

@@ -20,10 +20,10 @@ from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes import identity, worker
 from patternbench.run.lanes.worker import LaneWorker
-from patternbench.run.round import executor, stage
+from patternbench.run.round import executor, fixture
 from patternbench.run.round.executor import LocalExecutor
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
-from patternbench.run.round.stage import Stage
 from patternbench.study.load import loads
 
 STUDY = """\
@@ -48,7 +48,7 @@ def order_of(client: str, beside: Path, index: int = 0) -> RoundOrder:
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "EngineDriver", Delivering)
-    monkeypatch.setattr(Stage, "bench", lambda *_: Nothing())
+    monkeypatch.setattr(RoundFixture, "environment", lambda *_: Nothing())
 
 
 def test_a_worker_hands_over_a_round_with_its_records_and_keeps_none(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ class Library:
 
 
 def carried_out(folder: Path, monkeypatch: pytest.MonkeyPatch, *good: int) -> list[RoundResult]:
-    monkeypatch.setattr(stage, "Client", Library)
+    monkeypatch.setattr(fixture, "Client", Library)
     monkeypatch.setattr(Library, "rounds", [])
     monkeypatch.setattr(Library, "good", list(good))
     run = RunFolder(folder / "run")

@@ -14,7 +14,7 @@ from patternbench.drivers import engine
 from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
-from patternbench.run.single.rate_rounds import OF_THE_GENERATOR, RateRound, Rig
+from patternbench.run.single.rate_rounds import OF_THE_GENERATOR, RateFixture, RateRound
 from patternbench.terms.units import Duration
 
 
@@ -27,9 +27,9 @@ def measured(folder: Path, times_ms: list[int], failed: int = 0, **summary: Any)
     took = np.array(times_ms) * 1000
     batch = Batch(none, number, none + 1, number * 10_000, took, none.astype(np.int8), status)
     attempts.write(folder / engine.ATTEMPTS, attempts.from_batches([batch], warm_up=False))
-    rig = Rig.__new__(Rig)
-    rig.duration, rig.objective = Duration.parse("7s"), parse_objective("p95 <= 100ms")
-    return rig._round(40.0, folder, SimpleNamespace(**{"doubts": [], "valid": True, **summary}))  # type: ignore[arg-type]
+    rate_fixture = RateFixture.__new__(RateFixture)
+    rate_fixture.duration, rate_fixture.objective = Duration.parse("7s"), parse_objective("p95 <= 100ms")
+    return rate_fixture._round(40.0, folder, SimpleNamespace(**{"doubts": [], "valid": True, **summary}))  # type: ignore[arg-type]
 
 
 def test_calls_that_failed_or_were_late_missed_the_objective_and_those_in_time_did_not(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from patternbench.records.journal import Entry, RecordedStart, read
 from patternbench.run.round import executor, observing
 from patternbench.run.round.doubts import of_failed_start
 from patternbench.run.round.executor import Executor, LocalExecutor
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
-from patternbench.run.round.stage import Stage
 from patternbench.run.runner import Runner
 from patternbench.study.load import loads
 
@@ -70,7 +70,7 @@ def rounds(folder: Path, wanted: int, carried_out: Any, seed: int = 1) -> tuple[
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A local executor that drives nothing."""
     monkeypatch.setattr(executor, "EngineDriver", Delivering)
-    monkeypatch.setattr(Stage, "bench", lambda *_: Nothing())
+    monkeypatch.setattr(RoundFixture, "environment", lambda *_: Nothing())
 
 
 def seeds(folder: Path, seed: int) -> list[int]:
@@ -229,7 +229,7 @@ def test_after_a_round_that_failed_the_next_one_has_another_client(
     dropped: list[tuple[str, int]] = []
     monkeypatch.setattr(executor, "EngineDriver", Breaking)
     monkeypatch.setattr(Breaking, "failure", failure)
-    monkeypatch.setattr(Stage, "drop_client", lambda _, name: dropped.append((name, len(Delivering.tasks))))
+    monkeypatch.setattr(RoundFixture, "drop_client", lambda _, name: dropped.append((name, len(Delivering.tasks))))
     Delivering.tasks.clear()
     run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
     assert [(entry.status, entry.cause) for entry in read(run.journal)] == [("failed", str(failure)), ("done", None)]
@@ -237,7 +237,7 @@ def test_after_a_round_that_failed_the_next_one_has_another_client(
 
 
 class Reached(Nothing):
-    """A bench with two URLs, which counts its own answers."""
+    """An environment with two URLs, which counts its own answers."""
 
     def endpoints(self) -> dict[str, str]:
         return {"system": "http://127.0.0.1:1", "prometheus": "http://127.0.0.1:2"}
@@ -250,7 +250,7 @@ def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
     told: list[tuple[object, ...]] = []
     watched = observing.watched
     monkeypatch.setattr(observing, "watched", lambda *words: told.append(words) or watched(*words))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(Stage, "bench", lambda *_: Reached())
+    monkeypatch.setattr(RoundFixture, "environment", lambda *_: Reached())
     rounds(tmp_path / "run", 2, LocalExecutor)
     assert [(one[1], one[2]) for one in told] == [("00000", Reached().endpoints()), ("00001", Reached().endpoints())]
     assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in told)

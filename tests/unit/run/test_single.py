@@ -130,8 +130,8 @@ def test_a_service_that_answers_at_all_below_500_is_ready_and_one_that_does_not_
 
 
 def searched(file: StudyFile, rates: list[float]) -> list[Any]:
-    with rate_rounds.rig(file, Duration.parse("3s"), parse_objective("p95 <= 100ms")) as rig:
-        return [rig.measure(rate) for rate in rates]
+    with rate_rounds.rate_fixture(file, Duration.parse("3s"), parse_objective("p95 <= 100ms")) as rate_fixture:
+        return [rate_fixture.measure(rate) for rate in rates]
 
 
 def test_each_round_of_a_search_is_open_load_at_its_rate_with_a_seed_of_its_own(

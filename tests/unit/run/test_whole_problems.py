@@ -15,7 +15,7 @@ from patternbench.observe.registry import problems_of
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import preflight
-from patternbench.run.round import stage
+from patternbench.run.round import fixture
 from patternbench.study.load import loads
 from patternbench.terms.problems import InputError, Problem, gathered
 
@@ -167,7 +167,7 @@ def test_what_a_client_refuses_is_told_at_its_place_in_the_study(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stage, "Client", Refusing)
+    monkeypatch.setattr(fixture, "Client", Refusing)
     monkeypatch.setattr(Refusing, "failure", failure)
     monkeypatch.setattr(Refusing, "bodies", [])
     study, inputs = loads(completed(OWN.replace(*change)), "study.yaml"), Inputs(tmp_path)

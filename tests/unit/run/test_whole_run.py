@@ -36,7 +36,7 @@ from patternbench.report.model import RunReport
 from patternbench.run.before import preflight
 from patternbench.run.manifest import git_commit
 from patternbench.run.round import executor
-from patternbench.run.round.stage import Stage
+from patternbench.run.round.fixture import RoundFixture
 
 STUDY = """\
 patternbench: 1
@@ -150,7 +150,7 @@ def nothing_is_there(patched: pytest.MonkeyPatch) -> None:
     MadeUp.tasks.clear()
     MadeUp.rows.clear()
     patched.setattr(executor, "EngineDriver", MadeUp)
-    patched.setattr(Stage, "bench", lambda *_: Nothing())
+    patched.setattr(RoundFixture, "environment", lambda *_: Nothing())
     patched.setattr(preflight, "inexpressible", lambda *_: [])
     patched.setattr(svg, "write_figures", lambda *_: [])
     patched.setattr(html, "write_html", _titled)
@@ -162,7 +162,7 @@ def _titled(told: RunReport, path: Path) -> None:
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with the study."""
     nothing_is_there(monkeypatch)
     (tmp_path / "study.yaml").write_text(STUDY)
@@ -298,8 +298,8 @@ def by_hand(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def carried_out(bench: Path) -> tuple[Path, Result]:
-    return bench / "run", typed(run, str(bench / "study.yaml"), "--out", str(bench / "run"))
+def carried_out(environment: Path) -> tuple[Path, Result]:
+    return environment / "run", typed(run, str(environment / "study.yaml"), "--out", str(environment / "run"))
 
 
 def test_every_number_of_a_round_is_what_its_attempts_come_to(finished: Finished) -> None:
@@ -394,15 +394,15 @@ def test_a_run_with_failed_rounds_says_how_many_and_what_to_type(finished: Finis
     assert f"report: {finished.folder / 'report.html'}" in said
 
 
-def test_the_end_of_a_run_as_json_counts_its_rounds(bench: Path) -> None:
-    result = typed(run, str(bench / "study.yaml"), "--out", str(bench / "run"), "--json")
+def test_the_end_of_a_run_as_json_counts_its_rounds(environment: Path) -> None:
+    result = typed(run, str(environment / "study.yaml"), "--out", str(environment / "run"), "--json")
     told = json.loads(result.stdout)
-    measured = sum(entry.seconds for entry in rounds_of(bench / "run"))
+    measured = sum(entry.seconds for entry in rounds_of(environment / "run"))
     assert told.pop("measured_seconds") == pytest.approx(measured, abs=0.001)
     assert told.pop("wall_seconds") > measured
     assert told == {
-        "run": str(bench / "run"),
-        "report": str(bench / "run/report.html"),
+        "run": str(environment / "run"),
+        "report": str(environment / "run/report.html"),
         "scenarios": 6,
         "rounds": 18,
         "failed": 2,
@@ -417,10 +417,10 @@ def test_the_end_of_a_run_as_json_counts_its_rounds(bench: Path) -> None:
     [((), set(), 1), (("--retry-failed",), {4, 9}, 0), (("--retry-invalid",), {7}, 1)],
 )
 def test_what_is_run_again_is_what_was_asked_for(
-    bench: Path, flags: tuple[str, ...], again: set[int], code: int, monkeypatch: pytest.MonkeyPatch
+    environment: Path, flags: tuple[str, ...], again: set[int], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "build", lambda _: Built(Table()))
-    folder, _ = carried_out(bench)
+    folder, _ = carried_out(environment)
     monkeypatch.setattr(MadeUp, "breaking", set())
     before = len(rounds_of(folder))
     result = typed(resume, str(folder), *flags)
@@ -428,8 +428,8 @@ def test_what_is_run_again_is_what_was_asked_for(
     assert result.return_value == code
 
 
-def test_a_report_is_the_same_when_it_is_built_again(finished: Finished, bench: Path) -> None:
-    folder = bench / "run"
+def test_a_report_is_the_same_when_it_is_built_again(finished: Finished, environment: Path) -> None:
+    folder = environment / "run"
     shutil.copytree(finished.folder, folder)
     first = {path: path.read_bytes() for path in (folder / "tables").iterdir()}
     rounds = pd.read_parquet(folder / "rounds.parquet")
@@ -439,8 +439,8 @@ def test_a_report_is_the_same_when_it_is_built_again(finished: Finished, bench: 
     assert {path: path.read_bytes() for path in (folder / "tables").iterdir()} == first
 
 
-def test_a_report_with_invalid_rounds_says_so_and_counts_them(finished: Finished, bench: Path) -> None:
-    folder = bench / "run"
+def test_a_report_with_invalid_rounds_says_so_and_counts_them(finished: Finished, environment: Path) -> None:
+    folder = environment / "run"
     shutil.copytree(finished.folder, folder)
     typed(report, str(folder), "--include-invalid")
     assert (folder / "report.html").read_text() == "made-up (with rounds that are not valid)"

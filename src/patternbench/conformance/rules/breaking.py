@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import (
+from patternbench.conformance.cases import BreakerCase, BreakerConfig, BreakerStep, breaker_cases
+from patternbench.conformance.reference_breaker import CallDecision, Result, mistakes
+from patternbench.conformance.rules.expectations import expect_counts, expect_wait
+from patternbench.conformance.scripted_target import FAIL, OK, ScriptedAnswer, sequence
+from patternbench.conformance.trial import (
     EARLY_US,
     LATE_US,
     ClientTrial,
@@ -13,10 +17,6 @@ from patternbench.conformance.bench import (
     expect,
     rule,
 )
-from patternbench.conformance.cases import BreakerCase, BreakerConfig, BreakerStep, breaker_cases
-from patternbench.conformance.reference_breaker import CallDecision, Result, mistakes
-from patternbench.conformance.rules.expectations import expect_counts, expect_wait
-from patternbench.conformance.scripted_target import FAIL, OK, ScriptedAnswer, sequence
 
 
 def _breaker_rule(case: BreakerCase) -> None:
@@ -25,11 +25,11 @@ def _breaker_rule(case: BreakerCase) -> None:
         "every call is let through or rejected as the contract's breaker would",
         "circuit_breaker",
     )
-    def follows(bench: ClientTrial) -> str:
+    def follows(trial: ClientTrial) -> str:
         config, script = _slowed(case) if case.circuit_breaker.slow_call else _as_it_is(case)
         # One call more than the vector has, so that a breaker which its last step opens is seen to be open.
         script.append(OK)
-        got = bench.run(
+        got = trial.run(
             sequence(script), strategy={"circuit_breaker": config.as_json()}, successes=None, max_attempts=len(script)
         )
         return _expect_decisions(got, config, len(script))
@@ -79,10 +79,10 @@ for _case in breaker_cases():
     "failures 2.1 s apart never open a breaker that looks at the last second",
     "circuit_breaker",
 )
-def time_forgets(bench: ClientTrial) -> str:
+def time_forgets(trial: ClientTrial) -> str:
     """Take seconds for milliseconds, and this breaker opens."""
     strategy = breaker(window={"time_us": 1_000_000})
-    got = bench.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000)
+    got = trial.run(sequence([], FAIL), strategy=strategy, successes=None, max_attempts=3, think_time_us=2_100_000)
     expect_counts(got, calls=3, attempts=3, rejected=0)
     return "3 calls, none rejected"
 
@@ -92,11 +92,11 @@ def time_forgets(bench: ClientTrial) -> str:
     "a rate of 1 is one percent: a single failure in ten calls opens it",
     "circuit_breaker",
 )
-def percentages(bench: ClientTrial) -> str:
+def percentages(trial: ClientTrial) -> str:
     """Take percent for a share of 1, and this breaker never opens, or 100 opens at once."""
     config = breaker(failure_rate=1, window={"calls": 10}, minimum_calls=10)
     script = sequence([OK] * 9 + [FAIL])
-    got = bench.run(script, strategy=config, successes=None, time_limit_us=1_000_000)
+    got = trial.run(script, strategy=config, successes=None, time_limit_us=1_000_000)
     expect_counts(got, calls=len(got.rows), attempts=10, rejected=len(got.rows) - 10)
     expect(len(got.rejected) > 0, "no call was rejected")
     return f"10 attempts, then {len(got.rejected)} rejections"
@@ -107,9 +107,9 @@ def percentages(bench: ClientTrial) -> str:
     "an open breaker never spins: 10 ms pass after every rejected call",
     "circuit_breaker",
 )
-def rejected_pause(bench: ClientTrial) -> str:
+def rejected_pause(trial: ClientTrial) -> str:
     """Look at the pauses while a breaker is open."""
-    got = bench.run(
+    got = trial.run(
         sequence([], FAIL),
         strategy=breaker(),
         successes=None,
@@ -128,9 +128,9 @@ def rejected_pause(bench: ClientTrial) -> str:
     "with a breaker each, 4 users make exactly 4 x 4 attempts before all are open",
     "circuit_breaker",
 )
-def scope_user(bench: ClientTrial) -> str:
+def scope_user(trial: ClientTrial) -> str:
     """Fail everything."""
-    got = _open_for_four(bench, "user")
+    got = _open_for_four(trial, "user")
     counts = [len([r for r in got.of_user(u) if r.attempt]) for u in range(4)]
     expect(counts == [4] * 4, f"attempts of each user: {counts}")
     return "4 attempts of each user"
@@ -141,19 +141,19 @@ def scope_user(bench: ClientTrial) -> str:
     "with one breaker, 4 users make 4 attempts, and at most one more each while it opens",
     "circuit_breaker",
 )
-def scope_client(bench: ClientTrial) -> str:
+def scope_client(trial: ClientTrial) -> str:
     """Fail everything, slowly: no user gets further than a second attempt before the breaker is open."""
-    count = len(_open_for_four(bench, "client").attempts)
+    count = len(_open_for_four(trial, "client").attempts)
     expect(4 <= count < 16, f"{count} attempts")  # noqa: PLR2004
     if count > 8:  # noqa: PLR2004
         raise TooLateError(f"{count} attempts before the breaker was open")
     return f"{count} attempts"
 
 
-def _open_for_four(bench: ClientTrial, scope: str) -> Outcome:
+def _open_for_four(trial: ClientTrial, scope: str) -> Outcome:
     strategy = breaker(window={"calls": 4}, minimum_calls=4, scope=scope)
     slow = ScriptedAnswer(503, delay_us=50_000)
-    got = bench.run(sequence([], slow), strategy=strategy, users=4, successes=None, time_limit_us=800_000)
+    got = trial.run(sequence([], slow), strategy=strategy, users=4, successes=None, time_limit_us=800_000)
     expect_counts(got, calls=len(got.rows), attempts=len(got.attempts), rejected=len(got.rejected))
     expect(all(any(r.attempt == 0 for r in got.of_user(u)) for u in range(4)), "a user was never rejected")
     return got
@@ -164,10 +164,10 @@ def _open_for_four(bench: ClientTrial, scope: str) -> Outcome:
     "a round begins closed although the one before ended open",
     "circuit_breaker",
 )
-def new_breakers(bench: ClientTrial) -> str:
+def new_breakers(trial: ClientTrial) -> str:
     """Open a breaker, then run the same round again."""
     for _ in range(2):
-        got = bench.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=300_000)
+        got = trial.run(sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=300_000)
         expect(len(got.attempts) == 2, f"{len(got.attempts)} attempts")  # noqa: PLR2004
     return "2 attempts in both rounds"
 
@@ -177,11 +177,11 @@ def new_breakers(bench: ClientTrial) -> str:
     "of 4 users at one half-open breaker, one at a time reaches the target",
     "circuit_breaker",
 )
-def probes(bench: ClientTrial) -> str:
+def probes(trial: ClientTrial) -> str:
     """Fail slowly, so that probes would overlap if there were more than one."""
     strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
     script = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
-    got = bench.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
+    got = trial.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
     expect(len(got.play.arrivals) >= 4, f"{len(got.play.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
     # Up to three calls may be under way when it opens; they end long before the first probe.
     since = got.play.arrivals[3].received + 0.15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patternbench.conformance.bench import EARLY_US, LATE_US, Outcome, Row, TooLateError, expect
+from patternbench.conformance.trial import EARLY_US, LATE_US, Outcome, Row, TooLateError, expect
 
 
 def expect_counts(got: Outcome, *, calls: int, attempts: int, rejected: int) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from patternbench.conformance.bench import (
+from patternbench.conformance.scripted_target import FAIL, OK, sequence
+from patternbench.conformance.trial import (
     ClientTrial,
     InconclusiveError,
     Outcome,
@@ -19,7 +20,6 @@ from patternbench.conformance.bench import (
     expect,
     rule,
 )
-from patternbench.conformance.scripted_target import FAIL, OK, sequence
 from patternbench.conformance.witness import PauseLateness, Witness
 
 PAUSES = 200
@@ -36,19 +36,19 @@ KEPT = f"of {PAUSES} pauses none is early; on an idle machine they are at most 0
 
 
 @rule("the think time is kept", KEPT)
-def think_time_kept(bench: ClientTrial) -> str:
+def think_time_kept(trial: ClientTrial) -> str:
     """Compare the end of each call with the start of the next."""
     with Witness(PAUSE_US) as witness:
-        got = bench.run(sequence([], OK), successes=PAUSES + 1, think_time_us=PAUSE_US)
+        got = trial.run(sequence([], OK), successes=PAUSES + 1, think_time_us=PAUSE_US)
     waits = [after.start_us - before.end_us for before, after in pairwise(got.rows)]
     return _expect_kept(waits, got, witness)
 
 
 @rule("the pause after a rejection is kept", KEPT, "circuit_breaker")
-def rejected_pause_kept(bench: ClientTrial) -> str:
+def rejected_pause_kept(trial: ClientTrial) -> str:
     """Compare the starts of the calls that an open breaker rejects."""
     with Witness(PAUSE_US) as witness:
-        got = bench.run(
+        got = trial.run(
             sequence([], FAIL),
             strategy=breaker(),
             successes=None,

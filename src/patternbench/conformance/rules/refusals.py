@@ -5,7 +5,8 @@ from __future__ import annotations
 import httpx
 from pydantic import ValidationError
 
-from patternbench.conformance.bench import (
+from patternbench.conformance.cases import ClientDescription
+from patternbench.conformance.trial import (
     BASELINE,
     STRATEGIES,
     ClientTrial,
@@ -17,13 +18,12 @@ from patternbench.conformance.bench import (
     rule,
     stack,
 )
-from patternbench.conformance.cases import ClientDescription
 
 
 @rule("description", "GET /client answers 200 with a valid description")
-def description(bench: ClientTrial) -> str:
+def description(trial: ClientTrial) -> str:
     """Read the description, and keep it for the other rules."""
-    response = bench.client.get("/client")
+    response = trial.client.get("/client")
     expect(response.status_code == httpx.codes.OK, f"status {response.status_code}")
     body = json_of(response)
     try:
@@ -31,7 +31,7 @@ def description(bench: ClientTrial) -> str:
     except ValidationError as error:
         expect(False, _first(error))
     expect(len(set(told.strategies)) == len(told.strategies), f"a strategy named twice in {told.strategies}")
-    bench.description = told
+    trial.description = told
     return f"{told.name} {told.version} ({told.library.name} {told.library.version}, {told.language})"
 
 
@@ -42,42 +42,42 @@ def _first(error: ValidationError) -> str:
 
 
 @rule("an expressible round passes", "POST /check answers 200 with an empty list for a plain baseline round")
-def check_passes(bench: ClientTrial) -> str:
+def check_passes(trial: ClientTrial) -> str:
     """Check a round that nobody can object to."""
-    problems = bench.problems(bench.round())
+    problems = trial.problems(trial.round())
     expect(problems == [], f"problems {problems}")
     return "no problems"
 
 
 @rule("strategies that are not declared", "a strategy that the description leaves out is refused with 422")
-def undeclared(bench: ClientTrial) -> str:
+def undeclared(trial: ClientTrial) -> str:
     """Ask for what the client says it does not do."""
     examples = {"baseline": BASELINE, "retry": retry(3), "circuit_breaker": breaker(), "stack": stack(retry(3))}
-    missing = [name for name in STRATEGIES if name not in bench.strategies]
+    missing = [name for name in STRATEGIES if name not in trial.strategies]
     for name in missing:
-        _expect_refused(bench, f"strategy {name}", bench.round(strategy=examples[name]))
+        _expect_refused(trial, f"strategy {name}", trial.round(strategy=examples[name]))
     return f"refused {', '.join(missing)}" if missing else "all strategies are declared"
 
 
 @rule("another version", "a round of another version of the contract is refused, and so is a field of a later one")
-def another_version(bench: ClientTrial) -> str:
+def another_version(trial: ClientTrial) -> str:
     """Ask for a version that does not exist yet, then for something that only a later one can have."""
-    _expect_refused(bench, "contract 2", {**bench.round(), "contract": 2})
-    _expect_refused(bench, "a field of a later version", {**bench.round(), "surprise": 1})
+    _expect_refused(trial, "contract 2", {**trial.round(), "contract": 2})
+    _expect_refused(trial, "a field of a later version", {**trial.round(), "surprise": 1})
     return "both refused"
 
 
 @rule("no JSON", "a body that is not one JSON object is refused with 422 and a problem, never with a crash")
-def no_json(bench: ClientTrial) -> str:
+def no_json(trial: ClientTrial) -> str:
     """Send what cannot be read."""
     for body in (b"", b"{", b"null", b"[]", b'{"contract": 1', b"\xff\xfe"):
-        _expect_refused(bench, f"body {body!r}", body)
-    expect(bench.client.get("/client").status_code == httpx.codes.OK, "the client no longer answers")
+        _expect_refused(trial, f"body {body!r}", body)
+    expect(trial.client.get("/client").status_code == httpx.codes.OK, "the client no longer answers")
     return "all refused"
 
 
-def _expect_refused(bench: ClientTrial, what: str, body: object) -> None:
-    expect(bench.problems(body) != [], f"{what}: /check finds no problem")
-    response = bench.post("/rounds", body)
+def _expect_refused(trial: ClientTrial, what: str, body: object) -> None:
+    expect(trial.problems(body) != [], f"{what}: /check finds no problem")
+    response = trial.post("/rounds", body)
     expect(response.status_code == httpx.codes.UNPROCESSABLE_ENTITY, f"{what}: /rounds {response.status_code}")
     expect(problems_of(response) != [], f"{what}: /rounds answers 422 without a problem")

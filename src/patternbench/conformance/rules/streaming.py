@@ -10,19 +10,19 @@ from collections.abc import Callable
 import httpx
 from pydantic import ValidationError
 
-from patternbench.conformance.bench import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
 from patternbench.conformance.cases import Busy
 from patternbench.conformance.rules.expectations import expect_counts
 from patternbench.conformance.scripted_target import FAIL, HANG, PlayedScript, ScriptedAnswer, sequence
+from patternbench.conformance.trial import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
 
 MOST_SILENCE_S = 0.2 + LATE_US / 1e6
 ABANDON_S = 1.0
 
 
 @rule("batches come in time", "while there are rows, a line arrives at least every 200 ms")
-def batches_in_time(bench: ClientTrial) -> str:
+def batches_in_time(trial: ClientTrial) -> str:
     """Run for 1.2 seconds, and note when lines arrive."""
-    got = bench.run(sequence([], ScriptedAnswer(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
+    got = trial.run(sequence([], ScriptedAnswer(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
     finished = sorted(arrival.finished for arrival in got.play.arrivals if arrival.finished is not None)
     expect(bool(finished), "rows of calls of which none reached the target")
     times = [finished[0], *got.lines_at]
@@ -41,12 +41,12 @@ def batches_in_time(bench: ClientTrial) -> str:
     "64 users at an open breaker, pausing 1 us, break no rule of the stream",
     "circuit_breaker",
 )
-def flood(bench: ClientTrial) -> str:
+def flood(trial: ClientTrial) -> str:
     """Make rows as fast as the client can; batches stay within 10,000 rows.
 
     A fifth of a second: a quick client makes two million rows in a second, of 100 bytes each.
     """
-    got = bench.run(
+    got = trial.run(
         sequence([], FAIL),
         strategy=breaker(),
         users=64,
@@ -59,32 +59,32 @@ def flood(bench: ClientTrial) -> str:
 
 
 @rule("the next round at once", "after the last line the next round can start: 20 rounds, never a 409")
-def next_round(bench: ClientTrial) -> str:
+def next_round(trial: ClientTrial) -> str:
     """Run short rounds one right after the other."""
     for _ in range(20):
-        bench.run(sequence([]))
+        trial.run(sequence([]))
     return "20 rounds, no 409"
 
 
 @rule("one round at a time", "a second round is answered 409, while /client and /check still answer")
-def one_at_a_time(bench: ClientTrial) -> str:
+def one_at_a_time(trial: ClientTrial) -> str:
     """Ask for a round while one hangs."""
-    play = bench.target.play(sequence([], HANG))
-    with bench.started(bench.round(play)):
+    play = trial.target.play(sequence([], HANG))
+    with trial.started(trial.round(play)):
         expect(play.wait_for_arrival(2), "no request within 2 s")
-        response = bench.post("/rounds", bench.round())
+        response = trial.post("/rounds", trial.round())
         expect(response.status_code == httpx.codes.CONFLICT, f"the second round got {response.status_code}")
         expect(_says_why(json_of(response)), f"409 with {response.text[:200]}")
-        expect(bench.client.get("/client").status_code == httpx.codes.OK, "/client does not answer")
-        bench.problems(bench.round())
-    _expect_free(bench)
+        expect(trial.client.get("/client").status_code == httpx.codes.OK, "/client does not answer")
+        trial.problems(trial.round())
+    _expect_free(trial)
     return "409, then free again"
 
 
 @rule("abandoned while an attempt hangs", "the client is free within a second of the stream's close")
-def abandon_hanging(bench: ClientTrial) -> str:
+def abandon_hanging(trial: ClientTrial) -> str:
     """Close the stream while the target is silent."""
-    play = _abandon(bench, sequence([], HANG), users=3)
+    play = _abandon(trial, sequence([], HANG), users=3)
     at_once = play.most_at_once(since=0)
     left = sum(arrival.finished is None for arrival in play.arrivals)
     expect(left == 0, f"{left} of {at_once} requests still open after {ABANDON_S} s")
@@ -92,35 +92,35 @@ def abandon_hanging(bench: ClientTrial) -> str:
 
 
 @rule("abandoned under load", "no request reaches the target a second after the stream's close")
-def abandon_busy(bench: ClientTrial) -> str:
+def abandon_busy(trial: ClientTrial) -> str:
     """Close the stream while calls succeed."""
-    play = _abandon(bench, sequence([], ScriptedAnswer(200, delay_us=2_000)), users=3, successes=None)
+    play = _abandon(trial, sequence([], ScriptedAnswer(200, delay_us=2_000)), users=3, successes=None)
     return f"{len(play.arrivals)} requests, none after that"
 
 
 @rule("abandoned during a back-off", "the client is free although a delay of a minute has begun", "retry")
-def abandon_backing_off(bench: ClientTrial) -> str:
+def abandon_backing_off(trial: ClientTrial) -> str:
     """Close the stream while a user waits for its second attempt."""
     strategy = retry(2, {"fixed": {"delay_us": 60_000_000}})
-    _abandon(bench, sequence([], FAIL), strategy=strategy, time_limit_us=600_000_000)
+    _abandon(trial, sequence([], FAIL), strategy=strategy, time_limit_us=600_000_000)
     return "free"
 
 
 @rule("abandoned at an open breaker", "the client is free although every call is rejected", "circuit_breaker")
-def abandon_rejecting(bench: ClientTrial) -> str:
+def abandon_rejecting(trial: ClientTrial) -> str:
     """Close the stream while no call reaches the target."""
-    _abandon(bench, sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=600_000_000)
+    _abandon(trial, sequence([], FAIL), strategy=breaker(), successes=None, time_limit_us=600_000_000)
     return "free"
 
 
-def _abandon(bench: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> PlayedScript:
-    play = bench.target.play(script)
-    body = bench.round(play, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
-    bench.need(body)
-    with bench.started(body):
+def _abandon(trial: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> PlayedScript:
+    play = trial.target.play(script)
+    body = trial.round(play, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
+    trial.need(body)
+    with trial.started(body):
         expect(play.wait_for_arrival(2), "no request within 2 s")
     closed = time.monotonic()
-    _expect_free(bench)
+    _expect_free(trial)
     time.sleep(max(0.0, closed + ABANDON_S - time.monotonic()))
     count = len(play.arrivals)
     time.sleep(0.1)
@@ -128,11 +128,11 @@ def _abandon(bench: ClientTrial, script: Callable[[int], ScriptedAnswer], **chan
     return play
 
 
-def _expect_free(bench: ClientTrial) -> None:
+def _expect_free(trial: ClientTrial) -> None:
     """Expect the client to take a new round within a second."""
     deadline = time.monotonic() + ABANDON_S
     while True:
-        response = bench.post("/rounds", bench.round(bench.target.play(sequence([]))))
+        response = trial.post("/rounds", trial.round(trial.target.play(sequence([]))))
         if response.status_code == httpx.codes.OK:
             return
         expect(response.status_code == httpx.codes.CONFLICT, f"a new round got {response.status_code}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.admin import Admin
 from patternbench.lab.faults.ways import proxies_of
 from patternbench.lab.host.processes import StartError
@@ -32,7 +32,7 @@ class Act(Protocol):
 class Site:
     """Where the faults of a round act: a system that is up. ``clock`` is monotonic, in nanoseconds."""
 
-    bench: Bench
+    environment: Environment
     clock: Callable[[], int]
     by_envoy: list[Fault] = field(default_factory=list)
     """The faults that Envoy injects at the moment; it gets all of them at once."""
@@ -40,11 +40,11 @@ class Site:
 
     def proxies(self, fault: Fault) -> list[Admin]:
         """The proxies on the ways that a fault acts on."""
-        return [self._admin(name) for name in proxies_of(fault, self.bench.ways)]
+        return [self._admin(name) for name in proxies_of(fault, self.environment.ways)]
 
     def _admin(self, name: str) -> Admin:
         if name not in self._admins:
-            self._admins[name] = Admin(name, self.bench.running[name].endpoints["admin"])
+            self._admins[name] = Admin(name, self.environment.running[name].endpoints["admin"])
         return self._admins[name]
 
     def leave(self) -> None:

@@ -14,7 +14,7 @@ from patternbench.study.faults import Fault
 
 def act_of(fault: Fault, name: str, site: Site) -> Act:
     """Injects the fault with a name of its scenario, at each place of its ``where``."""
-    acts = [_act(located, name, site) for located in at_each(fault, site.bench.groups)]
+    acts = [_act(located, name, site) for located in at_each(fault, site.environment.groups)]
     return acts[0] if len(acts) == 1 else ActsTogether(acts)
 
 

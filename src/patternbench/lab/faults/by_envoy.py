@@ -26,5 +26,5 @@ class ByEnvoy:
         return self._set(), {}
 
     def _set(self) -> int:
-        self.site.bench.inject(self.site.by_envoy)
+        self.site.environment.inject(self.site.by_envoy)
         return self.site.clock()

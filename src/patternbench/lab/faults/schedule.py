@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.host.processes import StartError
@@ -62,7 +62,7 @@ class FaultSchedule:
     def __init__(
         self,
         faults: Sequence[Fault],
-        bench: Bench,
+        environment: Environment,
         clock: Callable[[], int] = time.monotonic_ns,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class FaultSchedule:
         self._clock = clock
         self._over = threading.Event()
         self._wait = wait or self._over.wait
-        self._site = Site(bench, clock)
+        self._site = Site(environment, clock)
         self._faults = {name: fault for name, fault in by_name(faults).items() if fault.acts}
         self._acting: dict[str, tuple[Act, int]] = {}
         self._wrong: list[str] = []
@@ -136,4 +136,4 @@ class FaultSchedule:
             self._try(name, begins=False)
         self._site.leave()
         if self._wrong:
-            self._site.bench.spoil("; ".join(self._wrong))
+            self._site.environment.spoil("; ".join(self._wrong))

@@ -137,7 +137,7 @@ class Launch:
     """How a host runs a component.
 
     ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are made by the host. ``url`` is where others
-    reach it, ``endpoints`` are further addresses by name. ``needs`` must be installed; the bench adds those of its
+    reach it, ``endpoints`` are further addresses by name. ``needs`` must be installed; the host adds those of its
     kind. ``after`` names components that must be ready first, in addition to those that it refers to. ``via`` says
     which component replaces another one in its references, to put a proxy on the way between two. ``user`` is
     the system user to run as, where root starts it; ``nobody_else`` says that it doesn't run as the caller where

@@ -29,7 +29,7 @@ from patternbench.plan.factors import with_levels
 from patternbench.plan.scenarios import Scenario, content_id
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import evidence, inspection, watch_problems
-from patternbench.run.round.stage import Stage
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.study.model.levels import only
 from patternbench.study.model.system import Endpoint, NamedSystem, System, Trust, is_socket
 from patternbench.study.models import Study
@@ -328,10 +328,10 @@ def _trust(trust: Trust, inputs: Inputs) -> ssl.SSLContext | bool:
 
 
 @contextmanager
-def scratch_stage(inputs: Inputs) -> Iterator[Stage]:
-    """A stage whose logs go nowhere, for asking clients before the run has a folder."""
-    with scratch("patternbench-") as folder, Stage(folder, inputs) as stage:
-        yield stage
+def scratch_fixture(inputs: Inputs) -> Iterator[RoundFixture]:
+    """A fixture whose logs go nowhere, for asking clients before the run has a folder."""
+    with scratch("patternbench-") as folder, RoundFixture(folder, inputs) as fixture:
+        yield fixture
 
 
 def inexpressible(
@@ -348,8 +348,8 @@ def inexpressible(
     problems: list[Problem] = []
     drivable = [scenario for scenario in scenarios if not choice.problems(scenario)]
     try:
-        with gathered(problems), scratch_stage(inputs) as stage:
-            check_expressible(stage, drivable, study, by_engine)
+        with gathered(problems), scratch_fixture(inputs) as fixture:
+            check_expressible(fixture, drivable, study, by_engine)
     except (StartError, ClientError) as error:
         if not told:  # else a problem reported before may be the reason why a driver doesn't come up
             problems.append(Problem(str(error), "clients", hint="see that its URL is that of a client, and its log"))
@@ -376,18 +376,22 @@ def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection
     return inexpressible(study, asked, inputs, told, by_engine) if asked else []
 
 
-def check_expressible(stage: Stage, scenarios: Iterable[Scenario], study: Study, by_engine: Collection[str]) -> None:
+def check_expressible(
+    fixture: RoundFixture, scenarios: Iterable[Scenario], study: Study, by_engine: Collection[str]
+) -> None:
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
-    for task, scenario in _kinds_of_rounds(stage, scenarios, study):
+    for task, scenario in _kinds_of_rounds(fixture, scenarios, study):
         asked = _job_problems if scenario.client in by_engine else _round_problems
-        for problem in asked(stage, task, scenario, study):
+        for problem in asked(fixture, task, scenario, study):
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))
 
 
-def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) -> Iterator[tuple[Task, Scenario]]:
+def _kinds_of_rounds(
+    fixture: RoundFixture, scenarios: Iterable[Scenario], study: Study
+) -> Iterator[tuple[Task, Scenario]]:
     """One scenario per load that the engine drives, with any faults; each scenario of a library's client."""
     seen = set()
     for scenario in scenarios:
@@ -395,7 +399,7 @@ def _kinds_of_rounds(stage: Stage, scenarios: Iterable[Scenario], study: Study) 
         if kind not in seen:
             seen.add(kind)
             targets = scenario.system.endpoints() or (NOWHERE,)
-            task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, stage.inputs)
+            task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, fixture.inputs)
             yield replace(task, warm_up_on_top=choice.adds_warm_up(study)), scenario
 
 
@@ -405,15 +409,15 @@ def _kind(scenario: Scenario) -> str:
     return replace(scenario, faults=(), system=system).id
 
 
-def _job_problems(stage: Stage, task: Task, scenario: Scenario, _study: Study) -> list[Problem]:
+def _job_problems(fixture: RoundFixture, task: Task, scenario: Scenario, _study: Study) -> list[Problem]:
     """The load engine's problems with a round."""
-    problems = [_in_study(problem, scenario) for problem in engine.check(task, stage.folder)]
+    problems = [_in_study(problem, scenario) for problem in engine.check(task, fixture.folder)]
     return [*_too_long(task, Duration(0) if task.warm_up_on_top else task.warm_up), *problems]
 
 
-def _round_problems(stage: Stage, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
+def _round_problems(fixture: RoundFixture, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
     """A client's problems with a round."""
-    client = stage.client(registry.required(scenario.client, study.clients.get(scenario.client)))
+    client = fixture.client(registry.required(scenario.client, study.clients.get(scenario.client)))
     body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
     problems = [_in_study(_inexpressible(scenario, problem), scenario) for problem in client.check(body)]
     return [*_too_long(task, Duration(0)), *problems]

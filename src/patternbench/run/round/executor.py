@@ -18,7 +18,7 @@ from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.drivers.library import LibraryDriver
 from patternbench.lab import machine
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults.schedule import FaultOutcome, FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.machine import Meter
@@ -31,9 +31,9 @@ from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, ActedFault, Entry, RecordedStart, WarmUpRecord
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.round import doubts, observing
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.orders import RoundOrder, RoundResult
 from patternbench.run.round.presence import Presence
-from patternbench.run.round.stage import Stage
 from patternbench.run.round.warmth import WarmUpTime, warm_up_of
 from patternbench.study.faults import by_name
 from patternbench.study.model.system import Endpoint
@@ -62,9 +62,9 @@ class LocalExecutor:
         self._engine_only = engine_only
         self._told = told
         self._core: int | None = None
-        self._stage: Stage | None = None
+        self._fixture: RoundFixture | None = None
         self._files: tuple[dict[str, str], str] = ({}, "")
-        """The files that the stage has, as an order names them."""
+        """The files that the fixture has, as an order names them."""
         self._open = ExitStack()
 
     def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
@@ -79,32 +79,32 @@ class LocalExecutor:
         known = (order.index, order.block, order.treatment.id, FAILED, order.file)
         blank = Entry(*known, time.time(), 0.0, lane=order.lane)
         try:
-            stage = self._stage_of(order)
+            fixture = self._fixture_of(order)
         except InputError as error:
             return RoundResult(replace(blank, cause=str(error)))
-        round_ = _OneRound(order, stage, self._folder, self._core, self._told)
+        round_ = _OneRound(order, fixture, self._folder, self._core, self._told)
         entry = round_.run(blank)
-        return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(stage))
+        return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(fixture))
 
-    def _stage_of(self, order: RoundOrder) -> Stage:
-        """The stage with the files of an order: that of the round before where they are the same."""
+    def _fixture_of(self, order: RoundOrder) -> RoundFixture:
+        """The fixture with the files of an order: that of the round before where they are the same."""
         files = (dict(order.inputs), order.beside)
-        if self._stage is None or self._files != files:
+        if self._fixture is None or self._files != files:
             self._open.close()
-            self._stage = None
+            self._fixture = None
             inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
             self._core = self._open.enter_context(machine.kept_free(self._engine_only))
-            self._stage, self._files = self._open.enter_context(Stage(self._folder.logs, inputs)), files
-        return self._stage
+            self._fixture, self._files = self._open.enter_context(RoundFixture(self._folder.logs, inputs)), files
+        return self._fixture
 
-    def _facts(self, stage: Stage) -> dict[str, dict[str, object]]:
+    def _facts(self, fixture: RoundFixture) -> dict[str, dict[str, object]]:
         """The machine and the programs of the rounds, for the manifest."""
         return {
             "machines": {content_id(self._machine): self._machine},
             "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
-            "clients": dict(stage.descriptions()),
-            "accounts": dict(stage.accounts),
-            "limits": dict(stage.limits),
+            "clients": dict(fixture.descriptions()),
+            "accounts": dict(fixture.accounts),
+            "limits": dict(fixture.limits),
         }
 
     @cached_property
@@ -121,12 +121,17 @@ class LocalExecutor:
 
 
 class _OneRound:
-    """One round on a stage: brought up, driven, judged."""
+    """One round on a fixture: brought up, driven, judged."""
 
     def __init__(
-        self, order: RoundOrder, stage: Stage, folder: RunFolder, core: int | None, told: Callable[[LoadProgress], None]
+        self,
+        order: RoundOrder,
+        fixture: RoundFixture,
+        folder: RunFolder,
+        core: int | None,
+        told: Callable[[LoadProgress], None],
     ) -> None:
-        self._order, self._stage, self._folder = order, stage, folder
+        self._order, self._fixture, self._folder = order, fixture, folder
         self._core, self._told = core, told
         self._scenario = order.treatment
         self.warm_ups: list[Entry] = []
@@ -135,19 +140,19 @@ class _OneRound:
     def run(self, blank: Entry) -> Entry:
         """Run it. A failure becomes the entry's cause."""
         entry = self._measured_or_failed(blank)
-        started = [RecordedStart(start.component, start.why, start.seconds) for start in self._stage.started]
-        entry = replace(entry, starts=started, reset_seconds=self._stage.reset_seconds)
+        started = [RecordedStart(start.component, start.why, start.seconds) for start in self._fixture.started]
+        entry = replace(entry, starts=started, reset_seconds=self._fixture.reset_seconds)
         return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
 
     def _measured_or_failed(self, blank: Entry) -> Entry:
         try:
             return self._measured(blank)
         except DriverError as error:
-            self._stage.drop_client(self._scenario.client)
+            self._fixture.drop_client(self._scenario.client)
             return _failed(blank, str(error), error.rows)
         except StartError as error:
-            self._stage.drop_client(self._scenario.client)
-            failed = _failed(blank, " ".join([str(error), *self._stage.dead()]))
+            self._fixture.drop_client(self._scenario.client)
+            failed = _failed(blank, " ".join([str(error), *self._fixture.dead()]))
             return replace(failed, doubts=doubts.of_failed_start())
         except ObservationError as error:
             return _failed(blank, f"the records of an observer can't be used: {error}")
@@ -156,18 +161,20 @@ class _OneRound:
 
     def _measured(self, blank: Entry) -> Entry:
         scenario, order = self._scenario, self._order
-        bench = self._stage.bench(scenario.system, order.system_file, order.ways, order.tracing)
-        schedule = FaultSchedule(self._scenario.faults, bench)
-        task = replace(self._task(bench.targets), begun=schedule.start)
+        environment = self._fixture.environment(scenario.system, order.system_file, order.ways, order.tracing)
+        schedule = FaultSchedule(self._scenario.faults, environment)
+        task = replace(self._task(environment.targets), begun=schedule.start)
         driver = self._driver(task)
         warmed = self._warmed(driver, task)
-        return self._driven(driver, task, bench, schedule, replace(blank, started=time.time(), warmed=warmed))
+        return self._driven(driver, task, environment, schedule, replace(blank, started=time.time(), warmed=warmed))
 
     def _task(self, urls: list[str]) -> Task:
-        order, stage = self._order, self._stage
+        order, fixture = self._order, self._fixture
         limits = (order.time_limit, order.warm_up, order.seed, order.block)
         targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
-        task = Task(self._scenario, targets, *limits, stage.inputs, stage.dead, self._told, order.lateness, self._core)
+        task = Task(
+            self._scenario, targets, *limits, fixture.inputs, fixture.dead, self._told, order.lateness, self._core
+        )
         task = replace(task, warm_up_requests=order.warm_up_requests, settles=order.settles)
         return replace(task, warm_up_on_top=order.warm_up_on_top)
 
@@ -175,12 +182,14 @@ class _OneRound:
         if self._order.by_engine:
             return EngineDriver(self._folder.load, self._folder.logs)
         spec = registry.required(self._scenario.client, self._order.client_at)
-        return LibraryDriver(self._stage.client(spec))
+        return LibraryDriver(self._fixture.client(spec))
 
-    def _driven(self, driver: Driver, task: Task, bench: Bench, schedule: FaultSchedule, blank: Entry) -> Entry:
-        watch, endpoints = self._order.watch, bench.endpoints()
+    def _driven(
+        self, driver: Driver, task: Task, environment: Environment, schedule: FaultSchedule, blank: Entry
+    ) -> Entry:
+        watch, endpoints = self._order.watch, environment.endpoints()
         with observing.watched(self._folder, blank.file, endpoints, watch) as observation:
-            own, before, begun = bench.own_answers(), Meter.read(), time.perf_counter()
+            own, before, begun = environment.own_answers(), Meter.read(), time.perf_counter()
             with schedule:
                 measured = driver.drive(task, self._folder.attempts_of(blank.file))
                 seconds, use = time.perf_counter() - begun, Meter.read().since(before)
@@ -192,19 +201,21 @@ class _OneRound:
         cause = self._cause(measured)
         if cause:
             return replace(entry, cause=cause)
-        entry = replace(entry, stored_bytes=bench.stored_bytes())
+        entry = replace(entry, stored_bytes=environment.stored_bytes())
         round_doubts = doubts.of_load(measured, use, seconds) + doubts.of_trust(self._scenario.system)
-        round_doubts += doubts.of_limits(bench.refused_limits()) + doubts.of_carried_over(bench.carried_over())
-        round_doubts += doubts.of_cut_logs(bench.cut_logs())
-        round_doubts += self._fault_doubts(acted, measured, bench.own_answers() - own)
+        round_doubts += doubts.of_limits(environment.refused_limits()) + doubts.of_carried_over(
+            environment.carried_over()
+        )
+        round_doubts += doubts.of_cut_logs(environment.cut_logs())
+        round_doubts += self._fault_doubts(acted, measured, environment.own_answers() - own)
         round_doubts += self._warmth_doubts(blank.file, measured.rows)
-        round_doubts += observation.keep(self._stage.finished_logs())
+        round_doubts += observation.keep(self._fixture.finished_logs())
         sha256 = digest(self._folder.attempts_of(blank.file))
         return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
 
     def _cause(self, measured: DrivenRound) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""
-        dead = self._stage.dead()
+        dead = self._fixture.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
     def _fault_doubts(self, acted: list[ActedFault], measured: DrivenRound, own: int) -> list[Doubt]:
@@ -225,19 +236,19 @@ class _OneRound:
 
     def _warmed(self, driver: Driver, task: Task) -> WarmUpRecord:
         """How warm the round is about to be; what is cold is warmed first, where the round does not do so itself."""
-        cold = sorted(self._stage.cold)
+        cold = sorted(self._fixture.cold)
         where = warm_up_of(cold, self._order.by_engine, task.warm_up)
         if where is not WarmUpTime.BEFORE or not isinstance(driver, LibraryDriver):
             return WarmUpRecord(where.value, cold)
         entry = self._warm_up(driver, task)
-        self._stage.warmed()
+        self._fixture.warmed()
         return WarmUpRecord(where.value, cold, entry.rows, entry.seconds, entry.file)
 
     def _warmed_within(self, warmed: WarmUpRecord | None, measured: DrivenRound) -> WarmUpRecord | None:
         """How warm a round was that is over: one that began with its warm-up has carried it out only now."""
         if warmed is None or warmed.where != WarmUpTime.WITHIN.value:
             return warmed
-        self._stage.warmed()
+        self._fixture.warmed()
         seconds = (measured.measured_from_ns - measured.began_ns) / 1e9
         return replace(warmed, attempts=measured.warm_up_rows, seconds=seconds)
 
@@ -253,7 +264,7 @@ class _OneRound:
 
     def _absent(self) -> str | None:
         """Why the system does not answer any more, where it runs by itself."""
-        return Presence(self._stage.inputs)(self._scenario.system)
+        return Presence(self._fixture.inputs)(self._scenario.system)
 
 
 def _acted(done: FaultOutcome, began_ns: int) -> ActedFault:

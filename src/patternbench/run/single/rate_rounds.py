@@ -13,7 +13,7 @@ from patternbench.analyze.metrics import round_metrics
 from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
 from patternbench.lab import systems
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.faults import ways
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.accounts import scratch
@@ -23,7 +23,7 @@ from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.run.before import preflight
-from patternbench.run.round.stage import Stage
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.single.subjects import checked
 from patternbench.study.load import StudyFile
 from patternbench.study.model.levels import Levels
@@ -49,13 +49,13 @@ class RateRound:
 
 
 @dataclass
-class Rig:
+class RateFixture:
     """A system that is up, and the load that is put on it at any rate."""
 
     scenario: Scenario
     targets: tuple[Endpoint, ...]
-    stage: Stage
-    bench: Bench
+    fixture: RoundFixture
+    environment: Environment
     study: Study
     duration: Duration
     objective: RateObjective
@@ -67,8 +67,10 @@ class Rig:
         self.number += 1
         seed = self.study.seed * 1_000_003 + self.number
         limit, warm_up = Duration(self.duration.us * 2 + self.study.time_limit.us), self.study.longest_warm_up
-        schedule = FaultSchedule(self.scenario.faults, self.bench)
-        task = Task(self._at(rate), self.targets, limit, warm_up, seed, self.number, self.stage.inputs, self.stage.dead)
+        schedule = FaultSchedule(self.scenario.faults, self.environment)
+        task = Task(
+            self._at(rate), self.targets, limit, warm_up, seed, self.number, self.fixture.inputs, self.fixture.dead
+        )
         task = engine.set_up(replace(task, begun=schedule.start), self.folder)
         out = self.folder / f"{self.number:03d}"
         with schedule:
@@ -95,17 +97,17 @@ class Rig:
 
 
 @contextmanager
-def rig(asked: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[Rig]:
+def rate_fixture(asked: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[RateFixture]:
     """The system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
     study, inputs = asked.study(), Inputs(asked.beside)
     with asked.placed():
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
-    with scratch("patternbench-capacity-") as folder, Stage(folder, inputs) as stage:
+    with scratch("patternbench-capacity-") as folder, RoundFixture(folder, inputs) as fixture:
         file = systems.file_of(scenario.system, inputs.beside)
-        bench = stage.bench(scenario.system, file, tuple(ways.of_scenario(study, scenario.system, file)))
-        targets = scenario.system.endpoints() or tuple(map(Endpoint, bench.targets))
-        yield Rig(scenario, targets, stage, bench, study, duration, objective, folder)
+        environment = fixture.environment(scenario.system, file, tuple(ways.of_scenario(study, scenario.system, file)))
+        targets = scenario.system.endpoints() or tuple(map(Endpoint, environment.targets))
+        yield RateFixture(scenario, targets, fixture, environment, study, duration, objective, folder)
 
 
 def of_url(url: str) -> StudyFile:

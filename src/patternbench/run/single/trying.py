@@ -15,7 +15,7 @@ from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import TracedAttempt
 from patternbench.run.before import preflight
-from patternbench.run.round.stage import Stage
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.study.load import StudyFile
 from patternbench.study.model.system import Endpoint
 from patternbench.study.models import Study
@@ -80,20 +80,20 @@ def _scheme_and_host(url: str) -> str:
 @contextmanager
 def _ready(study: Study, inputs: Inputs, file: StudyFile) -> Iterator[tuple[Task, Path]]:
     """The round to drive, with the system of the first scenario up, and a folder for what comes of it."""
-    with scratch("patternbench-try-") as folder, Stage(folder, inputs) as stage:
+    with scratch("patternbench-try-") as folder, RoundFixture(folder, inputs) as fixture:
         with file.placed():
             plan = preflight.expanded(study, inputs)
             _refuse(preflight.described_problems(study, plan, inputs))
-            task = _task(study, plan.scenarios[0], (preflight.NOWHERE,), stage)
+            task = _task(study, plan.scenarios[0], (preflight.NOWHERE,), fixture)
             _refuse(engine.check(task, folder))
             preflight.check_system(study, inputs)
-        bench = stage.bench(plan.scenarios[0].system)
-        targets = plan.scenarios[0].system.endpoints() or tuple(map(Endpoint, bench.targets))
-        yield _task(study, plan.scenarios[0], targets, stage), folder
+        environment = fixture.environment(plan.scenarios[0].system)
+        targets = plan.scenarios[0].system.endpoints() or tuple(map(Endpoint, environment.targets))
+        yield _task(study, plan.scenarios[0], targets, fixture), folder
 
 
-def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], stage: Stage) -> Task:
-    return Task(scenario, targets, study.time_limit, study.longest_warm_up, study.seed, 0, stage.inputs, stage.dead)
+def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], fixture: RoundFixture) -> Task:
+    return Task(scenario, targets, study.time_limit, study.longest_warm_up, study.seed, 0, fixture.inputs, fixture.dead)
 
 
 def _refuse(problems: list[Problem]) -> None:

@@ -53,5 +53,5 @@ class Stealing:
 
 def act(fault: Fault, name: str, site: Site) -> Act:
     """By a process that stops and wakes those of the component in turn."""
-    running, cpu = site.bench.running[fault.where], fault.chosen
+    running, cpu = site.environment.running[fault.where], fault.chosen
     return Stealing(running.process, cpu.percentage.level, str(cpu.period.level), running.folder)

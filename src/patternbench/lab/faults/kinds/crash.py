@@ -20,8 +20,8 @@ class Crashing:
 
     def begin(self) -> int:
         """Kill it; returns when its processes have been told, which they cannot refuse."""
-        self.site.bench.expect_down(self.component)
-        process = self.site.bench.running[self.component].process
+        self.site.environment.expect_down(self.component)
+        process = self.site.environment.running[self.component].process
         kill(process)
         moment = self.site.clock()
         process.ended(GONE_WITHIN_S)
@@ -29,7 +29,7 @@ class Crashing:
 
     def end(self) -> tuple[int, FaultCounters]:
         """Start it again at the same addresses; returns when it is ready."""
-        self.site.bench.restart(self.component)
+        self.site.environment.restart(self.component)
         return self.site.clock(), {}
 
 

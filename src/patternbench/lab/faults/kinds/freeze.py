@@ -30,4 +30,4 @@ class Freezing:
 
 def act(fault: Fault, name: str, site: Site) -> Act:
     """By signals to the component's processes."""
-    return Freezing(site.bench.running[fault.where].process, site)
+    return Freezing(site.environment.running[fault.where].process, site)

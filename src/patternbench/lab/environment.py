@@ -29,7 +29,7 @@ WATCHERS = (OtlpReceiver.kind, Prometheus.kind)
 """Kinds of components that keep what they see of others."""
 
 
-class Bench:
+class Environment:
     """A system on a host, and what a run asks of it."""
 
     def __init__(self, folder: Path, host: Host | None = None) -> None:
@@ -181,7 +181,7 @@ class Bench:
         self._http.close()
         self.host.close()
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> Environment:
         """Use as a context: closed on leaving."""
         return self
 
@@ -189,19 +189,19 @@ class Bench:
         self.close()
 
 
-def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
+def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Environment:
     """A system of a system file, up."""
     return _up(topologies.of_file(system, settings), folder, ways)
 
 
-def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Bench:
+def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Environment:
     """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
     return _up(topologies.of_url(url, trust), folder, ways)
 
 
-def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Bench:
+def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Environment:
     with ExitStack() as starting:
-        bench = starting.enter_context(Bench(folder))
-        bench.change(topology, ways)
+        environment = starting.enter_context(Environment(folder))
+        environment.change(topology, ways)
         starting.pop_all()
-        return bench
+        return environment

@@ -1,4 +1,4 @@
-"""The test bench of the contract's rules: rounds, a scripted target, and a client to run them."""
+"""The test environment of the contract's rules: rounds, a scripted target, and a client to run them."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def rule(
     return register
 
 
-def require(strategy: str, bench: ClientTrial) -> None:
+def require(strategy: str, environment: ClientTrial) -> None:
     """Call a rule not applicable when the client does not have its strategy."""
-    if strategy not in bench.strategies:
+    if strategy not in environment.strategies:
         raise NotApplicableError(f"the client does not have {strategy}")

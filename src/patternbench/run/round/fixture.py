@@ -12,7 +12,7 @@ from types import TracebackType
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import machine
-from patternbench.lab.bench import Bench
+from patternbench.lab.environment import Environment
 from patternbench.lab.host.changes import Start
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
@@ -27,13 +27,13 @@ def client_named(name: str) -> str:
     return f"client {name}"
 
 
-class Stage:
+class RoundFixture:
     """Brings up what a round needs, keeps it while it lives, and replaces it when it has died."""
 
     def __init__(self, folder: Path, inputs: Inputs) -> None:
         self.folder = folder
         self.inputs = inputs
-        self._bench: Bench | None = None
+        self._environment: Environment | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """The user of each component that has one of its own."""
@@ -45,31 +45,31 @@ class Stage:
         self.cold: set[str] = set()
         """The components and clients that were started since the last warm-up, a round's restarts included."""
 
-    def bench(
+    def environment(
         self,
         system: System,
         file: SystemFile | None = None,
         ways: tuple[Way, ...] = (),
         tracing: Tracing | None = None,
-    ) -> Bench:
+    ) -> Environment:
         """The system up with these settings, and reset: what was up before and fits stays up.
 
         ``file`` describes a system by name; without it, the system is looked up next to the study and among the shipped
         ones. Each of the ``ways`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
         """
         self.reset_seconds = 0.0
-        bench = self._usable()
-        self.cold.update(bench.restarted)
+        environment = self._usable()
+        self.cold.update(environment.restarted)
         try:
-            bench.change(self._topology(system, file), ways, tracing)
+            environment.change(self._topology(system, file), ways, tracing)
         finally:
-            self.cold.update(start.component for start in bench.started)
-        self.accounts |= bench.accounts()
-        self.limits |= bench.limits()
+            self.cold.update(start.component for start in environment.started)
+        self.accounts |= environment.accounts()
+        self.limits |= environment.limits()
         began = time.perf_counter()
-        if bench.reset():
+        if environment.reset():
             self.reset_seconds = time.perf_counter() - began
-        return bench
+        return environment
 
     def _topology(self, system: System, file: SystemFile | None) -> Topology:
         """The topology to launch for a system; that of the round before, if it had the same system."""
@@ -77,12 +77,12 @@ class Stage:
             self._described = (system, file, topology_of(system, self.inputs, file))
         return self._described[2]
 
-    def _usable(self) -> Bench:
-        """The bench of the round before, if another round may use it, else a new one."""
-        if self._bench is None or self._bench.spoilt:
-            self._close_bench()
-            self._bench = Bench(self.folder)
-        return self._bench
+    def _usable(self) -> Environment:
+        """The environment of the round before, if another round may use it, else a new one."""
+        if self._environment is None or self._environment.spoilt:
+            self._close_environment()
+            self._environment = Environment(self.folder)
+        return self._environment
 
     def client(self, spec: ClientSpec) -> Client:
         """The client up: the one from before if it lives, else a new one.
@@ -104,7 +104,7 @@ class Stage:
         self.cold.clear()
 
     def _spare_cpus(self) -> tuple[int, ...]:
-        running = self._bench.running.values() if self._bench else ()
+        running = self._environment.running.values() if self._environment else ()
         bound = {cpu for one in running for cpu in one.launch.limits.cpus}
         return machine.spare_cores(os.sched_getaffinity(0), bound)
 
@@ -116,35 +116,35 @@ class Stage:
 
     def finished_logs(self) -> dict[str, list[Path]]:
         """The files of each component that keeps a log, whole; the round is over for such a system."""
-        return self._bench.finished_logs() if self._bench else {}
+        return self._environment.finished_logs() if self._environment else {}
 
     @property
     def started(self) -> Sequence[Start]:
         """The components that were started for the round."""
-        return self._bench.started if self._bench else []
+        return self._environment.started if self._environment else []
 
     def dead(self) -> list[str]:
         """The last words of components that have died."""
-        return self._bench.dead() if self._bench else []
+        return self._environment.dead() if self._environment else []
 
     def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:
         """The description of each running client."""
         for name, client in self._clients.items():
             yield name, client.description
 
-    def _close_bench(self) -> None:
-        if self._bench:
-            self._bench.close()
-            self._bench = None
+    def _close_environment(self) -> None:
+        if self._environment:
+            self._environment.close()
+            self._environment = None
 
     def close(self) -> None:
         """Take everything down, in any state."""
         for name in list(self._clients):
             with suppress(Exception):
                 self.drop_client(name)
-        self._close_bench()
+        self._close_environment()
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> RoundFixture:
         """Use as a context: closed on leaving."""
         return self
 

@@ -1,0 +1,124 @@
+"""What a fixture keeps up from round to round, and which CPUs its clients get."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from patternbench.drivers.registry import ClientSpec
+from patternbench.lab.environment import Environment
+from patternbench.lab.host.launch import ResourceLimits
+from patternbench.lab.topology import Topology, Way
+from patternbench.lab.tracing import Tracing
+from patternbench.records.inputs import Inputs
+from patternbench.run.round import fixture as module
+from patternbench.run.round.fixture import RoundFixture, client_named
+from patternbench.study.model.system import NamedSystem, System
+
+SPEC = ClientSpec("shop", ("shop-client",))
+
+
+class Recorded:
+    """A client that runs nowhere, and knows its CPUs."""
+
+    alive = True
+
+    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None, cpus: tuple[int, ...]) -> None:
+        self.name, self.cpus, self.closed = spec.name, cpus, False
+
+    def limits(self) -> dict[str, str]:
+        return {self.name: str(ResourceLimits(self.cpus))} if self.cpus else {}
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RoundFixture]:
+    monkeypatch.setattr(module, "Client", Recorded)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    yield RoundFixture(tmp_path, Inputs(tmp_path))
+
+
+def bind(fixture: RoundFixture, *cpus: int) -> None:
+    """Have one of two components of the system run on these CPUs alone."""
+    launches = [SimpleNamespace(limits=ResourceLimits(bound)) for bound in (cpus, ())]
+    running = {str(number): SimpleNamespace(launch=launch) for number, launch in enumerate(launches)}
+    fixture._environment = SimpleNamespace(running=running)  # type: ignore[assignment]  # all that is asked of an environment here
+
+
+def test_a_client_runs_where_no_component_is_bound_and_the_manifest_says_so(fixture: RoundFixture) -> None:
+    bind(fixture, 0)
+    assert fixture.client(SPEC).cpus == (1, 2)
+    assert fixture.limits == {"shop": "on CPU 1, 2"}
+
+
+def test_a_client_may_run_anywhere_where_no_component_is_bound(fixture: RoundFixture) -> None:
+    bind(fixture)
+    assert fixture.client(SPEC).cpus == ()
+    assert fixture.limits == {}
+
+
+def test_a_client_stays_up_until_other_cpus_are_spare(fixture: RoundFixture) -> None:
+    bind(fixture, 0)
+    first = fixture.client(SPEC)
+    assert fixture.client(SPEC) is first
+    bind(fixture, 0, 1)
+    second = fixture.client(SPEC)
+    assert (first.closed, second.cpus) == (True, (2,))  # type: ignore[attr-defined]  # of the class above
+
+
+class Kept(Environment):
+    """An environment in which nothing runs."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.closed = False
+
+    def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+        super().close()
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> System:
+    monkeypatch.setattr(module, "Environment", Kept)
+    return NamedSystem(name="target")
+
+
+def test_an_environment_in_which_a_fault_could_not_be_undone_is_closed_and_the_next_round_gets_another(
+    fixture: RoundFixture, system: System
+) -> None:
+    first = fixture.environment(system)
+    assert fixture.environment(system) is first
+    first.spoil("a frozen process could not be woken")
+    second = fixture.environment(system)
+    assert (second is first, first.closed, second.closed) == (False, True, False)  # type: ignore[attr-defined]  # of the class above
+    assert not second.spoilt
+
+
+def test_a_fixture_that_is_left_closes_its_environment_and_every_client_though_one_fails(
+    fixture: RoundFixture, system: System
+) -> None:
+    with fixture:
+        environment, broken, client = (
+            fixture.environment(system),
+            fixture.client(ClientSpec("broken", ("x",))),
+            fixture.client(SPEC),
+        )
+        broken.close = lambda: 1 / 0  # type: ignore[method-assign,assignment]
+    assert (environment.closed, client.closed) == (True, True)  # type: ignore[attr-defined]  # of the classes above
+
+
+def test_a_client_that_is_dropped_is_closed_and_a_new_one_takes_its_place(fixture: RoundFixture) -> None:
+    first = fixture.client(SPEC)
+    fixture.warmed()
+    fixture.drop_client(SPEC.name)
+    second = fixture.client(SPEC)
+    assert (first.closed, second is first, fixture.cold) == (True, False, {client_named(SPEC.name)})  # type: ignore[attr-defined]  # of the class above
