@@ -51,13 +51,13 @@ def run(command: list[str], folder: Path, **environment: str) -> Ran:
     launch = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(counted), *command]
     with (folder / "stdout").open("w+") as out, (folder / "stderr").open("w+") as errors:
         subprocess.run(launch, stdout=out, stderr=errors, cwd=folder, env={**os.environ, **environment}, check=True)
-        told = json.loads(counted.read_text())
+        reported = json.loads(counted.read_text())
         out.seek(0)
         errors.seek(0)
         # k6 says with 99 that a threshold was missed, which isn't our business.
-        if told["code"] not in (0, 99):
-            sys.exit(f"{command[0]} has failed with {told['code']}: {errors.read()[-2000:]}")
-        return Ran(out.read(), told["cpu"], told["elapsed"], told["peak_kib"])
+        if reported["code"] not in (0, 99):
+            sys.exit(f"{command[0]} has failed with {reported['code']}: {errors.read()[-2000:]}")
+        return Ran(out.read(), reported["cpu"], reported["elapsed"], reported["peak_kib"])
 
 
 def tool(name: str) -> str | None:

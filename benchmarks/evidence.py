@@ -40,8 +40,8 @@ class Change:
     def text(self, digits: int = 2) -> str:
         """The value and its interval, where there are rounds enough for one."""
         if np.isnan(self.low):
-            return f"{told(self.value, digits)} [one round]"
-        return f"{told(self.value, digits)} [{told(self.low, digits)}, {told(self.high, digits)}]"
+            return f"{reported(self.value, digits)} [one round]"
+        return f"{reported(self.value, digits)} [{reported(self.low, digits)}, {reported(self.high, digits)}]"
 
     def excludes(self, nothing: float) -> bool:
         """Whether the interval leaves out the value that means no difference."""
@@ -52,7 +52,7 @@ class Change:
         return (less if self.high < nothing else more) if self.excludes(nothing) else Conclusion.INCONCLUSIVE
 
 
-def told(value: float, digits: int) -> str:
+def reported(value: float, digits: int) -> str:
     """A number with `digits` decimals. One that too few rounds make enormous shows only its order of magnitude."""
     return f"{value:.{digits}f}" if abs(value) < ENORMOUS else f"{value:.0e}"
 
@@ -116,7 +116,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def told_machine(result: Result) -> str:
+def machine_line(result: Result) -> str:
     """The machine and the options of a result in one line."""
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
     return (
@@ -125,9 +125,9 @@ def told_machine(result: Result) -> str:
     )
 
 
-def by_round(rows: Sequence[Result], column: str, **wanted: Any) -> list[float]:
+def by_round(rows: Sequence[Result], column: str, **expected: Any) -> list[float]:
     """A column of the rows that have the wanted values, in the order of rounds."""
-    chosen = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    chosen = [row for row in rows if all(row[name] == value for name, value in expected.items())]
     return [float(row[column]) for row in sorted(chosen, key=lambda row: row["round"])]
 
 

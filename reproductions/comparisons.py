@@ -129,8 +129,8 @@ class Comparison:
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
         """The rounds with their condition and their configuration, in the order of the study's levels."""
         names = zip(*(self.names[scenario] for scenario in rounds["scenario"]), strict=True)
-        told = dict(zip(("condition", "configuration"), map(list, names), strict=True))
-        return rounds.assign(**told).sort_values([*self.factors, "strategy"])
+        reported = dict(zip(("condition", "configuration"), map(list, names), strict=True))
+        return rounds.assign(**reported).sort_values([*self.factors, "strategy"])
 
     def response(self, one: Compared) -> Shown:
         """How the response of a claim is shown."""
@@ -143,8 +143,8 @@ class Comparison:
 
 def read(file: str) -> dict[str, Comparison]:
     """The comparisons of a file of this package, by the names of their studies."""
-    told = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
-    given = {study: {"study": study, "mark": "", **one} for study, one in told.items()}
+    reported = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
+    given = {study: {"study": study, "mark": "", **one} for study, one in reported.items()}
     return TypeAdapter(dict[str, Comparison]).validate_python(given)
 
 
@@ -198,8 +198,8 @@ def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Map
         return "Not measured yet."
     lacking = [f"`{study}`" for study in comparisons if study not in measured]
     rest = [f"Not measured yet: {', '.join(lacking)}."] if lacking else []
-    told = main_table(measured, comparisons)
-    return "\n\n".join([told, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
+    reported = main_table(measured, comparisons)
+    return "\n\n".join([reported, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
 
 
 def catalogued(
@@ -224,10 +224,10 @@ def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str
         shown = comparison.response(one)
         sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
-        yield [one.text, shown.title, *medians, _told(claimed[number])]
+        yield [one.text, shown.title, *medians, _reported(claimed[number])]
 
 
-def _told(claim: Claim) -> str:
+def _reported(claim: Claim) -> str:
     """The verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
     word = verdict(claim.says, contrasts(claim))
     return f"{wording(claim.says, claim.scale)}: {word}" if claim.says == SAME else word
@@ -281,8 +281,8 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
 
 def span(values: pd.Series, shown: Shown) -> str:
     """The median of a response over rounds, with the least and the greatest."""
-    told = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
-    return "{} ({} to {})".format(*told) if values.notna().any() else "none"
+    reported = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
+    return "{} ({} to {})".format(*reported) if values.notna().any() else "none"
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:

@@ -54,7 +54,7 @@ class Scale:
 
     unit: str
     margin: tuple[float, float]
-    told: Callable[[Floats], Floats]
+    reported: Callable[[Floats], Floats]
 
 
 #: Of logs: their difference is written as a ratio.
@@ -134,7 +134,7 @@ def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL)
     both = np.isfinite(a) & np.isfinite(b)
     estimate = paired_counts(a[both], b[both])
     ends_of = [estimate.value, *estimate.ends(level), *estimate.firm_ends(level)]
-    value, low, high, *firm = (float(end) for end in scale.told(np.array(ends_of)))
+    value, low, high, *firm = (float(end) for end in scale.reported(np.array(ends_of)))
     return Contrast(value, low, high, scale, (firm[0], firm[1]))
 
 
@@ -199,10 +199,10 @@ def counts(says: Says, changes: Sequence[Contrast]) -> str:
     """How many intervals are for the claim, against it, and neither."""
     agree = sum(is_for(says, change) for change in changes)
     oppose = sum(is_against(says, change) for change in changes)
-    told = f"{agree} of {len(changes)} for, {oppose} against"
+    reported = f"{agree} of {len(changes)} for, {oppose} against"
     differ = sum(c.low > 0 or c.high < 0 for c in changes)
     same = says.is_margin if isinstance(says, Expected) else says == SAME
-    return f"{told}; {differ} exclude zero" if same else told
+    return f"{reported}; {differ} exclude zero" if same else reported
 
 
 def ends(changes: Sequence[Contrast]) -> str:

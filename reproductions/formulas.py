@@ -8,5 +8,5 @@ import pandas as pd
 def identified(formula: str, table: pd.DataFrame) -> str:
     """A formula without the terms of which the table tells nothing, or always the same."""
     response, _, terms = formula.partition(" ~ ")
-    told = [term for term in terms.split(" + ") if table[term].notna().all() and table[term].nunique() > 1]
-    return f"{response} ~ {' + '.join(told)}"
+    reported = [term for term in terms.split(" + ") if table[term].notna().all() and table[term].nunique() > 1]
+    return f"{response} ~ {' + '.join(reported)}"

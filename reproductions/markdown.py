@@ -39,8 +39,8 @@ def _end(name: str) -> str:
 def write(page: Path, parts: Mapping[str, str]) -> None:
     """Put every part into a page's file."""
     text = page.read_text(encoding="utf-8")
-    for name, wanted in parts.items():
-        text = with_part(text, name, wanted)
+    for name, expected in parts.items():
+        text = with_part(text, name, expected)
     page.write_text(text, encoding="utf-8")
 
 
@@ -64,6 +64,6 @@ def counted(rounds: pd.DataFrame) -> pd.DataFrame:
 def warned(rounds: pd.DataFrame) -> str:
     """How many rounds carry which warning, the most frequent first, and how many were left out as not valid."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
-    told = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
+    reported = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
     left_out = f" Left out, since not valid: {rounds.attrs[LEFT_OUT]:,}." if rounds.attrs.get(LEFT_OUT) else ""
-    return f"Rounds: {len(rounds):,}. Warnings that they carry: {told or 'none'}.{left_out}"
+    return f"Rounds: {len(rounds):,}. Warnings that they carry: {reported or 'none'}.{left_out}"

@@ -72,8 +72,8 @@ def measured(clients: dict[str, Client], url: str, arguments: argparse.Namespace
     for number in range(arguments.rounds):
         for name, client in clients.items():
             for strategy, pattern in STRATEGIES.items():
-                told = driven(client, round_of(url, pattern, arguments.users, arguments.seconds))
-                yield {"round": number, "client": name, "language": language(client), "strategy": strategy, **told}
+                reported = driven(client, round_of(url, pattern, arguments.users, arguments.seconds))
+                yield {"round": number, "client": name, "language": language(client), "strategy": strategy, **reported}
 
 
 def language(client: Client) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, by_round, difference, names_of, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, by_round, difference, machine_line, names_of, spread, stored
 
 from patternbench.analyze.statements.verdict import Conclusion
 
@@ -34,7 +34,7 @@ def printed(result: Result) -> str:
     lacking = f"\n\nNot measured, since not built: {', '.join(absent)}." if absent else ""
     clients = names_of(rows, "client")
     lines = [line_of(rows, client, len(clients)) for client in clients]
-    return f"{told_machine(result)}{lacking}\n\n{table(HEADER, lines)}"
+    return f"{machine_line(result)}{lacking}\n\n{table(HEADER, lines)}"
 
 
 def line_of(rows: Sequence[Result], client: str, among: int) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, by_round, ratio, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, by_round, machine_line, ratio, spread, stored
 
 from patternbench.analyze.statements.verdict import Conclusion
 
@@ -30,7 +30,7 @@ def printed(result: Result) -> str:
     lines = [line_of(rows, driver) for driver in (JOBS, CONTRACT)]
     ratios = [ratio_of(rows, column) for column in ("per_s", "cpu_us")]
     lines.append(["ratio, mean [95 %]", *ratios, ""])
-    return f"{told_machine(result)}\n\n{table(['driver', *COLUMNS.values()], lines)}"
+    return f"{machine_line(result)}\n\n{table(['driver', *COLUMNS.values()], lines)}"
 
 
 def line_of(rows: Sequence[Result], driver: str) -> list[str]:

@@ -128,8 +128,10 @@ def engine(case: Case, log: bool = True) -> Measured:
     workload = arrivals if case.rate else {"closed": {"users": CONNECTIONS}}
     step = {"method": "POST", "body": BODY} if case.post else {}
     tls = {"tls": {"verify": False}} if case.url.startswith("https") else {}
-    told = job(case.url, workload, step, duration_us=case.seconds * 1_000_000, log_attempts=log, priority=False, **tls)
-    summary, ran = load(told, case.folder)
+    reported = job(
+        case.url, workload, step, duration_us=case.seconds * 1_000_000, log_attempts=log, priority=False, **tls
+    )
+    summary, ran = load(reported, case.folder)
     return int(summary["requests"] - summary["errors"]), ran
 
 
@@ -254,12 +256,12 @@ def main() -> None:
         rows = compare(arguments.rounds, arguments.seconds)
         options = {"rounds": arguments.rounds, "seconds": arguments.seconds}
         absent = [name for name in TOOLS if not there(name)]
-        told(COMPARE, options, arguments.out, absent=absent, rounds=rows)
+        reported(COMPARE, options, arguments.out, absent=absent, rounds=rows)
     if arguments.only != "compare":
-        told(PROMISES, {"requests": arguments.requests}, arguments.out, **promises(arguments.requests))
+        reported(PROMISES, {"requests": arguments.requests}, arguments.out, **promises(arguments.requests))
 
 
-def told(part: str, options: dict[str, Any], out: Path | None, **measured: Any) -> None:
+def reported(part: str, options: dict[str, Any], out: Path | None, **measured: Any) -> None:
     """Store and print a part."""
     file = out / f"{part.split('/')[1]}.json" if out else None
     print(printed(part, store(part, options, file, **measured)))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, by_round, names_of, ratio, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, by_round, machine_line, names_of, ratio, spread, stored
 
 COMPARE, PROMISES = "engine/compare", "engine/promises"
 ENGINE, NO_LOG = "engine", "engine, no log"
@@ -31,7 +31,7 @@ def compared(result: Result) -> str:
     """One table per case, and what the log costs."""
     rows, absent = result["rounds"], result["absent"]
     lacking = [f"Not measured, since not installed: {', '.join(absent)}."] if absent else []
-    parts = [told_machine(result), *lacking]
+    parts = [machine_line(result), *lacking]
     for case in names_of(rows, "case"):
         parts += [f"**{case}**", case_table([row for row in rows if row["case"] == case])]
     return "\n\n".join([*parts, cost_of_the_log(rows)])
@@ -61,19 +61,19 @@ def line(rows: Sequence[Result], name: str, among: int) -> list[str]:
 
 def cost_of_the_log(rows: Sequence[Result]) -> str:
     """What the log of attempts costs, from the same rounds."""
-    told = []
+    reported = []
     cases = names_of(rows, "case")
     for case in cases:
         of_it = [row for row in rows if row["case"] == case]
         found = ratio(per_cpu(of_it, ENGINE), per_cpu(of_it, NO_LOG), len(cases))
         ends = ", ".join(f"{100 * (end - 1):+.1f}" for end in (found.low, found.high))
-        told.append(f"{case} {100 * (found.value - 1):+.1f} % [{ends}]")
-    return f"CPU per request that the log of attempts adds: {'; '.join(told)}."
+        reported.append(f"{case} {100 * (found.value - 1):+.1f} % [{ends}]")
+    return f"CPU per request that the log of attempts adds: {'; '.join(reported)}."
 
 
 def promised(result: Result) -> str:
     """The table of promises."""
-    return f"{told_machine(result)}\n\n{table(['promise', 'bound', 'measured', 'verdict'], promise_rows(result))}"
+    return f"{machine_line(result)}\n\n{table(['promise', 'bound', 'measured', 'verdict'], promise_rows(result))}"
 
 
 def promise_rows(result: Result) -> list[list[str]]:

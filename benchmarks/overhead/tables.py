@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, by_round, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, by_round, machine_line, spread, stored
 
 PART = "overhead/parts"
 GOAL_SHARE, GOAL_GAP_MS = 95.0, 100.0
@@ -29,7 +29,7 @@ PARTS = {
 def printed(result: Result) -> str:
     """All parts, and the goals."""
     rows = result["rounds"]
-    return "\n\n".join([told_machine(result), parts_table(rows), goals_table(rows)])
+    return "\n\n".join([machine_line(result), parts_table(rows), goals_table(rows)])
 
 
 def parts_table(rows: Sequence[Result]) -> str:

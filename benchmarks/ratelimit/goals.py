@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, difference, mean_of, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, difference, machine_line, mean_of, spread, stored
 from benchmarks.ratelimit.systems import (
     ALGORITHMS,
     BACKEND,
@@ -74,7 +74,7 @@ def baseline(variant: str) -> str:
     return ENVOY if variant.startswith("envoy") else BARE
 
 
-def told(values: Sequence[float], digits: int = 0) -> str:
+def reported(values: Sequence[float], digits: int = 0) -> str:
     """Return the mean with its interval."""
     return mean_of(values).text(digits) if values else "not measured"
 
@@ -103,7 +103,7 @@ class Goal:
     def row(self) -> list[str]:
         """Return the goal as a row of a table."""
         sign = "at least" if self.at_least else "under"
-        return [self.text, f"{sign} {self.bound:g}", told(self.values, 1), self.verdict()]
+        return [self.text, f"{sign} {self.bound:g}", reported(self.values, 1), self.verdict()]
 
 
 def share(rows: Rows, variant: str) -> list[float]:
@@ -136,7 +136,7 @@ def pings_table(rows: Rows) -> str:
     for name in ONE_CALL:
         pings = of(rows, PING, "p50_us")
         beyond = beyond_a_ping(rows, name) if pings else []
-        body.append([name, told(added(rows, name, "p50_us")), told(list(pings.values())), told(beyond)])
+        body.append([name, reported(added(rows, name, "p50_us")), reported(list(pings.values())), reported(beyond)])
     return table(["variant", "added at p50, µs", "a PING of Redis, µs", "added beyond a PING, µs"], body)
 
 
@@ -169,9 +169,9 @@ def leases_table(rows: Rows) -> str:
         for name in (plain, near_limit(store, "lazy"), near_limit(store, "eager")):
             columns = {c: list(of(rows, name, c).values()) for c in ("p50_us", "rejected", "off_the_path")}
             saved = paired(rows, name, plain, "p50_us", lambda a, b: a - b) if name != plain else []
-            found = told(saved) if saved else "–"
-            off = told(columns["off_the_path"], 1) if columns["off_the_path"] else "–"
-            body.append([name, told(columns["p50_us"]), found, told(columns["rejected"], 1), off])
+            found = reported(saved) if saved else "–"
+            off = reported(columns["off_the_path"], 1) if columns["off_the_path"] else "–"
+            body.append([name, reported(columns["p50_us"]), found, reported(columns["rejected"], 1), off])
     header = ["variant", "p50, µs", "against no lease, µs", "rejected, %", "no store call delays or follows, %"]
     return table(header, body)
 
@@ -184,8 +184,8 @@ def comparison(rows: Rows) -> str:
     for name in dict.fromkeys(row["variant"] for row in sorted(full, key=order)):
         part = paired(rows, name, baseline(name), "requests_per_cpu_second", lambda a, b: 100 * a / b)
         columns = [list(of(rows, name, c).values()) for c in ("p50_us", "requests_per_cpu_second")]
-        more = [told(added(rows, name, q)) for q in ("p50_us", "p99_us")]
-        body.append([name, spread(columns[0]), *more, spread(columns[1]), told(part)])
+        more = [reported(added(rows, name, q)) for q in ("p50_us", "p99_us")]
+        body.append([name, spread(columns[0]), *more, spread(columns[1]), reported(part)])
     return table(header, body)
 
 
@@ -217,7 +217,7 @@ def printed(rows: Rows) -> str:
 def committed() -> str:
     """Return the tables of the committed run."""
     result = stored(PART)
-    return f"{told_machine(result)}\n\n{printed(result['rounds'])}" if result else NOT_MEASURED
+    return f"{machine_line(result)}\n\n{printed(result['rounds'])}" if result else NOT_MEASURED
 
 
 def together(results: list[str]) -> Rows:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, difference, mean_of, spread, store, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, difference, machine_line, mean_of, spread, store, stored
 from benchmarks.ratelimit.run import cpu_seconds, drive
 from benchmarks.ratelimit.systems import Nginx, Redis, backend, balancer, limit, rules_of, workplace
 
@@ -103,8 +103,8 @@ def printed(result: Result) -> str:
     header = ["client", "CPU of the worker per request, µs, median [smallest, largest]", "mean [95 % interval]"]
     gap = difference(times[OURS], times[THEIRS])
     word = gap.word(0.0, "less", "more")
-    told = f"lua-resty-redis's call minus that of the filter's client: {gap.text(1)} µs; {word}."
-    return f"{told_machine(result)}\n\n{table(header, rows)}\n\n{told}"
+    reported = f"lua-resty-redis's call minus that of the filter's client: {gap.text(1)} µs; {word}."
+    return f"{machine_line(result)}\n\n{table(header, rows)}\n\n{reported}"
 
 
 def committed() -> str:
@@ -136,8 +136,8 @@ def main() -> None:
         finally:
             for each in (nginx, redis, behind):
                 each.stop()
-    told = {"rounds": options.rounds, "seed": options.seed}
-    print(printed(store(PART, told, options.out, us_per_request=times)))
+    reported = {"rounds": options.rounds, "seed": options.seed}
+    print(printed(store(PART, reported, options.out, us_per_request=times)))
 
 
 if __name__ == "__main__":

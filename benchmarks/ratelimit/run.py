@@ -199,8 +199,8 @@ def main() -> None:
             rows = measure(chosen, script, options)
         finally:
             stores.stop()
-    told = {name: getattr(options, name) for name in ("rounds", "seconds", "rate", "seed")}
-    store(PART, told, options.out, rounds=rows)
+    reported = {name: getattr(options, name) for name in ("rounds", "seconds", "rate", "seed")}
+    store(PART, reported, options.out, rounds=rows)
     print(printed(rows))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, mean_of, spread, store, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, machine_line, mean_of, spread, store, stored
 from benchmarks.ratelimit.run import CLIENTS, cpu_seconds, drive
 from benchmarks.ratelimit.systems import BARE, EMPTY, NATIVE, Stores, backend, variants, workplace
 
@@ -73,7 +73,7 @@ def printed(result: Result) -> str:
     """The table of a result: shares of limit_req's requests per CPU-second by turn."""
     rows = [[name, spread(values), mean_of(values).text(0)] for name, values in result["shares"].items()]
     header = ["variant", "% of limit_req's requests per CPU-second, median [smallest, largest]", "mean [95 % interval]"]
-    return f"{told_machine(result)}\n\n{table(header, rows)}"
+    return f"{machine_line(result)}\n\n{table(header, rows)}"
 
 
 def committed() -> str:

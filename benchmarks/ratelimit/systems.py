@@ -189,8 +189,8 @@ class Ping:
         command = ["redis-benchmark", "-p", str(self._redis.port), "-c", "1", "-n", "5000", "-t", "ping_mbulk", "--csv"]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         header, line = (next(csv.reader([one])) for one in text.strip().splitlines())
-        said = dict(zip(header, line, strict=True))
-        return {f"{name}_us": 1000 * float(said[f"{name}_latency_ms"]) for name in ("p50", "p99")}
+        stated = dict(zip(header, line, strict=True))
+        return {f"{name}_us": 1000 * float(stated[f"{name}_latency_ms"]) for name in ("p50", "p99")}
 
 
 class Direct:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, by_round, names_of, spread, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, by_round, machine_line, names_of, spread, stored
 from benchmarks.overhead.tables import verdict
 
 PART = "startup/insurance"
@@ -24,7 +24,7 @@ WHOLE = ""
 def printed(result: Result) -> str:
     """Each component and all together, and the goals."""
     rows = result["rounds"]
-    return "\n\n".join([told_machine(result), parts_table(rows), goals_table(rows)])
+    return "\n\n".join([machine_line(result), parts_table(rows), goals_table(rows)])
 
 
 def parts_table(rows: Sequence[Result]) -> str:

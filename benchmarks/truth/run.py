@@ -82,10 +82,10 @@ export default function () {{ http.get('{url}'); }}
 
 
 @dataclass(frozen=True)
-class Told:
+class GeneratorReport:
     """What a generator says of its run: percentiles in milliseconds by who says so, and what it counted."""
 
-    said: dict[str, Times]
+    stated: dict[str, Times]
     counted: dict[str, float]
 
 
@@ -135,7 +135,7 @@ def truth(log: Path, rate: int) -> tuple[Times, int]:
     return percentiles(list((answered["written_us"] - answered["intended_us"]) / 1000)), len(lines)
 
 
-def engine(url: str, rate: int, seconds: int, folder: Path) -> Told:
+def engine(url: str, rate: int, seconds: int, folder: Path) -> GeneratorReport:
     workload = {"open": {"schedule": {"constant": {"rate": rate}}, "max_in_flight": IN_FLIGHT}}
     root = url.removesuffix("/bytes/25")
     summary, _ = load(
@@ -150,14 +150,14 @@ def engine(url: str, rate: int, seconds: int, folder: Path) -> Told:
     )
     rows = pq.read_table(folder / "attempts.parquet").to_pandas()
     good = rows[rows["success"]]
-    said = {
+    stated = {
         "engine": percentiles(list((good["end_us"] - good["intended_us"]) / 1000)),
         "engine, histograms": from_histograms(folder / "histograms.json"),
     }
     # The summary's response times hold failed calls as well: it says the same only where none has failed.
     if summary["errors"] == 0:
-        said["engine, summary"] = {name: summary["response_ms"][name] for name in PERCENTILES}
-    return Told(said, {"dropped": summary["dropped"], "failed": summary["errors"]})
+        stated["engine, summary"] = {name: summary["response_ms"][name] for name in PERCENTILES}
+    return GeneratorReport(stated, {"dropped": summary["dropped"], "failed": summary["errors"]})
 
 
 def from_histograms(file: Path) -> Times:
@@ -168,18 +168,18 @@ def from_histograms(file: Path) -> Times:
     return {name: histogram.get_value_at_percentile(percent) / 1000 for name, percent in PERCENTILES.items()}
 
 
-def k6(url: str, rate: int, seconds: int, folder: Path) -> Told:
+def k6(url: str, rate: int, seconds: int, folder: Path) -> GeneratorReport:
     (folder / "script.js").write_text(K6.format(rate=rate, seconds=seconds, url=url, users=IN_FLIGHT))
     flags = ["run", "--quiet", "--no-usage-report", "--summary-export", "k6.json", "script.js"]
     run([tool("k6") or "k6", *flags], folder)
     metrics = json.loads((folder / "k6.json").read_text())["metrics"]
     names = zip(PERCENTILES, ("p(50)", "p(99)", "p(99.9)", "max"), strict=True)
-    said = {name: metrics["http_req_duration"].get(theirs) for name, theirs in names}
+    stated = {name: metrics["http_req_duration"].get(theirs) for name, theirs in names}
     dropped = metrics.get("dropped_iterations", {}).get("count", 0)
-    return Told({"k6": said}, {"dropped": dropped, "failed": metrics["http_req_failed"].get("passes", 0)})
+    return GeneratorReport({"k6": stated}, {"dropped": dropped, "failed": metrics["http_req_failed"].get("passes", 0)})
 
 
-def oha(url: str, rate: int, seconds: int, folder: Path, *more: str) -> Told:
+def oha(url: str, rate: int, seconds: int, folder: Path, *more: str) -> GeneratorReport:
     flags = [
         "--no-tui",
         "--output-format",
@@ -193,27 +193,27 @@ def oha(url: str, rate: int, seconds: int, folder: Path, *more: str) -> Told:
         "-w",
         *more,
     ]
-    said = json.loads(run([tool("oha") or "oha", *flags, url], folder).output)
-    times = said["latencyPercentiles"]
-    values = [times["p50"], times["p99"], times["p99.9"], said["summary"]["slowest"]]
+    stated = json.loads(run([tool("oha") or "oha", *flags, url], folder).output)
+    times = stated["latencyPercentiles"]
+    values = [times["p50"], times["p99"], times["p99.9"], stated["summary"]["slowest"]]
     scaled = [None if value is None else value * 1000 for value in values]
     name = "oha, corrected" if more else "oha"
-    failed = sum(said["errorDistribution"].values())
-    return Told({name: dict(zip(PERCENTILES, scaled, strict=True))}, {"dropped": 0, "failed": failed})
+    failed = sum(stated["errorDistribution"].values())
+    return GeneratorReport({name: dict(zip(PERCENTILES, scaled, strict=True))}, {"dropped": 0, "failed": failed})
 
 
-def oha_corrected(url: str, rate: int, seconds: int, folder: Path) -> Told:
+def oha_corrected(url: str, rate: int, seconds: int, folder: Path) -> GeneratorReport:
     return oha(url, rate, seconds, folder, "--latency-correction")
 
 
-def wrk2(url: str, rate: int, seconds: int, folder: Path) -> Told:
+def wrk2(url: str, rate: int, seconds: int, folder: Path) -> GeneratorReport:
     whole = int(WRK2_CALIBRATES + seconds)
     flags = ["-t1", f"-c{IN_FLIGHT}", f"-d{whole}s", f"-R{rate}", "--timeout", "60s", "-L", "-U", url]
     output = run([tool("wrk2") or "wrk2", *flags], folder).output
     corrected, _, plain = output.partition("Uncorrected Latency")
     failed = sum(map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", output)))
-    said = {"wrk2": from_wrk2(corrected), "wrk2, uncorrected": from_wrk2(plain)}
-    return Told(said, {"dropped": 0, "failed": failed})
+    stated = {"wrk2": from_wrk2(corrected), "wrk2, uncorrected": from_wrk2(plain)}
+    return GeneratorReport(stated, {"dropped": 0, "failed": failed})
 
 
 def from_wrk2(text: str) -> Times:
@@ -225,7 +225,7 @@ def from_wrk2(text: str) -> Times:
     return {name: found.get(f"{percent:.3f}") for name, percent in PERCENTILES.items()}
 
 
-GENERATORS: dict[str, Callable[[str, int, int, Path], Told]] = {
+GENERATORS: dict[str, Callable[[str, int, int, Path], GeneratorReport]] = {
     "engine": engine,
     "k6": k6,
     "oha": oha,
@@ -244,13 +244,13 @@ def visit(pathology: Pathology, generator: str, seconds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder, log = Path(name), Path(name) / "target.csv"
         with target(pathology, log, lead) as url:
-            told = GENERATORS[generator](url, pathology.rate, seconds, folder)
+            reported = GENERATORS[generator](url, pathology.rate, seconds, folder)
         if generator == "wrk2":
-            return {"said": told.said, **told.counted}
+            return {"said": reported.stated, **reported.counted}
         true, arrived = truth(log, pathology.rate)
     scheduled = pathology.rate * seconds
     missing = max(0, scheduled - arrived)
-    return {"truth": true, "said": told.said, "scheduled": scheduled, "missing": missing, **told.counted}
+    return {"truth": true, "said": reported.stated, "scheduled": scheduled, "missing": missing, **reported.counted}
 
 
 def measure(names: list[str], runs: int, seconds: int) -> list[dict[str, Any]]:

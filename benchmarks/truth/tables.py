@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import table
-from benchmarks.evidence import NOT_MEASURED, Result, mean_of, names_of, stored, told_machine
+from benchmarks.evidence import NOT_MEASURED, Result, machine_line, mean_of, names_of, stored
 
 from patternbench.analyze.statements.verdict import Conclusion
 
@@ -35,7 +35,7 @@ def printed(result: Result) -> str:
     rows, absent = result["rounds"], result["absent"]
     lines = [line for pathology in names_of(rows, "pathology") for line in lines_of(rows, pathology)]
     lacking = f"\n\nNot measured, since not installed: {', '.join(absent)}." if absent else ""
-    return f"{told_machine(result)}{lacking}\n\n{table(HEADER, lines)}"
+    return f"{machine_line(result)}{lacking}\n\n{table(HEADER, lines)}"
 
 
 def lines_of(rows: Sequence[Result], pathology: str) -> list[list[str]]:
@@ -45,13 +45,13 @@ def lines_of(rows: Sequence[Result], pathology: str) -> list[list[str]]:
     for generator in names_of(of_it, "generator"):
         runs = [row for row in of_it if row["generator"] == generator]
         if generator != BORROWS:
-            lines.append([pathology, f"truth of {generator}", *told([row["truth"] for row in runs]), "", "", ""])
+            lines.append([pathology, f"truth of {generator}", *reported([row["truth"] for row in runs]), "", "", ""])
         for name in names_of_all(runs):
             counts = [
                 f"{statistics.median(row.get(column, 0) for row in runs):.0f}" for column in ("missing", "failed")
             ]
-            said = [row["said"].get(name, {}) for row in runs]
-            lines.append([pathology, name, *told(said), *counts, verdict(runs, name)])
+            stated = [row["said"].get(name, {}) for row in runs]
+            lines.append([pathology, name, *reported(stated), *counts, verdict(runs, name)])
     return lines
 
 
@@ -66,7 +66,7 @@ def names_of_all(runs: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(name for row in runs for name in row["said"]))
 
 
-def told(times: Sequence[dict[str, float | None]]) -> list[str]:
+def reported(times: Sequence[dict[str, float | None]]) -> list[str]:
     """The median over runs of each percentile, with the smallest and largest."""
     return [cell([one[name] for one in times if one.get(name) is not None]) for name in NAMES]
 
@@ -93,7 +93,7 @@ def verdict(runs: Sequence[Result], name: str) -> str:
 def against_truth(runs: Sequence[Result], name: str, percentile: str) -> str:
     """Whether the interval of the gap lies within the margin, outside, or neither."""
     pairs = [(row["said"].get(name, {}).get(percentile), row["truth"][percentile]) for row in runs]
-    gaps = [said - true for said, true in pairs if said is not None]
+    gaps = [stated - true for stated, true in pairs if stated is not None]
     if len(gaps) < len(runs):
         return "unknown"
     margin = max(MARGIN_MS, MARGIN_SHARE * statistics.median(true for _, true in pairs))

@@ -86,8 +86,8 @@ class PurgatoryTest(unittest.TestCase):
         of_factory = set(inspect.signature(purgatory.AsyncCircuitBreakerFactory.__init__).parameters) - {"self"}
         of_breaker = set(inspect.signature(purgatory.AsyncCircuitBreakerFactory.__call__).parameters) - {"self"}
         source = inspect.getsource(client.breaker)
-        said = {name for name in of_factory | of_breaker if re.search(rf"\b{name}=", source)}
-        self.assertEqual((of_factory | of_breaker) - said, {"circuit"})
+        stated = {name for name in of_factory | of_breaker if re.search(rf"\b{name}=", source)}
+        self.assertEqual((of_factory | of_breaker) - stated, {"circuit"})
 
     def test_a_breaker_admits_what_the_shared_vectors_say(self) -> None:
         held = []

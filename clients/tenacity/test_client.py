@@ -46,12 +46,12 @@ def delay_s(retry: Retry, failed_attempts: int) -> float:
 class TenacityTest(unittest.TestCase):
     def test_every_parameter_of_the_library_is_set(self) -> None:
         parameters = set(inspect.signature(tenacity.AsyncRetrying.__init__).parameters) - {"self"}
-        said = {
+        stated = {
             line.split("=")[0].strip()
             for line in inspect.getsource(by_tenacity.library_config).splitlines()
             if "=" in line
         }
-        self.assertEqual(parameters - set(DEFAULTS) - said, set())
+        self.assertEqual(parameters - set(DEFAULTS) - stated, set())
 
     def test_delays_are_those_of_the_shared_vectors(self) -> None:
         for case in json.loads(VECTORS.read_text())["cases"]:

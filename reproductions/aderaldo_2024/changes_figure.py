@@ -43,10 +43,10 @@ def changes(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
         for fault in sorted(set(levels[FAULT]) - {0}):
             where = {FAULT: (fault,), "users": users}
             claims = [_against_baseline(response, pattern, levels[delay], where) for pattern, delay in PATTERNS.items()]
-            told = [
+            reported = [
                 (one.claim, change) for one in judge_claims(claims, plan, rounds, {}).claims for change in one.changes
             ]
-            for claim, change in sorted(told, key=lambda one: _place(str(one[1].where["client"]))):
+            for claim, change in sorted(reported, key=lambda one: _place(str(one[1].where["client"]))):
                 pattern = str(claim.end["strategy"][0]).replace("_", " ")
                 names = {"what": what, "fault": fault, "client": change.where["client"], "pattern": pattern}
                 yield {**names, "change": change.value, "low": change.low, "high": change.high}
@@ -63,12 +63,12 @@ def _against_baseline(response: str, pattern: str, delays: pd.Series, where: Lev
 
 
 def _panel(points: pd.DataFrame, title: str) -> alt.LayerChart:
-    told = points.drop(columns=["what", "fault"]).round(1)
-    names = list(dict.fromkeys(told["client"]))
+    reported = points.drop(columns=["what", "fault"]).round(1)
+    names = list(dict.fromkeys(reported["client"]))
     patterns = [name.replace("_", " ") for name in PATTERNS]
     hue = alt.Color("pattern:N", sort=patterns, title=None, scale=alt.Scale(domain=patterns, range=COLOURS[:2]))
     y = alt.Y("client:N", sort=names, title=None)
-    base = alt.Chart(told).encode(y=y, yOffset=alt.YOffset("pattern:N", sort=patterns), color=hue)
+    base = alt.Chart(reported).encode(y=y, yOffset=alt.YOffset("pattern:N", sort=patterns), color=hue)
     spans = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="change against the baseline, %"), x2="high:Q")
     dots = base.mark_point(filled=True, size=40).encode(x="change:Q")
     zero = alt.Chart(pd.DataFrame({"x": [0]})).mark_rule(color="#888").encode(x="x:Q")

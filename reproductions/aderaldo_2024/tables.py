@@ -79,12 +79,12 @@ def facts(every: pd.DataFrame) -> str:
     """What the rounds are, and how many of them do not count."""
     rounds = counting(every)
     clients = sorted(rounds["client"].unique())
-    told = (
+    reported = (
         f"{rounds['scenario'].nunique():,} scenarios, {len(rounds):,} rounds in {rounds['block'].nunique()} blocks. "
         f"Clients: {', '.join(clients)}."
     )
     left_out = len(every) - len(rounds)
-    return f"{told} Left out: {left_out:,} rounds that failed or are not valid." if left_out else told
+    return f"{reported} Left out: {left_out:,} rounds that failed or are not valid." if left_out else reported
 
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:

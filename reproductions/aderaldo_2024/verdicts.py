@@ -63,13 +63,13 @@ def _by_client(claim: Claim) -> Iterator[Claim]:
 def in_short(rounds: pd.DataFrame) -> str:
     """How many claims of the paper got which verdict."""
     found = [conclusion(one.expected, one.changes) for one in claims(rounds) if not one.says.startswith(OURS)]
-    told = Counter(word for word, _ in found)
-    counts = ", ".join(f"{told[word]} {word}" for word in IN_ORDER if told[word])
+    reported = Counter(word for word, _ in found)
+    counts = ", ".join(f"{reported[word]} {word}" for word in IN_ORDER if reported[word])
     loose = sum(shown is Shown.IF_EVEN for _, shown in found)
     which = "One of these verdicts holds" if loose == 1 else f"{loose} of these verdicts hold"
     condition = f" {which} {IF_EVEN}." if loose else ""
     return textwrap.fill(
-        f"Of {told.total()} claims of the paper, on the rounds that are shown here: {counts}.{condition}", width=120
+        f"Of {reported.total()} claims of the paper, on the rounds that are shown here: {counts}.{condition}", width=120
     )
 
 
@@ -86,19 +86,19 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     busy = int(rounds["warnings"].fillna("").str.contains("machine_saturated").sum())
     floors = floors_of(rounds, RESPONSES)
     reached = all(floor.typical < QUIET for floor in floors.values())
-    told = (
+    reported = (
         f"{busy:,} of {len(rounds):,} rounds carry the warning that the machine was saturated. The noise floor of the "
         f"middle scenario, which is compared with itself, is {_shares(floors)}: {'' if reached else 'not '}below the "
         f"{QUIET:.0f} % that this page asks for."
     )
     if PROBE_TIME in rounds:
         slower = rounds["slowness"].quantile(0.9) / rounds["slowness"].quantile(0.1)
-        told += (
+        reported += (
             " These rounds are told as if the machine had been equally fast in all of them. In one round of ten it "
             f"took at least {slower:.2f} times as long for the same work as in the fastest tenth. As measured, "
             f"the floor is {_shares(floors_of(measured, RESPONSES))}."
         )
-    return textwrap.fill(told, width=120)
+    return textwrap.fill(reported, width=120)
 
 
 def _shares(floors: Mapping[str, Floor]) -> str:

@@ -29,7 +29,7 @@ class Choice:
 
     def _holds(self, row: Mapping[int, str], at: Mapping[str, int]) -> bool:
         begins = any(row[0].startswith(beginning) for beginning in self.begins)
-        return begins and all(row[at[name]] == wanted for name, wanted in self.where.items())
+        return begins and all(row[at[name]] == expected for name, expected in self.where.items())
 
 
 def _cells(line: str) -> list[str]:

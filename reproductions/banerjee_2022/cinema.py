@@ -45,8 +45,8 @@ def section(tables: Tables) -> str:
     }
     lines = [*choice(tables), ""]
     for title, (name, written) in parts.items():
-        told = written(tables[name]) if name in tables else [not_measured(STUDIES[name])]
-        lines += [title, *told, ""]
+        reported = written(tables[name]) if name in tables else [not_measured(STUDIES[name])]
+        lines += [title, *reported, ""]
     return "\n".join(lines).rstrip()
 
 
@@ -83,8 +83,8 @@ def holds_printed(change: Contrast, printed: float) -> str:
 def which(change: Contrast, if_higher: str, if_lower: str) -> str:
     """One of two by the verdict on the claim that a change is upwards."""
     word, shown = conclusion(HIGHER, [change])
-    told: str = {Conclusion.CONFIRMED: if_higher, Conclusion.CONTRADICTED: if_lower}.get(word, word)
-    return f"{told}{shown.condition}"
+    reported: str = {Conclusion.CONFIRMED: if_higher, Conclusion.CONTRADICTED: if_lower}.get(word, word)
+    return f"{reported}{shown.condition}"
 
 
 # --- the choice
@@ -120,8 +120,8 @@ def fewer_failures(table: pd.DataFrame) -> Told:
     shared = [str(fault) for fault, rows in with_breaker.groupby("fault") if rows["architecture"].nunique() > 1]
     rows = [[fault, *_fewer(with_breaker[with_breaker["fault"] == fault], len(shared))] for fault in shared]
     yield "How many operations fail, by fault, the gateway with its breaker; all intervals hold together with 95 %:\n"
-    told = "failed operations with messages less those with the gateway, percentage points"
-    yield markdown(["fault", told, "fewer fail"], rows)
+    reported = "failed operations with messages less those with the gateway, percentage points"
+    yield markdown(["fault", reported, "fewer fail"], rows)
 
 
 def _fewer(rows: pd.DataFrame, among: int) -> list[str]:
@@ -304,8 +304,8 @@ def open_arrivals(table: pd.DataFrame) -> Told:
     for architecture, rows in table.groupby("architecture"):
         middle = rows.groupby("rate")["p50_ms"].median().reset_index()
         line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= FEWEST_OF_A_LINE else None
-        told = line.knee if line else "too few rates"
-        yield f"{architecture!s}: knee of the median time over the rates per second: {told}.\n"
+        reported = line.knee if line else "too few rates"
+        yield f"{architecture!s}: knee of the median time over the rates per second: {reported}.\n"
 
 
 def _spans(table: pd.DataFrame, keys: Mapping[str, str], heads: Sequence[str], columns: Sequence[str]) -> str:
@@ -401,8 +401,8 @@ def calls(table: pd.DataFrame) -> Told:
 def patterns(tables: Tables) -> dict[str, str]:
     """The part `measured` of each page in the catalogue of patterns that the cinema tells something of, by page."""
     sources = {"ways": (digest.WAYS, ways), "faster": (digest.LOAD, faster), "faults": (digest.FAULTS, faults)}
-    told = {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
-    return catalogue.parts({source: "\n".join(texts).splitlines() for source, texts in told.items()})
+    reported = {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
+    return catalogue.parts({source: "\n".join(texts).splitlines() for source, texts in reported.items()})
 
 
 def parts(tables: Tables) -> Parts:

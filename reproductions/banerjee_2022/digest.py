@@ -184,20 +184,20 @@ def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
     good, step = rows["success"].astype(bool), rows["step"].astype(str)
     settled = rows["end_us"] <= at_us - COUNTED_WITHIN_S * US_PER_S
     confirmed = int((good & step.isin(CONFIRMING) & settled).sum())
-    asked = int((step.isin(MAKING) & (rows["attempt"] == 1) & (rows["start_us"] <= at_us)).sum())
-    return {"lost": max(confirmed - value, 0), "doubled": max(value - asked, 0)}
+    requested = int((step.isin(MAKING) & (rows["attempt"] == 1) & (rows["start_us"] <= at_us)).sum())
+    return {"lost": max(confirmed - value, 0), "doubled": max(value - requested, 0)}
 
 
 def _of_fault(rows: pd.DataFrame, acted: ActedFault | None) -> dict[str, object]:
     ended = ended_journeys(rows)
-    told = {
+    reported = {
         "failed": 100 * float(np.mean(~ended.good)),
         "late": 100 * float(np.mean(ended.good & (ended.seconds > LATE_S))),
         "incomplete": int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum()),
         "failure_ms": _failure_ms(rows, acted),
     }
     span = (acted.began_us / US_PER_S, acted.ended_us / US_PER_S) if acted else (np.inf, np.inf)
-    return told | _recovered(rows, *span)
+    return reported | _recovered(rows, *span)
 
 
 def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:

@@ -78,15 +78,15 @@ def claims(rounds: pd.DataFrame) -> Iterator[Claim]:
     """Every claim that these rounds can speak to."""
     times, published, share = Batches(rounds), way(rounds), trace_levels(rounds)[0]
     for connection in rounds["connection"].unique():
-        told = "" if connection == published else "(not the paper's) "
+        reported = "" if connection == published else "(not the paper's) "
         at, after = (connection, share), f", {CONNECTIONS[connection]}"
         single = [(times.logs("N", *at, *cell), times.logs("Y", *at, *cell)) for cell in cells(rounds)]
-        yield Claim(f"{told}A bundle cuts the total time, for each function and size (H1){after}", LOWER, single)
+        yield Claim(f"{reported}A bundle cuts the total time, for each function and size (H1){after}", LOWER, single)
         means = [
             (over_sizes(rounds, times, "N", at, method), over_sizes(rounds, times, "Y", at, method))
             for method in METHODS
         ]
-        yield Claim(f"{told}A bundle cuts the total time, for each function over all sizes{after}", LOWER, means)
+        yield Claim(f"{reported}A bundle cuts the total time, for each function over all sizes{after}", LOWER, means)
     gain = {method: _gain(rounds, times, (published, share), method) for method in METHODS}
     others = [(gain[method], gain["Create"]) for method in METHODS if method != "Create"]
     yield Claim("Create gains less than Get and Update (Table II), over all sizes", HIGHER, others)
@@ -236,11 +236,11 @@ def summary(rounds: pd.DataFrame) -> str:
 
     rows = [[method, *(gain(method, size) for size in ends)] for method in METHODS]
     heads = ["operation", *(f"time saved by a bundle of {size}, percent (95 % interval)" for size in ends)]
-    said = (
+    stated = (
         "The time of n requests, one after another by one client that keeps its connection, against one bundle of n,\n"
         f"in {rounds['block'].nunique()} rounds each:"
     )
-    return "\n".join([said, "", table(heads, rows)])
+    return "\n".join([stated, "", table(heads, rows)])
 
 
 def depth(rounds: pd.DataFrame) -> str:

@@ -29,11 +29,11 @@ def printed(rounds: pd.DataFrame) -> str:
 
 def _coefficient(models: dict[int, ModelResult], number: int, term: str) -> str:
     """The published estimate, then ours with its standard error; a dash where the model has no such term."""
-    wanted = PUBLISHED[number].coefficients.get(term)
-    if wanted is None:
+    expected = PUBLISHED[number].coefficients.get(term)
+    if expected is None:
         return "–"
     ours = next((one for one in models[number].fit.coefficients if one.name == term), None)
-    return f"{wanted:g} / {f'{short(ours.estimate)} ± {short(ours.std_error)}' if ours else 'unknown'}"
+    return f"{expected:g} / {f'{short(ours.estimate)} ± {short(ours.std_error)}' if ours else 'unknown'}"
 
 
 def _qualities(model: ModelResult, number: int) -> dict[str, str]:

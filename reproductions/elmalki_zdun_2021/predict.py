@@ -53,7 +53,7 @@ def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
     return table.assign(requests=table["size"].where(table["request_bundle"] == "N", 1))
 
 
-def told(rows: pd.DataFrame) -> list[str]:
+def reported(rows: pd.DataFrame) -> list[str]:
     """The counts that the rounds know, and that vary."""
     return [name for name in COUNTS if rows[name].notna().all() and rows[name].nunique() > 1]
 
@@ -64,7 +64,7 @@ def by_weights(rows: pd.DataFrame, left_out: str) -> Floats:
     The times are not negative, and make the sum of squared relative errors the least (Lawson and Hanson's NNLS).
     """
     expected = np.full(len(rows), np.nan)
-    counts, times = rows[told(rows)].to_numpy(float), rows["total_time"].to_numpy(float)
+    counts, times = rows[reported(rows)].to_numpy(float), rows["total_time"].to_numpy(float)
     for level in rows[left_out].unique():
         out = (rows[left_out] == level).to_numpy()
         weights, _ = optimize.nnls(counts[~out] / times[~out, None], np.ones((~out).sum()))
@@ -74,7 +74,7 @@ def by_weights(rows: pd.DataFrame, left_out: str) -> Floats:
 
 def by_formula(rows: pd.DataFrame, left_out: str) -> Floats:
     """Predict each batch by the paper's fourth model without its function, from the batches with other levels."""
-    calls = [name for name in told(rows) if name != "requests"]
+    calls = [name for name in reported(rows) if name != "requests"]
     formula = f"total_time ~ {' + '.join([*calls, 'request_bundle'])}"
     (model,) = fit_formulas(rows.reset_index(drop=True), [formula], Settings(scenario=left_out)).models
     expected = np.full(len(rows), np.nan)
@@ -125,7 +125,7 @@ def verdict(low: float, high: float) -> str:
 def report(rounds: pd.DataFrame) -> str:
     """All of it as Markdown."""
     rows = timed_batches(rounds)
-    missing = sorted({*COUNTS} - {*told(rows)})
+    missing = sorted({*COUNTS} - {*reported(rows)})
     parts = [f"These rounds do not tell {', '.join(missing)}."] if missing else []
     for connection, name in ((NEW, "A new connection for each request, as published"), (KEPT, "Connections kept")):
         of_it = rows[rows["connection"] == connection]

@@ -284,7 +284,7 @@ def _cost(study: Study, bundle: str, balancing: str) -> list[str]:
     return [NAMES[bundle], INSTANCES[balancing], f"{1000 * per_item:.2f}", f"{dollars:.3f}", added]
 
 
-def told(pairs: Pair, points: bool = False) -> Contrast:
+def reported(pairs: Pair, points: bool = False) -> Contrast:
     """One change with its own 95 % interval."""
     return contrast(*pairs, POINTS) if points else contrast(*pairs)
 
@@ -297,8 +297,8 @@ def of_limit(study: Study) -> str:
         [
             NAMES[bundle],
             INSTANCES[balancing],
-            told(study.failures.change({**open_, **at}, {**strictest, **at}), points=True).text(),
-            told(study.time.change({**open_, **at}, {**strictest, **at})).text(),
+            reported(study.failures.change({**open_, **at}, {**strictest, **at}), points=True).text(),
+            reported(study.time.change({**open_, **at}, {**strictest, **at})).text(),
         ]
         for bundle, balancing in WAYS
         for at in [{"request_bundle": bundle, "load_balancing": balancing}]
@@ -319,7 +319,7 @@ def of_balancing(study: Study) -> str:
 
 def _second(study: Study, at: Levels) -> list[str]:
     failed, time, items = (balanced(cells, at) for cells in (study.failures, study.time, study.items))
-    return [told(failed, points=True).text(), told(time).text(), told(items).text()]
+    return [reported(failed, points=True).text(), reported(time).text(), reported(items).text()]
 
 
 def together(study: Study) -> str:
@@ -336,4 +336,4 @@ def together(study: Study) -> str:
 
 def _bundling(study: Study, at: Levels) -> list[str]:
     failed, items = (bundles(cells, at) for cells in (study.failures, study.items))
-    return [told(failed, points=True).text(), told(items).text()]
+    return [reported(failed, points=True).text(), reported(items).text()]

@@ -81,10 +81,10 @@ def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
     """The published estimate, then ours with the standard error that `fit` prefers."""
     if term not in COEFFICIENTS[response][number]:
         return "–"
-    wanted = COEFFICIENTS[response][number][term]
+    expected = COEFFICIENTS[response][number][term]
     ours = next((one for one in model.models[response].coefficients if one.name == term), None)
     text = f"{short(ours.estimate)} ± {short(ours.std_error)}" if ours else "not varied"
-    return f"{'n/a' if wanted is None else f'{wanted:g}'} / {text}"
+    return f"{'n/a' if expected is None else f'{expected:g}'} / {text}"
 
 
 def _explained(model: Fitted, number: int, response: str) -> str:
@@ -93,10 +93,10 @@ def _explained(model: Fitted, number: int, response: str) -> str:
 
 
 def _trace(model: Fitted, number: int, term: str) -> str:
-    wanted, ours = PILLAI[term][number - 1], model.pillai.get(term)
-    if wanted is None:
+    expected, ours = PILLAI[term][number - 1], model.pillai.get(term)
+    if expected is None:
         return "–"
-    return f"{wanted:g} / {'not varied' if ours is None else f'{ours:.2f}'}"
+    return f"{expected:g} / {'not varied' if ours is None else f'{ours:.2f}'}"
 
 
 def _errors(model: Fitted, number: int, response: str) -> str:

@@ -65,13 +65,13 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
 
 def _factors(rounds: pd.DataFrame) -> dict[str, pd.Series]:
     """The paper's factors from the study's levels; a limit as requests per minute, by the greatest that there is."""
-    asked = pd.to_numeric(rounds["limit"], errors="coerce")
+    requested = pd.to_numeric(rounds["limit"], errors="coerce")
     bundled = rounds["request_bundle"] == "Y"
     return {
         "request_bundle": rounds["request_bundle"],
         "load_balancing": rounds["replicas"].astype(int).map({1: "N", 2: "Y"}),
         "bundle_size": rounds["parameters.size"].astype(int).where(bundled, 1),
-        "rate_limit": (asked * GREATEST_LIMIT / asked.max()).round().fillna(NO_LIMIT),
+        "rate_limit": (requested * GREATEST_LIMIT / requested.max()).round().fillna(NO_LIMIT),
         "api_users": rounds["users"].astype(int),
     }
 

@@ -72,10 +72,10 @@ class Bundles:
 
     def _row(self, load: Key, way: Key) -> list[str]:
         key = (*load, *way)
-        told = [self._median("bundler_saved", key), self._median("bundler_size", key)]
-        told += [self._median("p50", key, MS_PER_S), self._added("p50", load, way), self._added("p95", load, way)]
+        reported = [self._median("bundler_saved", key), self._median("bundler_size", key)]
+        reported += [self._median("p50", key, MS_PER_S), self._added("p50", load, way), self._added("p95", load, way)]
         cpu = contrast(*self._logs("system_cpu_s", load, way), PERCENT)
-        return [*map(_number, load), f"up to {way[1]}, {_ms(way[2])}", *told, _span(cpu, 0)]
+        return [*map(_number, load), f"up to {way[1]}, {_ms(way[2])}", *reported, _span(cpu, 0)]
 
     def _median(self, name: str, key: Key, scale: float = 1) -> str:
         values = self._values[name].get(key, np.array([np.nan])) * scale

@@ -37,8 +37,8 @@ def _answer(one: Comparison, rows: pd.DataFrame | None) -> str:
     if rows is None:
         return not_measured(f"{one.study}{QUICK}" if one.study in SHORTENED else one.study)
     form = rows["study"].iloc[0]
-    told = f"Measured with [{form}](../../studies/{one.study}.yaml); blocks: {rows['block'].nunique()}."
-    return f"{told}\n\n{part(replace(one, study=form), rows)}"
+    reported = f"Measured with [{form}](../../studies/{one.study}.yaml); blocks: {rows['block'].nunique()}."
+    return f"{reported}\n\n{part(replace(one, study=form), rows)}"
 
 
 # --- rounds from records
@@ -73,12 +73,12 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(list(seconds), name="group"))
 
 
-def by_group(one: Comparison, told: Callable[[pd.DataFrame], pd.DataFrame]) -> Reader:
+def by_group(one: Comparison, reported: Callable[[pd.DataFrame], pd.DataFrame]) -> Reader:
     """Keeps the rounds of a study with what each group got as columns such as `shoppers.good_per_s`."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
-        own = [told(attempts.read(run.attempts_of(files[number]))).to_dict("index") for number in rounds["round"]]
+        own = [reported(attempts.read(run.attempts_of(files[number]))).to_dict("index") for number in rounds["round"]]
         wide = pd.DataFrame([{f"{one}.{name}": row[one][name] for one in row for name in row[one]} for row in own])
         levels = rounds[["block", "scenario", "strategy", *one.factors, "warnings"]]
         return {one.study: pd.concat([levels, wide.set_axis(rounds.index)], axis=1)}

@@ -67,9 +67,9 @@ def measured_with(rows: pd.DataFrame) -> str:
     )
 
 
-def like(rows: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+def like(rows: pd.DataFrame, **expected: str) -> pd.DataFrame:
     """The rows that have these values."""
-    return rows[(rows[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+    return rows[(rows[list(expected)] == pd.Series(expected)).all(axis=1)]
 
 
 def near(rows: pd.DataFrame) -> pd.DataFrame:
@@ -105,10 +105,10 @@ def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def _of_rounds(
-    named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], told: Callable[[pd.DataFrame], pd.DataFrame]
+    named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], reported: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """What ``told`` computes from each round's rows, with the columns that name the round."""
-    parts = [told(rows).reset_index().assign(round=number) for number, rows in seen.items()]
+    """What ``reported`` computes from each round's rows, with the columns that name the round."""
+    parts = [reported(rows).reset_index().assign(round=number) for number, rows in seen.items()]
     return named.merge(pd.concat(parts, ignore_index=True), on="round")
 
 

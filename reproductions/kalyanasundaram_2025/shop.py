@@ -55,7 +55,7 @@ def of_shop(shop: Tables, target: pd.DataFrame) -> str:
         return not_measured("rate-limiting-shop-quick")
     rows, seen, walked = (shop[name] for name in (limit_rounds.SHOP, limit_rounds.TRANSACTIONS, limit_rounds.PASSES))
     close = near(rows)
-    told = {
+    reported = {
         "Latency that the limiter adds (Table V), ms: on the shop / on the target, with 95 % intervals [the "
         "paper's]": latencies(close, target),
         "An exact log over Redis, for clients near and far": by_distance(rows),
@@ -69,7 +69,7 @@ def of_shop(shop: Tables, target: pd.DataFrame) -> str:
     pictures = [
         f"![{title} on the shop](kalyanasundaram-2025/{name}.svg)" for name, title in shop_figures.TITLES.items()
     ]
-    return "\n\n".join([head, *pictures, *(f"**{title}**\n\n{text}" for title, text in told.items())])
+    return "\n\n".join([head, *pictures, *(f"**{title}**\n\n{text}" for title, text in reported.items())])
 
 
 # --- Table V
@@ -92,9 +92,9 @@ def _latency(ours: Sequence[Mapping[tuple[str, str], str]], key: tuple[str, str]
 def added(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
     """What each algorithm adds over each store, asked at every request, with its interval, in ms."""
     costs = judged.costs(rows)
-    asked = costs[costs["synchronisation"] == PER_REQUEST]
-    ends = zip(asked["overhead"], asked["low"], asked["high"], strict=True)
-    return dict(zip(zip(asked["algorithm"], asked["store"], strict=True), starmap(_span, ends), strict=True))
+    requested = costs[costs["synchronisation"] == PER_REQUEST]
+    ends = zip(requested["overhead"], requested["low"], requested["high"], strict=True)
+    return dict(zip(zip(requested["algorithm"], requested["store"], strict=True), starmap(_span, ends), strict=True))
 
 
 def base_ms(rows: pd.DataFrame) -> float:
@@ -111,8 +111,8 @@ def by_distance(rows: pd.DataFrame) -> str:
     """What an exact log over Redis adds for clients at each distance, in ms and as a share of the latency."""
     heads = ["clients, one way", "no limiter, ms", "added, ms", "added, %"]
     chosen = rows[rows["distance"].isin((NEAR, NONE)) & rows["synchronisation"].isin((PER_REQUEST, NONE))]
-    told = chosen[~chosen["limited"] | ((chosen["algorithm"] == EXACT) & (chosen["store"] == "redis"))]
-    ways = [(way, part) for way, part in told.groupby(CLIENTS_WAY, sort=False) if part["limited"].nunique() > 1]
+    reported = chosen[~chosen["limited"] | ((chosen["algorithm"] == EXACT) & (chosen["store"] == "redis"))]
+    ways = [(way, part) for way, part in reported.groupby(CLIENTS_WAY, sort=False) if part["limited"].nunique() > 1]
     paper = TABLE_V[EXACT]["redis"]
     last = ["the paper", BASE_MS, f"{paper:.2f}", f"{100 * paper / BASE_MS:.2f}"]
     return table(heads, [*(_of_distance(way, part) for way, part in ways), last])
@@ -138,20 +138,20 @@ def deviations(shop: pd.DataFrame, target: pd.DataFrame) -> str:
 def _deviation(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
     """The median over rounds by algorithm and synchronisation, then by store; without a limiter alike at each store."""
     medians = rows.groupby(["algorithm", "synchronisation", "store"])[BY_CLIENTS].median()
-    told: dict[tuple[str, str], dict[str, float]] = {}
+    reported: dict[tuple[str, str], dict[str, float]] = {}
     for levels, percent in medians.items():
         name, way, store = cast(tuple[str, str, str], levels)
         key = (name, PER_REQUEST if way == NONE else way)
-        told.setdefault(key, {}).update(dict.fromkeys(STORES, percent) if store == NONE else {store: percent})
-    return told
+        reported.setdefault(key, {}).update(dict.fromkeys(STORES, percent) if store == NONE else {store: percent})
+    return reported
 
 
 def _three(ours: Sequence[Mapping[tuple[str, str], Mapping[str, float]]], key: tuple[str, str], store: str) -> str:
-    asked = key[1] == PER_REQUEST and key[0] in DEVIATION
-    theirs = DEVIATION[key[0]][store] if asked else OVER_REDIS.get(key) if store == "redis" else None
+    requested = key[1] == PER_REQUEST and key[0] in DEVIATION
+    theirs = DEVIATION[key[0]][store] if requested else OVER_REDIS.get(key) if store == "redis" else None
     measured = [one.get(key, {}).get(store) for one in ours]
-    told = " / ".join("–" if percent is None else f"{percent:.2f}" for percent in measured)
-    return f"{told} [{'–' if theirs is None else f'{theirs:g}'}]"
+    reported = " / ".join("–" if percent is None else f"{percent:.2f}" for percent in measured)
+    return f"{reported} [{'–' if theirs is None else f'{theirs:g}'}]"
 
 
 # --- what the paper says
@@ -159,11 +159,11 @@ def _three(ours: Sequence[Mapping[tuple[str, str], Mapping[str, float]]], key: t
 
 def claims(rows: pd.DataFrame, walked: pd.DataFrame) -> Iterator[Claim]:
     """What the paper says of latency and deviation, and what it leaves open of a pass."""
-    asked = rows[rows["synchronisation"] == PER_REQUEST]
-    took = by_block(asked, ["algorithm", "store"], asked[COST])
+    requested = rows[rows["synchronisation"] == PER_REQUEST]
+    took = by_block(requested, ["algorithm", "store"], requested[COST])
     yield Claim("CRDT adds less latency than Redis", LOWER, _between_stores(took, "redis", "crdt"))
     yield Claim("MySQL adds more latency than Redis", HIGHER, _between_stores(took, "redis", "mariadb"))
-    wrong = by_block(asked, ["algorithm", "store"], asked[BY_CLIENTS])
+    wrong = by_block(requested, ["algorithm", "store"], requested[BY_CLIENTS])
     least, most = (_between_algorithms(wrong, name) for name in (EXACT, FIXED))
     yield Claim("The sliding window log deviates less than each other algorithm (points)", LOWER, least, PLAIN)
     yield Claim("The fixed window deviates more than each other algorithm (points)", HIGHER, most, PLAIN)

@@ -27,12 +27,12 @@ def of_holders(measured: Mapping[str, pd.DataFrame]) -> str:
     held = {name: with_holder(rows) for name, rows in measured.items()}
     compared = [Holders(name, rows) for name, rows in held.items() if set(rows[HOLDER]) >= {WORKER, BALANCER}]
     missing = [study for name, study in STUDIES.items() if name not in {one.name for one in compared}]
-    told = [not_measured(study) for study in missing]
+    reported = [not_measured(study) for study in missing]
     if compared:
         rows = [row for one in compared for row in one.rows()]
         forms = "\n".join(f"- On {one.name}. {one.form}" for one in compared)
-        told += [forms, table(HEADS, rows), verdicts(claim for one in compared for claim in one.claims())]
-    return "\n\n".join(told)
+        reported += [forms, table(HEADS, rows), verdicts(claim for one in compared for claim in one.claims())]
+    return "\n\n".join(reported)
 
 
 def with_holder(rows: pd.DataFrame) -> pd.DataFrame:

@@ -54,8 +54,8 @@ def finishing(walked: pd.DataFrame) -> str:
 
 def _times(walked: pd.DataFrame) -> dict[Key, Floats]:
     """The time of a pass by algorithm and group: without a limiter, and where Redis is asked at every request."""
-    asked = walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
-    return by_block(asked, ["algorithm", "group"], asked["pass_s"])
+    requested = walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
+    return by_block(requested, ["algorithm", "group"], requested["pass_s"])
 
 
 def _ends(times: Mapping[Key, Floats], key: Key) -> bool:

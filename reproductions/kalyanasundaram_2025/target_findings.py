@@ -58,11 +58,11 @@ def of_findings(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
 
 def statements(rounds: pd.DataFrame, leases: pd.DataFrame) -> Iterator[Row]:
     """A row per statement, of deviations first."""
-    asked = rounds[rounds["synchronisation"].isin((PER_REQUEST, NONE))]
-    near, far = (asked[asked["distance"].isin((distance, NONE))] for distance in (NEAR, FAR))
+    requested = rounds[rounds["synchronisation"].isin((PER_REQUEST, NONE))]
+    near, far = (requested[requested["distance"].isin((distance, NONE))] for distance in (NEAR, FAR))
     yield from of_deviations(near)
     yield from of_latencies(near)
-    yield from of_distance(asked, far)
+    yield from of_distance(requested, far)
     yield from of_leases(rounds[rounds["store"] == "redis"], leases)
 
 
@@ -169,10 +169,10 @@ def throughputs(rows: pd.DataFrame) -> Pairs:
 # --- distance and leases
 
 
-def of_distance(asked: pd.DataFrame, far: pd.DataFrame) -> Iterator[Row]:
+def of_distance(requested: pd.DataFrame, far: pd.DataFrame) -> Iterator[Row]:
     """What a store that is far costs where each request asks."""
     yield _claim(f"{AWAY} from the store, CRDT adds less latency than Redis (ms)", LOWER, between_far(far))
-    crdt = like(asked, store="crdt")
+    crdt = like(requested, store="crdt")
     moved = matched(like(crdt, distance=NEAR), like(crdt, distance=FAR), ["algorithm"], COST)
     yield _claim(f"Over CRDT, the distance adds no latency ({OURS})", SAME, logs(moved), PERCENT)
 
@@ -188,20 +188,22 @@ def of_leases(rounds: pd.DataFrame, leases: pd.DataFrame) -> Iterator[Row]:
         limit = rows["limit"].iloc[0] if len(rows) else "no rounds"
         yield _claim(f"Leases save latency {AWAY} from the store, at {limit} (ms)", LOWER, saved(rows))
     near = rounds[rounds["distance"] == NEAR]
-    asked, lazy, eager = (like(near, synchronisation=way) for way in (PER_REQUEST, LAZY, EAGER))
+    requested, lazy, eager = (like(near, synchronisation=way) for way in (PER_REQUEST, LAZY, EAGER))
     algorithm = ["algorithm"]
-    yield _claim("Lazy leases deviate more than asking (points)", HIGHER, matched(asked, lazy, algorithm, DEVIATION))
+    yield _claim(
+        "Lazy leases deviate more than asking (points)", HIGHER, matched(requested, lazy, algorithm, DEVIATION)
+    )
     more = f"Eager leases deviate more than asking (points; {OURS})"
-    yield _claim(more, HIGHER, matched(asked, eager, algorithm, DEVIATION))
+    yield _claim(more, HIGHER, matched(requested, eager, algorithm, DEVIATION))
     orders = f"Lazy leases deviate more than eager ones (points; {OURS})"
     yield _claim(orders, HIGHER, matched(eager, lazy, algorithm, DEVIATION))
 
 
 def saved(rows: pd.DataFrame) -> Pairs:
     """The latency of asking at each request, and that of each algorithm and kind of lease."""
-    asked, leased = rows[rows["synchronisation"] == PER_REQUEST], rows[rows["synchronisation"] != PER_REQUEST]
+    requested, leased = rows[rows["synchronisation"] == PER_REQUEST], rows[rows["synchronisation"] != PER_REQUEST]
     kinds = (part for _, part in leased.groupby(["algorithm", "synchronisation", "also"], sort=False))
-    return [pair for part in kinds for pair in matched(asked, part, ["algorithm"], COST)]
+    return [pair for part in kinds for pair in matched(requested, part, ["algorithm"], COST)]
 
 
 # --- what to choose
@@ -217,9 +219,9 @@ def of_choice(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
     return table(columns, [row for rows in choices for row in rows])
 
 
-def chosen(rows: pd.DataFrame, **wanted: str) -> list[Row]:
+def chosen(rows: pd.DataFrame, **expected: str) -> list[Row]:
     """A row for each configuration with these values: what it adds with its interval, and how far it deviates."""
-    return [_chosen(rows, cost) for _, cost in like(tables.costs(rows), **wanted).iterrows()]
+    return [_chosen(rows, cost) for _, cost in like(tables.costs(rows), **expected).iterrows()]
 
 
 def _chosen(rows: pd.DataFrame, cost: pd.Series) -> Row:

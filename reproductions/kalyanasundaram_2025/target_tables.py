@@ -170,14 +170,14 @@ def simulated_at_their_scale() -> dict[tuple[str, str], float]:
 
 def by_store(rows: pd.DataFrame) -> pd.DataFrame:
     """Deviations by store, near and far."""
-    asked = rows[rows["synchronisation"] == PER_REQUEST]
+    requested = rows[rows["synchronisation"] == PER_REQUEST]
     lines = [
         {"algorithm": name}
-        | {STORES[s]: near_and_far(like(asked, algorithm=name, store=s), "measured") for s in STORES}
+        | {STORES[s]: near_and_far(like(requested, algorithm=name, store=s), "measured") for s in STORES}
         for name in TABLE_V
     ]
     ends = [
-        {"algorithm": name} | {STORES[s]: near_and_far(like(asked, store=s), name) for s in STORES}
+        {"algorithm": name} | {STORES[s]: near_and_far(like(requested, store=s), name) for s in STORES}
         for name in ("no limiter", "exact log")
     ]
     return pd.DataFrame([ends[0], *lines, ends[1]])
@@ -206,8 +206,8 @@ def leases(rows: pd.DataFrame) -> pd.DataFrame:
 
 def cell(rows: pd.DataFrame, costs: pd.DataFrame, name: str, way: str) -> str:
     """Latency and deviation of an algorithm in one synchronisation, near and far."""
-    wanted = {"algorithm": name, "store": "redis", "synchronisation": way}
-    return " / ".join(pair(like(rows, **wanted, distance=d), like(costs, **wanted, distance=d)) for d in DISTANCES)
+    expected = {"algorithm": name, "store": "redis", "synchronisation": way}
+    return " / ".join(pair(like(rows, **expected, distance=d), like(costs, **expected, distance=d)) for d in DISTANCES)
 
 
 def pair(rows: pd.DataFrame, costs: pd.DataFrame) -> str:

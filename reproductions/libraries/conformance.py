@@ -67,10 +67,10 @@ def tables(clients: list[Measured]) -> str:
     for rule in RULES:
         if rule.needs != "baseline":
             lines.append(row(rule.name, [cell(one, rule.name, reasons) for one in clients]))
-    told = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
+    reported = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
     seen = [row("rule", names), row("---", ["---"] * len(clients))]
     seen += [row(rule, [sight(one, rule) for one in clients]) for rule in SHOWN]
-    why = ["Why a library refuses:", "", *told, "", "What the rules saw:", ""]
+    why = ["Why a library refuses:", "", *reported, "", "What the rules saw:", ""]
     return "\n".join([*lines, "", *_unmeasured(clients), *why, *seen])
 
 
@@ -91,9 +91,9 @@ def cell(client: Measured, rule: str, reasons: list[str]) -> str:
     status, seen = client.verdicts[rule]
     if status == "passed":
         return YES
-    told = dict.fromkeys(problem.split(": ", 1)[-1] for problem in re.split(r"; (?=strategy)", seen))
-    reasons += [reason for reason in told if reason not in reasons]
-    return f"refused ({', '.join(str(reasons.index(reason) + 1) for reason in told)})"
+    reported = dict.fromkeys(problem.split(": ", 1)[-1] for problem in re.split(r"; (?=strategy)", seen))
+    reasons += [reason for reason in reported if reason not in reasons]
+    return f"refused ({', '.join(str(reasons.index(reason) + 1) for reason in reported)})"
 
 
 def sight(client: Measured, rule: str) -> str:
@@ -121,14 +121,14 @@ def _keep(name: str, client: Client) -> None:
     library = client.description["library"]
     assert isinstance(library, dict)
     findings = [[finding.rule, finding.status, finding.seen] for finding in check_client(client.url)]
-    told = {
+    reported = {
         "library": f"{library['name']} {library['version']}",
         "language": client.description["language"],
         "findings": [
             [rule, status, seen if status != "passed" or rule in SHOWN else ""] for rule, status, seen in findings
         ],
     }
-    (FINDINGS / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (FINDINGS / f"{name}.json").write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     print(name, *[f"\n  {rule}: {seen}" for rule, status, seen in findings if status == "failed"])
 
 

@@ -73,8 +73,8 @@ COLUMNS = (
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
     """The parts of the page, by the names of their marks."""
     compared = list(comparisons(rounds))
-    told = "\n\n".join([*map(differences, compared), warned(rounds)])
-    return {"short": in_short(compared), "alike": told, "cost": costs(rounds, stored(PART))}
+    reported = "\n\n".join([*map(differences, compared), warned(rounds)])
+    return {"short": in_short(compared), "alike": reported, "cost": costs(rounds, stored(PART))}
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
@@ -131,20 +131,20 @@ def in_short(compared: Sequence[Compared]) -> str:
 
 
 def _counts(one: Compared) -> list[int]:
-    told = Counter(conclusion(SAME, [change])[0] for changes in one.changes.values() for change in changes)
-    return [told[word] for word in WORDS]
+    reported = Counter(conclusion(SAME, [change])[0] for changes in one.changes.values() for change in changes)
+    return [reported[word] for word in WORDS]
 
 
 def _differing(one: Compared) -> str:
     """The clients that differ, each with what it differs in."""
-    told = (
+    reported = (
         (
             client,
             [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if is_against(SAME, change)],
         )
         for client, changes in one.changes.items()
     )
-    return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in told if titles) or "none shown"
+    return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in reported if titles) or "none shown"
 
 
 def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
@@ -214,11 +214,11 @@ def _cost_row(
 ) -> list[str]:
     sides = compared(processor, times, client)
     plain = processor[client, BASELINE]
-    cells = [told(sides[name], level) if name in sides else "" for name in (*PATTERNS, BASELINE)]
+    cells = [reported(sides[name], level) if name in sides else "" for name in (*PATTERNS, BASELINE)]
     return [client, harness_of(harness, client), spread(plain[np.isfinite(plain)].tolist(), 1), *cells]
 
 
-def told(sides: tuple[Floats, Floats], level: float) -> str:
+def reported(sides: tuple[Floats, Floats], level: float) -> str:
     """A difference in microseconds with its interval, and that it is inconclusive where that holds zero."""
     change = contrast(*sides, MICROSECONDS, level)
     return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: {Conclusion.INCONCLUSIVE}"

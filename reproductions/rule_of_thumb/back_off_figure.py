@@ -25,10 +25,10 @@ def drawn(points: pd.DataFrame, suggested: str) -> str:
 
 
 def _panel(points: pd.DataFrame, title: str, shares: list[str], suggested: str) -> alt.LayerChart:
-    told = points.drop(columns=["what", "fault"]).round(2)
+    reported = points.drop(columns=["what", "fault"]).round(2)
     x = alt.X("share:N", sort=shares, title="back-off / unloaded response time", axis=alt.Axis(labelAngle=0))
     hue = alt.Color("service:N", sort=None, title="unloaded", scale=alt.Scale(range=COLOURS[:2]))
-    base = alt.Chart(told).encode(x=x, xOffset=alt.XOffset("service:N", sort=None), color=hue)
+    base = alt.Chart(reported).encode(x=x, xOffset=alt.XOffset("service:N", sort=None), color=hue)
     spans = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="change, %"), y2="high:Q")
     dots = base.mark_point(filled=True, size=40).encode(y="change:Q")
     zero = alt.Chart(pd.DataFrame({"y": [0]})).mark_rule(color="#888").encode(y="y:Q")

@@ -135,7 +135,11 @@ def condition_of_rule(claims: Sequence[Claim]) -> str:
 
 
 def _changes(claims: Sequence[Claim]) -> list[tuple[Says, Contrast]]:
-    return [(claim.says, change) for claim, told in zip(claims, contrasts_of(claims), strict=True) for change in told]
+    return [
+        (claim.says, change)
+        for claim, reported in zip(claims, contrasts_of(claims), strict=True)
+        for change in reported
+    ]
 
 
 def _word(changes: Sequence[tuple[Says, Contrast]]) -> Conclusion:
@@ -164,7 +168,7 @@ def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
     success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
     for service in success.services:
         every = success.all_shares(service)
-        level = told_together(success, service)
+        level = joint_level(success, service)
         heads = [f"{what}, {fault} % faults" for fault in success.faults for what in ("good answers", "callers")]
         rows = ([str(share), *_cells((success, total), service, share, level)] for share in every)
         yield f"**{unloaded(service)} ms unloaded**\n\n{table(['back-off', *heads], rows)}"
@@ -179,8 +183,8 @@ def measured_unloaded(rounds: pd.DataFrame) -> str:
     """The unloaded response time that the run measured of each service: medians over rounds."""
     calm = rounds[(rounds[FAULT] == 0) & (rounds["users"] == rounds["users"].min())]
     medians = calm.groupby("service_time")[SUCCESS].median() * _MS_PER_S
-    told = (f"{medians[name]:.1f} ms of {unloaded(name)} ms" for name in sorted(medians.index, key=unloaded))
-    return f"Measured unloaded, of what the service was set to: {', '.join(told)}."
+    reported = (f"{medians[name]:.1f} ms of {unloaded(name)} ms" for name in sorted(medians.index, key=unloaded))
+    return f"Measured unloaded, of what the service was set to: {', '.join(reported)}."
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
@@ -196,16 +200,16 @@ def drawn(rounds: pd.DataFrame) -> dict[str, str]:
 
 def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
     """What every back-off changes on each service: the changes of the tables, with their intervals."""
-    told = {"good answers": Logs(rounds, SUCCESS), "callers": Logs(rounds, TOTAL)}
-    for what, logs in told.items():
+    reported = {"good answers": Logs(rounds, SUCCESS), "callers": Logs(rounds, TOTAL)}
+    for what, logs in reported.items():
         for service in logs.services:
             for share, fault in product(logs.all_shares(service), logs.faults):
-                change = contrast(*logs.pair(service, fault, share), PERCENT, told_together(logs, service))
+                change = contrast(*logs.pair(service, fault, share), PERCENT, joint_level(logs, service))
                 names = {"what": what, "fault": fault, "service": f"{unloaded(service)} ms", "share": str(share)}
                 yield {**names, "change": change.value, "low": change.low, "high": change.high}
 
 
-def told_together(logs: Logs, service: str) -> float:
+def joint_level(logs: Logs, service: str) -> float:
     """The confidence of each interval at which all changes of a service's back-offs hold together."""
     return 1 - (1 - LEVEL) / (2 * len(logs.all_shares(service)) * len(logs.faults))
 

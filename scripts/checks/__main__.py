@@ -28,10 +28,10 @@ def main(words: list[str]) -> int:
     return carry_out(*jobs[words[0]])
 
 
-def carry_out(steps: Iterable[Step], wanted: Iterable[suites.Suite]) -> int:
+def carry_out(steps: Iterable[Step], expected: Iterable[suites.Suite]) -> int:
     """Run lints and suites, and print what came of them."""
     wrong = [f"{step.name} failed" for step in steps if not step.passes()]
-    done, entries, is_admin = verdict.perform_all(wanted), skips.allowed(), skips.administers()
+    done, entries, is_admin = verdict.perform_all(expected), skips.allowed(), skips.administers()
     print("", *verdict.summary(done, entries, is_admin), sep="\n")
     wrong += verdict.problems(done, entries, is_admin)
     print("", *(wrong or ["all checks passed"]), sep="\n", file=sys.stderr if wrong else sys.stdout)

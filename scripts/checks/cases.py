@@ -57,9 +57,9 @@ def of_cargo(text: str) -> list[Case]:
         _cargo_case(*found) for found in re.findall(r"^test (.+?) \.\.\. (ok|FAILED|ignored)(?:, (.*))?$", text, re.M)
     ]
     counts = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", text, re.M)
-    said = sum(int(number) for line in counts for number in line)
-    if said != len(cases):
-        raise ValueError(f"cargo test counted {said} tests, and {len(cases)} were read")
+    stated = sum(int(number) for line in counts for number in line)
+    if stated != len(cases):
+        raise ValueError(f"cargo test counted {stated} tests, and {len(cases)} were read")
     return cases
 
 
@@ -106,8 +106,8 @@ def _pytest_case(case: ElementTree.Element) -> Case:
     return _junit_case(case, node, node)
 
 
-def _cargo_case(name: str, said: str, why: str) -> Case:
-    outcome = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}[said]
+def _cargo_case(name: str, stated: str, why: str) -> Case:
+    outcome = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}[stated]
     return Case(name, outcome, why, name.removesuffix(" - should panic"))
 
 

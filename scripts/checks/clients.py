@@ -89,8 +89,8 @@ def main(arguments: Sequence[str]) -> int:
     return FAILED in _built(clients(arguments[1:]))
 
 
-def _built(wanted: Iterable[Client]) -> list[str]:
-    fates = {client.name: build(client) for client in wanted}
+def _built(expected: Iterable[Client]) -> list[str]:
+    fates = {client.name: build(client) for client in expected}
     for name, fate in fates.items():
         print(f"client {name}: {fate}", flush=True)
     return list(fates.values())

@@ -32,18 +32,18 @@ class Declared:
 
 def declared(modules: Iterable[ast.Module]) -> Declared:
     """The annotations of a package."""
-    said = Declared()
+    stated = Declared()
     for module in modules:
         for node in ast.walk(module):
             if isinstance(node, Function) and node.returns:
-                said.results[node.name].add(ast.unparse(node.returns))
+                stated.results[node.name].add(ast.unparse(node.returns))
             if isinstance(node, ast.ClassDef):
                 for name, annotation in (pair for part in node.body for pair in annotated(part)):
-                    said.attributes[name].add(ast.unparse(annotation))
+                    stated.attributes[name].add(ast.unparse(annotation))
         for part in module.body:
             if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
-                said.aliases[part.targets[0].id] = ast.unparse(part.value)
-    return said
+                stated.aliases[part.targets[0].id] = ast.unparse(part.value)
+    return stated
 
 
 def annotated(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -58,17 +58,17 @@ def annotated(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield f"{node.name}()", node.returns
 
 
-def untyped_lookups(module: ast.Module, said: Declared) -> Iterator[ast.Subscript]:
+def untyped_lookups(module: ast.Module, stated: Declared) -> Iterator[ast.Subscript]:
     """The subscripts that ask an untyped mapping for a text."""
-    yield from _lookups(module, {}, said)
+    yield from _lookups(module, {}, stated)
 
 
-def _lookups(scope: ast.AST, outer: Mapping[str, str], said: Declared) -> Iterator[ast.Subscript]:
-    types = {**outer, **_types(scope, outer, said)}
+def _lookups(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> Iterator[ast.Subscript]:
+    types = {**outer, **_types(scope, outer, stated)}
     for node in _own(scope):
         if isinstance(node, Function):
-            yield from _lookups(node, types, said)
-        elif isinstance(node, ast.Subscript) and _asks(node) and _is_untyped(_type(node.value, types, said)):
+            yield from _lookups(node, types, stated)
+        elif isinstance(node, ast.Subscript) and _asks(node) and _is_untyped(_type(node.value, types, stated)):
             yield node
 
 
@@ -90,44 +90,44 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _own(node)
 
 
-def _types(scope: ast.AST, outer: Mapping[str, str], said: Declared) -> dict[str, str]:
+def _types(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> dict[str, str]:
     """What the names that a scope binds are annotated with, or take from what is."""
-    types = {name: said.meaning(ast.unparse(kind)) for name, kind in annotated(scope)}
+    types = {name: stated.meaning(ast.unparse(kind)) for name, kind in annotated(scope)}
     for node in _own(scope):
-        types |= {name: said.meaning(ast.unparse(kind)) for name, kind in annotated(node) if name.isidentifier()}
+        types |= {name: stated.meaning(ast.unparse(kind)) for name, kind in annotated(node) if name.isidentifier()}
     for _ in range(2):  # a name may be bound from one that is bound further down, as in a comprehension
         for node in _own(scope):
-            types = {**dict(_bound(node, {**outer, **types}, said)), **types}
+            types = {**dict(_bound(node, {**outer, **types}, stated)), **types}
     return types
 
 
-def _bound(node: ast.AST, types: Mapping[str, str], said: Declared) -> Iterator[tuple[str, str]]:
+def _bound(node: ast.AST, types: Mapping[str, str], stated: Declared) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        yield node.targets[0].id, _type(node.value, types, said)
+        yield node.targets[0].id, _type(node.value, types, stated)
     if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name):
-        yield node.target.id, _element(_type(node.iter, types, said), said)
+        yield node.target.id, _element(_type(node.iter, types, stated), stated)
 
 
-def _element(container: str, said: Declared) -> str:
+def _element(container: str, stated: Declared) -> str:
     match = CONTAINER.match(container)
-    return said.meaning(match[1]) if match else (ANY if container == ANY else "")
+    return stated.meaning(match[1]) if match else (ANY if container == ANY else "")
 
 
-def _type(node: ast.expr, types: Mapping[str, str], said: Declared) -> str:
+def _type(node: ast.expr, types: Mapping[str, str], stated: Declared) -> str:
     """The annotation that an expression has, empty where none is stated."""
     if isinstance(node, ast.Name):
         return types.get(node.id, "")
     if isinstance(node, ast.Attribute):
-        return _agreed(said.attributes.get(node.attr), said)
+        return _agreed(stated.attributes.get(node.attr), stated)
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return _agreed(said.results.get(name), said)
+        return _agreed(stated.results.get(name), stated)
     if isinstance(node, ast.Subscript):
-        whole = _type(node.value, types, said)
-        return ANY if _is_untyped(whole) else _element(whole, said)
+        whole = _type(node.value, types, stated)
+        return ANY if _is_untyped(whole) else _element(whole, stated)
     return ""
 
 
-def _agreed(kinds: set[str] | None, said: Declared) -> str:
+def _agreed(kinds: set[str] | None, stated: Declared) -> str:
     """The one annotation of a name; nothing where several things of that name are not alike."""
-    return said.meaning(next(iter(kinds))) if kinds and len(kinds) == 1 else ""
+    return stated.meaning(next(iter(kinds))) if kinds and len(kinds) == 1 else ""

@@ -175,20 +175,20 @@ def _is_test(path: Path) -> bool:
     return path.stem.startswith("test_") or path.stem.endswith(("_test", ".test", "_spec"))
 
 
-def main(asked: list[str]) -> int:
+def main(requested: list[str]) -> int:
     """Print the counts, the ``lines`` of code by room, or every site of the counts that are asked for."""
-    if asked == [LINES]:
+    if requested == [LINES]:
         sizes = lines_by_room()
         print(*(f"{size:7,}  {room}" for room, size in sizes.items()), f"{sum(sizes.values()):7,}  together", sep="\n")
         return 0
-    unknown = [key for key in asked if key not in COUNTS]
+    unknown = [key for key in requested if key not in COUNTS]
     if unknown:
         print(f"there is no count `{unknown[0]}`; allowed: {', '.join([*COUNTS, LINES])}", file=sys.stderr)
         return 2
     for key, sites in counted().items():
-        if key in asked:
+        if key in requested:
             print(*sites, sep="\n")
-        elif not asked:
+        elif not requested:
             print(f"{len(sites):5}  {key:10}  {COUNTS[key][0]}")
     return 0
 

@@ -80,8 +80,8 @@ def npm_problems(root: Path = ROOT) -> Iterator[str]:
         for name, package in packages.items():
             licence = package.get("license")
             if licence not in PERMISSIVE:
-                said = f"the licence {licence}" if licence else "no licence"
-                yield f"{path.relative_to(root)}: {name or 'the client itself'} has {said}"
+                stated = f"the licence {licence}" if licence else "no licence"
+                yield f"{path.relative_to(root)}: {name or 'the client itself'} has {stated}"
 
 
 def main(root: Path = ROOT) -> int:

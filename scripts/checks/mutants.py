@@ -79,13 +79,13 @@ def main(words: list[str], root: Path = ROOT, path: Path = LIST) -> int:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if words[:1] == ["--draw"] and words[2:3] == ["--seed"]:
         return slips.main(int(words[1]), int(words[3]), words[4:] or slips.ROOMS)
-    wanted = [each for each in listed(path) if not words or any(word in each.name for word in words)]
+    expected = [each for each in listed(path) if not words or any(word in each.name for word in words)]
     fates = []
-    for mutant in wanted:
+    for mutant in expected:
         fates.append(fate(mutant, root))
         print(f"{fates[-1]:10}{mutant.name}", flush=True)
     print(f"{fates.count(DIED)} of {len(fates)} died")
-    return 0 if wanted and set(fates) == {DIED} else 1
+    return 0 if expected and set(fates) == {DIED} else 1
 
 
 if __name__ == "__main__":

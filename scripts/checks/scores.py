@@ -51,8 +51,8 @@ def of_mutmut(folder: Path) -> list[Fate]:
 
 def of_pit(report: Path) -> list[Fate]:
     """Read PIT's `mutations.xml`."""
-    told = ElementTree.parse(report).getroot()
-    return [Fate(_text(of, "sourceFile"), _where(of), OF_PIT.get(of.get("status", ""), KILLED)) for of in told]
+    reported = ElementTree.parse(report).getroot()
+    return [Fate(_text(of, "sourceFile"), _where(of), OF_PIT.get(of.get("status", ""), KILLED)) for of in reported]
 
 
 def _where(mutation: ElementTree.Element) -> str:
@@ -110,8 +110,8 @@ def java() -> list[Fate]:
 
 def of_cargo(outcomes: Path) -> list[Fate]:
     """Read the `outcomes.json` of cargo-mutants, whose first outcome is that of the tests without a mutant."""
-    told = json.loads(outcomes.read_text(encoding="utf-8"))["outcomes"]
-    mutants = [(each["scenario"]["Mutant"], each["summary"]) for each in told if isinstance(each["scenario"], dict)]
+    reported = json.loads(outcomes.read_text(encoding="utf-8"))["outcomes"]
+    mutants = [(each["scenario"]["Mutant"], each["summary"]) for each in reported if isinstance(each["scenario"], dict)]
     return [Fate(one["file"], one["name"], OF_CARGO[fate]) for one, fate in mutants if fate in OF_CARGO]
 
 

@@ -323,8 +323,8 @@ def _noticed(tests: Sequence[str], root: Path, within_s: float) -> Noticed:
         return Noticed(ENDLESS, f"after {within_s:.0f} s, in {len(tests)} files")
     if done.returncode in PASSED:
         return Noticed(SURVIVED)
-    told = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return Noticed(DIED, told[0].partition(" - ")[0] if told else done.stdout[-200:])
+    reported = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return Noticed(DIED, reported[0].partition(" - ")[0] if reported else done.stdout[-200:])
 
 
 def copied(root: Path, folder: Path) -> Path:

@@ -44,8 +44,8 @@ def _schema(name: str) -> schemas.Schema:
 
 
 def _study() -> str:
-    said = f"{MADE}\n\nWhat the fields are for, with examples: [What can a study say?](../study-file.md)"
-    return schemas.page("Every field of a study file", _schema(STUDY), said)
+    stated = f"{MADE}\n\nWhat the fields are for, with examples: [What can a study say?](../study-file.md)"
+    return schemas.page("Every field of a study file", _schema(STUDY), stated)
 
 
 def _contract(name: str) -> str:
@@ -56,8 +56,8 @@ def _contract(name: str) -> str:
 
 def _system() -> str:
     """The page of system files: what all have, then the settings of each kind of component."""
-    said = f"{MADE}\n\nHow to write one, with examples: [How do I write a system?](../write-a-system.md)"
-    whole = schemas.page("Every field of a system file", WrittenSystem.model_json_schema(), said)
+    stated = f"{MADE}\n\nHow to write one, with examples: [How do I write a system?](../write-a-system.md)"
+    whole = schemas.page("Every field of a system file", WrittenSystem.model_json_schema(), stated)
     kinds = [
         schemas.part(f"## Component {kind}", schemas.written_out(model.model_json_schema()))
         for kind, model in sorted(KINDS.items())

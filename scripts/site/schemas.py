@@ -45,9 +45,9 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def page(title: str, schema: Schema, said: str = "") -> str:
+def page(title: str, schema: Schema, stated: str = "") -> str:
     """The page of a schema: its own words, its fields, and a section for each definition that it uses."""
-    parts = [f"# {title}", said, part("", schema)]
+    parts = [f"# {title}", stated, part("", schema)]
     parts += [part(f"## {name}", definition) for name, definition in _children(schema, "$defs")]
     return "\n\n".join(text for text in parts if text) + "\n"
 
@@ -55,8 +55,8 @@ def page(title: str, schema: Schema, said: str = "") -> str:
 def part(heading: str, schema: Schema) -> str:
     """A schema or a definition: its heading, its words, its fields; one that has none in a sentence."""
     rows = list(fields(schema))
-    told = _table(rows) if rows else f"{_capital(_without_fields(schema))}."
-    return "\n\n".join(text for text in (heading, _words(schema), *_short_forms(schema), told) if text)
+    reported = _table(rows) if rows else f"{_capital(_without_fields(schema))}."
+    return "\n\n".join(text for text in (heading, _words(schema), *_short_forms(schema), reported) if text)
 
 
 def _table(rows: Sequence[Row]) -> str:
@@ -89,8 +89,8 @@ def _filled(part: Json, definitions: Mapping[str, Schema], within: frozenset[str
 def _words(schema: Schema) -> str:
     """What a schema says of itself; of one with short forms, what the whole form says."""
     whole = [choice for choice in _choices_of(schema) if "properties" in choice]
-    said = [_text(one, "description") for one in (schema, *whole)]
-    return " ".join(next((text for text in said if text), "").split())
+    stated = [_text(one, "description") for one in (schema, *whole)]
+    return " ".join(next((text for text in stated if text), "").split())
 
 
 def _short_forms(schema: Schema) -> Iterator[str]:

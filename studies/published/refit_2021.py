@@ -138,8 +138,8 @@ def mismatch(models: dict[int, ModelResult]) -> float:
 
 
 def _gaps(model: ModelResult, published: Published) -> npt.NDArray[np.float64]:
-    wanted = np.array([published.coefficients[c.name] for c in model.fit.coefficients])
-    gaps: npt.NDArray[np.float64] = (model.fit.beta - wanted) / np.abs(wanted)
+    expected = np.array([published.coefficients[c.name] for c in model.fit.coefficients])
+    gaps: npt.NDArray[np.float64] = (model.fit.beta - expected) / np.abs(expected)
     return gaps
 
 
@@ -170,8 +170,8 @@ def _pulls(models: dict[int, ModelResult]) -> npt.NDArray[np.float64]:
     """Return how much a unit of each row's response moves each coefficient, relative to the published one."""
     parts = []
     for i, model in models.items():
-        wanted = np.array([PUBLISHED[i].coefficients[c.name] for c in model.fit.coefficients])
-        parts.append(model.fit.bread @ model.fit.design.x.T / np.abs(wanted)[:, None])
+        expected = np.array([PUBLISHED[i].coefficients[c.name] for c in model.fit.coefficients])
+        parts.append(model.fit.bread @ model.fit.design.x.T / np.abs(expected)[:, None])
     return np.vstack(parts)
 
 

@@ -79,8 +79,8 @@ def failing() -> str:
 
 
 def with_evidence() -> str:
-    asked = study(changed(models=MODELS, rounds="{until: {response: p95, half_width: 5%}, min: 3, max: 30}"))
-    return render(with_sections(replace(run(), rounds=rounds()), asked))
+    requested = study(changed(models=MODELS, rounds="{until: {response: p95, half_width: 5%}, min: 3, max: 30}"))
+    return render(with_sections(replace(run(), rounds=rounds()), requested))
 
 
 def with_drawings() -> str:

@@ -188,7 +188,7 @@ def _seconds(text: str) -> float:
 def test_the_sections_on_models_and_the_choice_open_in_silence_and_draw_every_figure(
     browser: Browser, tmp_path: Path
 ) -> None:
-    asked = study(
+    requested = study(
         changed(
             models="['p95 ~ users + C(strategy)', 'p95 + failure_rate ~ users * strategy']",
             rounds="{until: {response: p95, half_width: 5%}, min: 3, max: 30}",
@@ -196,7 +196,7 @@ def test_the_sections_on_models_and_the_choice_open_in_silence_and_draw_every_fi
     )
     run = synthetic_run()
     levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in run.scenarios])
-    run = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), asked)
+    run = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), requested)
     page, heard = opened(browser, write_html(run, tmp_path / "report.html"))
     assert heard.messages == []
     for anchor in ("stopping", "model-1", "model-2-1", "model-2-2", "model-2-together", "recommendation"):

@@ -83,12 +83,13 @@ def test_a_librarys_client_keeps_every_rule_and_refuses_only_what_the_page_of_li
     findings = check_client(library_client.url)
     assert broken(findings) == []
     page = json.loads((FINDINGS / f"{library_client.name}.json").read_text())
-    told = {rule: status for rule, status, _ in page["findings"]}
+    reported = {rule: status for rule, status, _ in page["findings"]}
     # A busy machine cannot tell how well pauses are kept; it says so, and nothing against the client.
     seen = {
-        finding.rule: told[finding.rule] if finding.status == "inconclusive" else finding.status for finding in findings
+        finding.rule: reported[finding.rule] if finding.status == "inconclusive" else finding.status
+        for finding in findings
     }
-    assert seen == told
+    assert seen == reported
 
 
 def test_a_librarys_client_has_the_strategies_that_its_description_declares(library_client: Client) -> None:

@@ -45,8 +45,8 @@ def test_programs_get_the_counts_and_what_was_decided_otherwise(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(PLAN, REQUESTS, "--json") == 0
-    told = json.loads(capfd.readouterr().out)
-    assert (told["lines"], told["wrong"]) == (8, [])
+    reported = json.loads(capfd.readouterr().out)
+    assert (reported["lines"], reported["wrong"]) == (8, [])
     (tmp_path / "r.csv").write_text("path,header:X-Api-Key,repeat,expect\n/cart,ann,101,allowed\n", encoding="utf-8")
     assert run(PLAN, tmp_path / "r.csv", "--json") == 1
     (wrong,) = json.loads(capfd.readouterr().out)["wrong"]

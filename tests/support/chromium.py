@@ -16,7 +16,7 @@ READY = "document.documentElement.dataset.ready === 'yes'"
 
 
 @dataclass
-class Heard:
+class ConsoleLog:
     """What a page said and asked for while it was open."""
 
     messages: list[str] = field(default_factory=list)
@@ -34,10 +34,10 @@ def chromium() -> Iterator[Browser]:
         opened.close()
 
 
-def opened(browser: Browser, path: Path, width: int = 1280, dark: bool = False) -> tuple[Page, Heard]:
+def opened(browser: Browser, path: Path, width: int = 1280, dark: bool = False) -> tuple[Page, ConsoleLog]:
     """A page of patternbench that has drawn everything, and what was heard of it meanwhile."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
-    heard = Heard()
+    heard = ConsoleLog()
     page.on("console", lambda message: heard.messages.append(message.text))
     page.on("pageerror", lambda error: heard.messages.append(str(error)))
     page.on("request", lambda request: heard.requests.append(request.url))

@@ -71,9 +71,9 @@ def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
         gains = [0.0] * 10 + [0.3] * real
         pairs = [matched_by_block(*configurations(rng, 2, rounds, gain), ["p95"])[0] for gain in gains]
         differences = judged([difference(a, b, "p95", ComparisonOptions()) for a, b in pairs], 0.95)
-        told = [d.verdict is not Verdict.INCONCLUSIVE for d in differences]
-        any_wrong += any(told[:10])
-        wrong_share += sum(told[:10]) / max(1, sum(told))
+        reported = [d.verdict is not Verdict.INCONCLUSIVE for d in differences]
+        any_wrong += any(reported[:10])
+        wrong_share += sum(reported[:10]) / max(1, sum(reported))
     return {"any": any_wrong / runs, "share": wrong_share / runs}
 
 
@@ -98,7 +98,7 @@ def floors(rounds: int, runs: int, spreads: tuple[float, ...]) -> float:
 
 def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> float:
     """Return how often the findings on equal lines at some loads say that any is better or worse than the baseline."""
-    rng, said = np.random.default_rng(rounds * 10 + levels), 0
+    rng, stated = np.random.default_rng(rounds * 10 + levels), 0
     names = ["baseline", *(f"line {place}" for place in range(1, lines))]
     loads = [10 * (place + 1) for place in range(levels)]
     factors = {
@@ -121,13 +121,13 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
         report = RunReport("x", "", {}, factors, cells, measured)
         arrangement = layout(report)
         first, *_ = headlines(findings(report, arrangement), arrangement)
-        said += not first.lead.startswith("No configuration is clearly better")
-    return said / runs
+        stated += not first.lead.startswith("No configuration is clearly better")
+    return stated / runs
 
 
 def effects_said(noise: str, runs: int, rounds: int = 6) -> float:
     """Return how often a model says that a factor which does nothing raises or cuts the response."""
-    rng, said = np.random.default_rng(rounds), 0
+    rng, stated = np.random.default_rng(rounds), 0
     cells = pd.MultiIndex.from_product([range(rounds), (10, 20, 40, 80), (1, 2)], names=["block", "users", "nothing"])
     rows = cells.to_frame(index=False)
     for _ in range(runs):
@@ -139,9 +139,9 @@ def effects_said(noise: str, runs: int, rounds: int = 6) -> float:
             "in blocks": drawn + rng.normal(0, 2, rounds)[rows["block"]],
         }[noise]
         result = fit_formulas(rows.assign(y=50 + 0.1 * rows["users"] + shift), ["y ~ users + nothing"]).models[0]
-        (told,) = [effect for effect in effects(result) if effect.term == "nothing"]
-        said += " raises " in told.sentence or " cuts " in told.sentence
-    return said / runs
+        (reported,) = [effect for effect in effects(result) if effect.term == "nothing"]
+        stated += " raises " in reported.sentence or " cuts " in reported.sentence
+    return stated / runs
 
 
 def shapes_said(levels: int, runs: int, slope: float) -> dict[str, float]:

@@ -62,28 +62,28 @@ def drift_said(blocks: int, runs: int, uneven: float = 0.05, scenarios: int = 24
 
 def knees_said(levels: int, runs: int, power: int, smooth: bool = False) -> float:
     """Return how often six rounds of a load test without a knee are said to have one; noise grows as load^power."""
-    rng, loads, said = np.random.default_rng(levels), np.linspace(10, 100, levels), 0
+    rng, loads, stated = np.random.default_rng(levels), np.linspace(10, 100, levels), 0
     truth = 50 / (1 - loads / 105) if smooth else loads
     spread = 0.03 * truth if smooth else 7 * (loads / 100) ** power
     for _ in range(runs):
         rounds = truth + spread * rng.normal(size=(6, levels)) * np.sqrt(6)
         errors = rounds.std(axis=0, ddof=1) / np.sqrt(6)
-        said += knee(loads, rounds.mean(axis=0), rng, errors).load is not None
-    return said / runs
+        stated += knee(loads, rounds.mean(axis=0), rng, errors).load is not None
+    return stated / runs
 
 
 def patterns_said(blocks: int, runs: int, own: float) -> float:
     """Return how often a model says that a pattern without effect raises or cuts, where blocks act on it unequally."""
-    rng, said = np.random.default_rng(blocks), []
+    rng, stated = np.random.default_rng(blocks), []
     cells = pd.MultiIndex.from_product([range(blocks), (10, 20, 40, 80), (0, 1, 2)], names=["block", "users", "kind"])
     table = cells.to_frame(index=False)
     strategy = table["kind"].map({0: "baseline", 1: "retry", 2: "breaker"})
     for shift in noises.block_by_configuration(rng, (runs, blocks, 3), own):
         y = 50 + 0.1 * table["users"] + shift[table["block"], table["kind"]] + rng.normal(0, 1, len(table))
         model = fit_formulas(table.assign(y=y, strategy=strategy), ["y ~ users + C(strategy)"]).models[0]
-        told = [effect.sentence for effect in effects(model) if "strategy" in effect.term]
-        said += [" raises " in text or " cuts " in text for text in told]
-    return float(np.mean(said))
+        reported = [effect.sentence for effect in effects(model) if "strategy" in effect.term]
+        stated += [" raises " in text or " cuts " in text for text in reported]
+    return float(np.mean(stated))
 
 
 def stops(noise: str, spread: float, runs: int) -> float:
@@ -117,8 +117,12 @@ def capacities(service: str, quantile: str, machine: str, runs: int) -> dict[str
         here = usual * middle / services.SPEED
         held = answer.low <= usual <= answer.high
         found += 1, held, answer.low <= here <= answer.high, held or bool(answer.doubt)
-    told = max(found[0], 1.0)
-    return dict(zip(("told", "usual", "rounds", "doubted"), (found / [runs, told, told, told]).tolist(), strict=True))
+    reported = max(found[0], 1.0)
+    return dict(
+        zip(
+            ("told", "usual", "rounds", "doubted"), (found / [runs, reported, reported, reported]).tolist(), strict=True
+        )
+    )
 
 
 def _searched(

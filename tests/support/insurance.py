@@ -59,8 +59,8 @@ def signed_in(insurance: Environment, entry: str, email: str) -> httpx.Client:
 def stored(insurance: Environment, table: str) -> list[str]:
     """The ids in a table, in order, as the database itself tells them."""
     login = insurance.running["db"].folder / "reset.cnf"
-    asked = ("--skip-column-names", "--execute", f"SELECT id FROM {table}")
-    command = [debian.program("mariadb"), f"--defaults-file={login}", *asked]
+    requested = ("--skip-column-names", "--execute", f"SELECT id FROM {table}")
+    command = [debian.program("mariadb"), f"--defaults-file={login}", *requested]
     return sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 

@@ -17,8 +17,8 @@ def settled(launch: Launch, urls: Mapping[str, str]) -> Launch:
     def value(name: str, what: str) -> str | None:
         if name == SELF:
             return own[what]
-        producer, asked = reached(launch, name, what)
-        endpoint, _, part = asked.partition(".")
+        producer, requested = reached(launch, name, what)
+        endpoint, _, part = requested.partition(".")
         url = urls[address_of(producer, endpoint)]
         return part_of(url, part) if part else url
 

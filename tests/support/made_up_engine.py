@@ -53,11 +53,11 @@ class MadeUp:
             assert out.is_absolute()
             (out / "trace.json").write_text(json.dumps({"attempts": self.trace}))
             written(out / "attempts.parquet", self.rows)
-        self.said = MadeUp.lines_.pop(0)
+        self.message = MadeUp.lines_.pop(0)
 
     def lines(self, silence_s: float) -> Iterator[str]:
         assert silence_s == 15.0
-        for line in self.said:
+        for line in self.message:
             if isinstance(line, Exception):
                 raise line
             yield line if isinstance(line, str) else json.dumps(line)
@@ -96,6 +96,6 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MadeUp, "rows", [(user, False, True) for user in (0, 0, 0, 1, 1, 1)])
 
 
-def ending(monkeypatch: pytest.MonkeyPatch, *said: list[Any]) -> None:
+def ending(monkeypatch: pytest.MonkeyPatch, *message: list[Any]) -> None:
     """What the engine prints each time that it is started."""
-    monkeypatch.setattr(MadeUp, "lines_", list(said))
+    monkeypatch.setattr(MadeUp, "lines_", list(message))

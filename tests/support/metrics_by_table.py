@@ -401,8 +401,8 @@ def of_items(rows: pd.DataFrame, last: _Ints, success: _Bools, span: float) -> M
     if "items" not in rows or rows["items"].iloc[last].notna().sum() == 0:
         return dict.fromkeys(ITEMS, np.nan)
     carried = rows["items"].iloc[last].fillna(0).to_numpy(float)
-    told = rows["failed_items"].iloc[last].fillna(0).to_numpy(float)
-    total, good = carried.sum(), np.where(success, carried - told, 0.0).sum()
+    reported = rows["failed_items"].iloc[last].fillna(0).to_numpy(float)
+    total, good = carried.sum(), np.where(success, carried - reported, 0.0).sum()
     rate = good / span if span > 0 else np.nan
     return {"items": total, "items_per_s": rate, "item_failure_rate": 100.0 * (total - good) / total}
 

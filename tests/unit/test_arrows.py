@@ -148,6 +148,6 @@ def test_help_waits_for_none_of_the_libraries_that_read_studies_and_runs() -> No
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a new interpreter has loaded after some code."""
-    told = [sys.executable, "-c", f"import sys; {code}; print('LOADED', *sys.modules)"]
-    printed = subprocess.run(told, capture_output=True, text=True, check=True).stdout
+    reported = [sys.executable, "-c", f"import sys; {code}; print('LOADED', *sys.modules)"]
+    printed = subprocess.run(reported, capture_output=True, text=True, check=True).stdout
     return set(printed.partition("LOADED")[2].split())

@@ -16,10 +16,10 @@ class Maker:
     """Makes the text, and counts how often it was asked to."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requested = 0
 
     def __call__(self) -> str:
-        self.asked += 1
+        self.requested += 1
         return TEXT
 
 
@@ -32,7 +32,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_text_is_made_once_and_read_as_it_was_made() -> None:
     make = Maker()
     assert [caches.kept_text("a.js", make) for _ in range(3)] == [TEXT] * 3
-    assert make.asked == 1
+    assert make.requested == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"first line\r\n", b"\xff\xfe\n\xff", TEXT.encode() + b"\n000000000000"])
@@ -41,9 +41,9 @@ def test_a_damaged_copy_is_made_again(own_cache: Path, damage: bytes) -> None:
     caches.kept_text("a.js", make)
     (own_cache / "a.js").write_bytes(damage)
     assert caches.kept_text("a.js", make) == TEXT
-    assert make.asked == 2
+    assert make.requested == 2
     assert caches.kept_text("a.js", make) == TEXT
-    assert make.asked == 2
+    assert make.requested == 2
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

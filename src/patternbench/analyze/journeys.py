@@ -70,7 +70,7 @@ def of_items(sums: RoundSums, span: float) -> Mapping[str, float]:
 
     NaN in a round whose calls say nothing of items.
     """
-    if not sums.told:
+    if not sums.reported:
         return dict.fromkeys(ITEMS, np.nan)
     total, good = sums.items, sums.good_items
     rate = good / span if span > 0 else np.nan

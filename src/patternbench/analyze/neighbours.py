@@ -45,13 +45,13 @@ def at_one_speed(
     ordered = rounds.sort_values(["block", ORDER], kind="stable")
     scenario = ordered.groupby(list(factors), dropna=False, sort=False).ngroup()
     _refuse_few(int(scenario.groupby(ordered["block"]).nunique().median()))
-    told, moved = dict[str, float](), dict[str, Floats]()
+    reported, moved = dict[str, float](), dict[str, Floats]()
     for name in responses:
         values = ordered[name].astype(float)
         if is_relative(name, values.dropna()):
-            logs, told[name] = _moved(np.log(values.to_numpy()), scenario, ordered["block"])
+            logs, reported[name] = _moved(np.log(values.to_numpy()), scenario, ordered["block"])
             moved[name] = np.exp(logs)
-    return ordered.assign(**moved).loc[rounds.index], _notes(told)
+    return ordered.assign(**moved).loc[rounds.index], _notes(reported)
 
 
 def _missing(rounds: pd.DataFrame) -> list[DataProblem]:
@@ -112,12 +112,12 @@ def _within(values: Floats, groupings: Sequence[Codes]) -> Floats:
     return np.asarray(left, dtype=np.float64)
 
 
-def _notes(told: dict[str, float]) -> list[Note]:
+def _notes(reported: dict[str, float]) -> list[Note]:
     """What neighbouring rounds explained, so that nobody takes adjusted rounds for measured ones."""
-    if not told:
+    if not reported:
         text = "--neighbours changed nothing: shares, and responses that can be zero, stay as they were measured."
         return [Note("neighbours", text)]
-    parts = ", ".join(f"{number(100 * share)} % of {name}'s" for name, share in told.items())
+    parts = ", ".join(f"{number(100 * share)} % of {name}'s" for name, share in reported.items())
     text = (
         "Rounds are told at one speed of the machine, as the rounds just before and after each show it. That took out "
         f"{parts} variance within blocks. Without --neighbours they are told as they were measured."

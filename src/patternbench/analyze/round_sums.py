@@ -94,16 +94,16 @@ class _Identities:
 
 
 def _identities(attempts: Blocks, names: NameCodes) -> _Identities:
-    wanted = [name for name in _IDENTITY if name in attempts.columns]
-    pieces: dict[str, list[Ints]] = {name: [] for name in wanted}
+    expected = [name for name in _IDENTITY if name in attempts.columns]
+    pieces: dict[str, list[Ints]] = {name: [] for name in expected}
     warm: list[Bools] = []
-    for block in attempts.blocks([*wanted, "warm_up"]):
+    for block in attempts.blocks([*expected, "warm_up"]):
         warm.append(block["warm_up"].to_numpy(bool))
         for name, held in pieces.items():
             column = block[name]
             held.append(names.codes(column) if name == "group" else narrow(column.to_numpy(np.int64)))
     # The pieces of a column are given up with it, so that memory holds no more than one column twice.
-    whole = {name: _in_one(pieces.pop(name)) for name in wanted}
+    whole = {name: _in_one(pieces.pop(name)) for name in expected}
     marks = np.concatenate(warm) if warm else np.zeros(0, dtype=bool)
     return _Identities(whole.pop("user"), whole.pop("call"), marks, whole.get("group"), whole.get("journey"))
 
@@ -353,8 +353,8 @@ class Journeys:
 class RoundSums:
     """What a round came to.
 
-    `outcomes` counts the failed calls by the outcome that they ended with, `limited` those by a status of 429; `told`
-    the calls that say how many `items` they carry.
+    `outcomes` counts the failed calls by the outcome that they ended with, `limited` those by a status of 429;
+    `reported` the calls that say how many `items` they carry.
     """
 
     objective_s: float
@@ -373,7 +373,7 @@ class RoundSums:
     rejected: int = 0
     limited: int = 0
     sent: int = 0
-    told: int = 0
+    reported: int = 0
     items: float = 0.0
     good_items: float = 0.0
     first_us: int = np.iinfo(np.int64).max
@@ -430,7 +430,7 @@ class RoundSums:
     def _add_items(self, last: Rows) -> None:
         """All items of a failed call have failed, and of a good one those that its answer tells."""
         carried, failed = np.nan_to_num(last.items), np.nan_to_num(last.failed_items)
-        self.told += int((~np.isnan(last.items)).sum())
+        self.reported += int((~np.isnan(last.items)).sum())
         self.items += float(carried.sum())
         self.good_items += float(np.where(last.success, carried - failed, 0.0).sum())
 
@@ -443,9 +443,9 @@ def add_up(attempts: Blocks, objective_s: float = np.inf) -> RoundSums:
     """Add a round up. Raises ValueError when a column is missing."""
     found = places(attempts)
     sums = RoundSums(objective_s, found, Users.none_yet(len(found.users)), Journeys.none_yet(len(found.journeys)))
-    wanted = [name for name in (*_SUMMED, *_OF_JOURNEYS) if name in attempts.columns]
+    expected = [name for name in (*_SUMMED, *_OF_JOURNEYS) if name in attempts.columns]
     left, waiting, begin = found.rows.copy(), None, 0
-    for block in attempts.blocks(wanted):
+    for block in attempts.blocks(expected):
         rows = _rows(block, slice(begin, begin + len(block)), found, sums.outcome_names)
         begin += len(block)
         sums.add_rows(rows)

@@ -188,10 +188,10 @@ def label(levels: Mapping[str, object]) -> str:
 def _short_name(name: str, levels: Mapping[str, object]) -> str:
     """Leave out the path of a factor that belongs to a level already told, while that keeps the names apart."""
     path, _, last = name.partition(".")
-    told = any(value == path for value in levels.values())
+    reported = any(value == path for value in levels.values())
     short = name.rsplit(".", 1)[-1]
     alone = sum(other.rsplit(".", 1)[-1] == short for other in levels) == 1
-    return short if last and told and alone else name
+    return short if last and reported and alone else name
 
 
 def key(levels: Mapping[str, object]) -> Key:

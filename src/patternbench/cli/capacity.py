@@ -40,7 +40,7 @@ DONE, NOT_FOUND = 0, 1
 
 
 @click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95<=1s'")
-@click.argument("asked", metavar="STUDY|URL")
+@click.argument("subject", metavar="STUDY|URL")
 @click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'. Failed calls miss it.")
 @click.option("--start", type=RateType(), default=10.0, show_default=True, help="First rate, in calls per second.")
 @click.option("--most", type=RateType(), default=20_000.0, show_default=True, help="Highest rate to try.")
@@ -52,7 +52,7 @@ DONE, NOT_FOUND = 0, 1
 @quick_option
 def capacity(
     *,
-    asked: str,
+    subject: str,
     text: str,
     start: float,
     most: float,
@@ -74,13 +74,15 @@ def capacity(
     """
     if not duration.us:
         raise click.BadParameter("is 0; write for example 5s", param_hint="--duration")
-    check_outputs([svg] if svg else [], [Path(asked)], force)
+    check_outputs([svg] if svg else [], [Path(subject)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
-        with of_the_url(asked), rate_fixture(_study(asked, quick), duration, objective) as up:
+        with of_the_url(subject), rate_fixture(_study(subject, quick), duration, objective) as up:
             driven = drive(up, limits, objective, quiet=json_)
     except JobError as error:
-        raise InputError([as_problem(one, "URL" if "://" in asked else "workload") for one in error.problems]) from None
+        raise InputError(
+            [as_problem(one, "URL" if "://" in subject else "workload") for one in error.problems]
+        ) from None
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
     answer = estimate(evidence([one.step for one in driven], limits), objective)
@@ -90,18 +92,18 @@ def capacity(
     return DONE if answer.low is not None else NOT_FOUND
 
 
-def _study(asked: str, quick: bool) -> StudyFile:
-    return of_url(asked) if "://" in asked else StudyFile.read(asked, quick)
+def _study(subject: str, quick: bool) -> StudyFile:
+    return of_url(subject) if "://" in subject else StudyFile.read(subject, quick)
 
 
 @contextmanager
-def of_the_url(asked: str) -> Iterator[None]:
+def of_the_url(subject: str) -> Iterator[None]:
     """Say problems of a URL as such: whoever gave it never saw the study that we made of it."""
     try:
         yield
     except InputError as error:
         raise InputError(
-            [_of_the_url(one) if one.file == asked and "://" in asked else one for one in error.problems]
+            [_of_the_url(one) if one.file == subject and "://" in subject else one for one in error.problems]
         ) from None
 
 

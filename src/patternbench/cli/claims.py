@@ -61,8 +61,8 @@ def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool)
 
 def as_json(one: RoundsNeeded) -> dict[str, object]:
     """The same as plain data."""
-    told = {"smallest": one.smallest, "to_show": one.size, "rounds": one.rounds}
-    return {"says": one.claim.says, "comparisons": one.pairs, "in_percent": one.relative, **told}
+    reported = {"smallest": one.smallest, "to_show": one.size, "rounds": one.rounds}
+    return {"says": one.claim.says, "comparisons": one.pairs, "in_percent": one.relative, **reported}
 
 
 def _words(one: RoundsNeeded, rounds: int, scatter_given: bool) -> str:

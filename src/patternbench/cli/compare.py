@@ -126,8 +126,8 @@ def compare(
         strict = together(how.level, len({d.scenario for d in comparison.differences}) * len(gates))
         gated = replace(how, level=strict, responses=tuple(dict.fromkeys(gate.response for gate in gates)))
         verdicts = judge(_compared(tables, baseline, gated), gates)
-    said = [*_about(paths), *_warned(paths, tables)]
-    _show(comparison, verdicts, said, json, html)
+    stated = [*_about(paths), *_warned(paths, tables)]
+    _show(comparison, verdicts, stated, json, html)
     sys.exit(_code({verdict.outcome for verdict in verdicts}))
 
 
@@ -174,13 +174,17 @@ def _compared(
 
 
 def _show(
-    comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str], json: JsonCriteria, html: Path | None
+    comparison: Comparison,
+    verdicts: Sequence[GateVerdict],
+    stated: Sequence[str],
+    json: JsonCriteria,
+    html: Path | None,
 ) -> None:
     json.fulfil(lambda: comparison_json(comparison, verdicts))
     if html is not None:
-        _write_html(html, comparison, verdicts, said)
+        _write_html(html, comparison, verdicts, stated)
     if not json.printed:
-        _print_lines(said, Plain())
+        _print_lines(stated, Plain())
         print_comparison(comparison, verdicts, Plain())
 
 
@@ -237,7 +241,7 @@ def _undecided(d: Difference, verdict: GateVerdict) -> str:
     return known + (f"; about {needed} rounds per side would decide" if needed else "")
 
 
-def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[GateVerdict], said: Sequence[str]) -> None:
+def _write_html(path: Path, comparison: Comparison, verdicts: Sequence[GateVerdict], stated: Sequence[str]) -> None:
     from patternbench.report.pages.comparison import comparison_html  # noqa: PLC0415 - slow to import
 
-    write_page(path, comparison_html(comparison, verdicts, about=said))
+    write_page(path, comparison_html(comparison, verdicts, about=stated))

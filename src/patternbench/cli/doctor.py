@@ -53,8 +53,8 @@ def _report(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbanc
     """Print the findings; ``disturbing`` is None where nobody asked about the machine."""
     if json_:
         needs = [{"for": part, **_as_json(need)} for part, needs in needs_of.items() for need in needs]
-        told = {} if disturbing is None else {"disturbances": [vars(disturbance) for disturbance in disturbing]}
-        output.as_json({"needs": needs, **told})
+        reported = {} if disturbing is None else {"disturbances": [vars(disturbance) for disturbance in disturbing]}
+        output.as_json({"needs": needs, **reported})
     else:
         show(needs_of, disturbing)
 

@@ -47,11 +47,11 @@ def listing(json_: bool) -> None:
     """Print each study with the question that it answers."""
     questions = {name: question(name) for name in names()}
     if json_:
-        output.as_json({"studies": [{"name": name, "question": asked} for name, asked in questions.items()]})
+        output.as_json({"studies": [{"name": name, "question": requested} for name, requested in questions.items()]})
         return
     table = Table.grid(padding=(0, 2, 0, 0))
-    for name, asked in questions.items():
-        table.add_row(name, asked)
+    for name, requested in questions.items():
+        table.add_row(name, requested)
     table.columns[0].no_wrap = True
     Plain().print(table)
 

@@ -65,8 +65,8 @@ def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> N
     answers = GivenAnswers(**options)  # type: ignore[arg-type]  # click has converted each
     asks = can_ask() and not (yes or json_)
     subject = _subject(answers, asks, out)
-    goal = GOALS[answers.find_out or (_asked_goal() if asks else "retry")]
-    minutes = answers.minutes or (_asked_minutes() if asks else MINUTES)
+    goal = GOALS[answers.find_out or (_prompted_goal() if asks else "retry")]
+    minutes = answers.minutes or (_prompted_minutes() if asks else MINUTES)
     plan = starters.budget(goal.scenarios, minutes)
     takes, lacks = plan.words(goal.scenarios), plan.too_few(goal.scenarios)
     _tell(_write(_files(subject, goal, plan), _study_folder(out), force), takes, lacks, json_)
@@ -107,7 +107,7 @@ def _subject(answers: GivenAnswers, asks: bool, out: Path) -> Subject:
     if not answers.subjects and not asks:
         hint = "name one of --url URL, --compose FILE, --command COMMAND"
         raise InputError(Problem("nothing to measure is named, and there is no terminal to ask on", hint=hint))
-    kind, text = _said(answers) if answers.subjects else _asked_subject()
+    kind, text = _given_subject(answers) if answers.subjects else _prompted_subject()
     if kind == "url":
         return subjects.running(text)
     if kind == "compose":
@@ -115,12 +115,12 @@ def _subject(answers: GivenAnswers, asks: bool, out: Path) -> Subject:
     return subjects.started(text, _path(answers, asks), answers.port, out)
 
 
-def _said(answers: GivenAnswers) -> tuple[str, str]:
+def _given_subject(answers: GivenAnswers) -> tuple[str, str]:
     kind = answers.subjects[0]
     return kind, str(getattr(answers, kind)).strip()
 
 
-def _asked_subject() -> tuple[str, str]:
+def _prompted_subject() -> tuple[str, str]:
     """The subject that a user types, recognised by its form."""
     text = str(click.prompt(WHAT, prompt_suffix="\n> ")).strip()
     if re.match(r"https?://", text):
@@ -128,7 +128,7 @@ def _asked_subject() -> tuple[str, str]:
     return ("compose" if text.endswith(COMPOSE) and Path(text).is_file() else "command"), text
 
 
-def _asked_goal() -> str:
+def _prompted_goal() -> str:
     click.echo("What do you want to find out?")
     for number, goal in enumerate(GOALS.values(), start=1):
         click.echo(f"  {number}  {goal.question}")
@@ -136,15 +136,15 @@ def _asked_goal() -> str:
     return list(GOALS)[number - 1]
 
 
-def _asked_minutes() -> float:
+def _prompted_minutes() -> float:
     question = "How many minutes may it take?"
     return float(click.prompt(question, prompt_suffix="\n> ", type=click.FloatRange(1, 1440), default=MINUTES))
 
 
 def _path(answers: GivenAnswers, asks: bool) -> str:
     """The path to request of a service that the lab starts."""
-    asked = answers.path or (click.prompt("Which path should be requested?", default="/") if asks else "/")
-    return asked if asked.startswith("/") else f"/{asked}"
+    requested = answers.path or (click.prompt("Which path should be requested?", default="/") if asks else "/")
+    return requested if requested.startswith("/") else f"/{requested}"
 
 
 def _service(answers: GivenAnswers, asks: bool) -> str:

@@ -14,7 +14,7 @@ import click
 from rich.live import Live
 
 from patternbench.cli import output
-from patternbench.cli.load_study import TIMEOUT, USERS, AskedJob, Options, job_of
+from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
@@ -27,7 +27,7 @@ from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-TOLD = (
+REPORTED = (
     "requests",
     "errors",
     "dropped",
@@ -181,13 +181,13 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
     help="Write attempts.parquet, histograms.json and summary.json to this folder.",
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a live view.")
-def load(out: Path | None, json_: bool, **asked: object) -> int:
+def load(out: Path | None, json_: bool, **given: object) -> int:
     """Drive load at URL and show what comes back. Calls go to several URLs in turn.
 
     Exit code 1: the load couldn't be driven, or no call succeeded. Exit code 3: the generator couldn't keep up with the
     load that was asked for, so the numbers that it prints aren't a result.
     """
-    options = built(Options, asked)
+    options = built(Options, given)
     job = job_of(options, log=out is not None)
     check_out(out)
     with ExitStack() as stack:
@@ -215,7 +215,7 @@ def check_out(out: Path | None) -> None:
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
 
-def drive(job: AskedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
+def drive(job: RequestedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
     console = Plain(stderr=True)
     history = History()
@@ -256,9 +256,9 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:
     """Print the results; warnings go to standard error."""
     if json_:
-        told = [*TOLD, "policies"] if summary.policies else TOLD
-        said = summary.model_dump(exclude_unset=True)
-        output.as_json({name: said[name] for name in told})
+        reported = [*REPORTED, "policies"] if summary.policies else REPORTED
+        stated = summary.model_dump(exclude_unset=True)
+        output.as_json({name: stated[name] for name in reported})
     else:
         Plain().print(ending(summary))
     for doubt in summary.doubts:

@@ -19,12 +19,12 @@ BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
 
 def flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> dict[str, dict[str, object]]:
     """The policies of the flags that are given, in their one order: deadline, retry, hedge."""
-    wanted: dict[str, dict[str, object]] = {
+    expected: dict[str, dict[str, object]] = {
         "--deadline": {"deadline": deadline} if deadline else {},
         "--retry": {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
         "--hedge": {"hedge": {"delay": hedge}} if hedge else {},
     }
-    return {flag: policy for flag, policy in wanted.items() if policy}
+    return {flag: policy for flag, policy in expected.items() if policy}
 
 
 def of_file(path: str) -> list[Policy]:

@@ -91,7 +91,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class AskedJob(TracedJob):
+class RequestedJob(TracedJob):
     """A job whose problems are told at the flags, or at the lines of a file, that they come from."""
 
     options: Options
@@ -106,7 +106,7 @@ class AskedJob(TracedJob):
         return _at_its_flag(replace(problem, path=super().origin(problem.path)), self.options, self.document)
 
 
-def job_of(options: Options, log: bool) -> AskedJob:
+def job_of(options: Options, log: bool) -> RequestedJob:
     """The engine's job (contracts/load) for what the command line asks; raises InputError."""
     _refuse_nonsense(options)
     document = _study_document(options)
@@ -119,7 +119,7 @@ def job_of(options: Options, log: bool) -> AskedJob:
         "log_attempts": log,
         "log_journeys": options.journey is not None,
     }
-    return AskedJob(made.job | beyond, made.origins, options, document)
+    return RequestedJob(made.job | beyond, made.origins, options, document)
 
 
 def _refuse_nonsense(options: Options) -> None:
@@ -178,7 +178,7 @@ def _study_document(options: Options) -> Document:
     study = {
         "patternbench": 1,
         "name": "load",
-        "system": _asked_system(options),
+        "system": _requested_system(options),
         "workload": {**_when_calls_begin(options), **sent.fields},
         "strategies": [{"client": "native", **pattern}],
     }
@@ -235,7 +235,7 @@ def _when_calls_begin(options: Options) -> dict[str, object]:
     return {"open": {"rate": options.rate, "spacing": spacing, "in_flight": options.in_flight, **lasting, **arrivals}}
 
 
-def _asked_system(options: Options) -> dict[str, object]:
+def _requested_system(options: Options) -> dict[str, object]:
     """Who is asked. Load goes to the URLs themselves (``_weighted_targets``), which the engine checks."""
     ca = options.ca and _readable_file(options.ca, "--ca")
     urls = [f"{'https' if url.startswith('https:') else 'http'}://localhost" for url in options.urls]
@@ -326,4 +326,4 @@ def _policy_flags(options: Options) -> list[str]:
     return [*flags]
 
 
-__all__ = ["AskedJob", "Options", "job_of"]
+__all__ = ["Options", "RequestedJob", "job_of"]

@@ -155,7 +155,7 @@ def _failed(error: BaseException, as_data: bool) -> int:
         return _interrupted()
     if isinstance(error, streams.UnreadError) or (isinstance(error, OSError) and error.filename == streams.NAME):
         raise error
-    problem = _told(error)
+    problem = _reported(error)
     if problem is None:
         unforeseen(error, as_data)
     else:
@@ -216,7 +216,7 @@ def _here() -> str:
     return ""
 
 
-def _told(error: BaseException) -> Problem | None:
+def _reported(error: BaseException) -> Problem | None:
     """An error that says by itself what is wrong, and that no verb has a better message for; None for our own.
 
     A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.

@@ -85,12 +85,12 @@ def percentage(_: click.Context, __: click.Parameter, text: str | None) -> float
 @no_commands_option
 @quick_option
 @bad_input_exits
-def plan(study_file: str, **asked: object) -> None:
+def plan(study_file: str, **requested: object) -> None:
     """List the factors and scenarios of STUDY, and estimate how long a run will take.
 
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. Nothing is started.
     """
-    options = built(PlanOptions, asked)
+    options = built(PlanOptions, requested)
     file = StudyFile.read(study_file, options.quick)
     study = file.study()
     with file.placed():
@@ -148,7 +148,7 @@ def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> N
     if no_commands:
         with gathered(problems):
             inspection.refuse_commands(study)
-    problems += preflight.asked_problems(study, expanded)
+    problems += preflight.driver_problems(study, expanded)
     with gathered(problems):
         problems += preflight.described_problems(study, expanded, inputs)
     problems += preflight.refused_by_engine(study, expanded, inputs, problems)

@@ -85,7 +85,7 @@ def recommend(
     """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
     table = read(run)
     wish = replace(
-        _asked(run, table.columns, objectives, limits, by),
+        _requested(run, table.columns, objectives, limits, by),
         conditions=conditions or None,
         baseline=baseline,
         margin=margin,
@@ -102,17 +102,17 @@ def recommend(
         print_recommendation(recommendation, Plain())
 
 
-def _asked(
+def _requested(
     run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
 ) -> Criteria:
     """The wish that was typed, completed by the one of the run's report."""
     of_run = wish_of_run(run, columns)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
-    said = of_run or Criteria(objectives)
+    stated = of_run or Criteria(objectives)
     if objectives:
-        return replace(said, objectives=objectives, limits=limits, by=by or said.by)
-    return replace(said, limits=limits or said.limits, by=by or said.by)
+        return replace(stated, objectives=objectives, limits=limits, by=by or stated.by)
+    return replace(stated, limits=limits or stated.limits, by=by or stated.by)
 
 
 def _write_html(path: Path, recommendation: Recommendation) -> None:
@@ -139,8 +139,8 @@ def _print_choice(choice: Choice, quantity: Callable[[str, float], str], console
         means = ", ".join(f"{name} {quantity(name, value)}" for name, value in choice.chosen.means.items())
         console.print(f"    {means}", highlight=False, markup=False)
     if choice.against_baseline:
-        told = "; ".join(one.words for one in choice.against_baseline)
-        console.print(f"    against {choice.against_baseline[0].baseline}: {told}", highlight=False, markup=False)
+        reported = "; ".join(one.words for one in choice.against_baseline)
+        console.print(f"    against {choice.against_baseline[0].baseline}: {reported}", highlight=False, markup=False)
     front = [c for c in choice.candidates if c.on_front and c is not choice.chosen]
     if front:
         console.print(f"    also on the Pareto front: {len(front)} (--json has them)", highlight=False, markup=False)

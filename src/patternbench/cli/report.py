@@ -48,9 +48,9 @@ class ReportOptions:
     "--json", "json_", is_flag=True, help="Print where the report is, and what is damaged, as one JSON object."
 )
 @bad_input_exits
-def report(folder: Path, **asked: object) -> None:
+def report(folder: Path, **requested: object) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
-    options = built(ReportOptions, asked)
+    options = built(ReportOptions, requested)
     _check(options)
     run = RunFolder(folder)
     run.check()
@@ -66,18 +66,18 @@ def exit_code(judgement: JudgedClaims) -> int:
     return 0 if judgement.is_shown else INCONCLUSIVE
 
 
-def _check(asked: ReportOptions) -> None:
-    if asked.form and not asked.part:
+def _check(requested: ReportOptions) -> None:
+    if requested.form and not requested.part:
         raise InputError(Problem("--format is of a part", hint=f"write --part {claims.ANCHOR}, too"))
-    if asked.json_ and asked.part:
-        raise InputError(Problem("--json is of the whole report", hint=f"write --part {asked.part} --format json"))
+    if requested.json_ and requested.part:
+        raise InputError(Problem("--json is of the whole report", hint=f"write --part {requested.part} --format json"))
 
 
-def _write(run: RunFolder, asked: ReportOptions) -> JudgedClaims | None:
+def _write(run: RunFolder, requested: ReportOptions) -> JudgedClaims | None:
     """Write the whole report."""
     registry.derive(run.path)
-    made = build(run, asked.include_invalid)
-    if asked.json_:
+    made = build(run, requested.include_invalid)
+    if requested.json_:
         output.as_json({"run": str(run.path), "report": str(run.report), "damage": list(made.damage)})
     else:
         show(made)
@@ -85,10 +85,10 @@ def _write(run: RunFolder, asked: ReportOptions) -> JudgedClaims | None:
     return made.claims
 
 
-def _print_part(run: RunFolder, asked: ReportOptions) -> JudgedClaims:
+def _print_part(run: RunFolder, requested: ReportOptions) -> JudgedClaims:
     """Print the claims of the run's study, and write no report."""
-    judgement = _required(run, judged_claims(run, asked.include_invalid))
-    if asked.form == "json":
+    judgement = _required(run, judged_claims(run, requested.include_invalid))
+    if requested.form == "json":
         output.as_json(claims.as_json(judgement))
     else:
         click.echo(markdown(claims.section(judgement)), nl=False)

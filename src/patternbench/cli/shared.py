@@ -33,9 +33,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 BAD_INPUT = 2
 
 
-def built(options: Callable[..., Options], asked: Mapping[str, object]) -> Options:
+def built(options: Callable[..., Options], requested: Mapping[str, object]) -> Options:
     """The options of a command as an instance of a class. Click has converted each; they are too many to list."""
-    return options(**asked)
+    return options(**requested)
 
 
 def bad_input_exits(command: _Command) -> _Command:

@@ -69,18 +69,18 @@ def check_client(
     _require_answer(url)
     with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, ROUND_BYTES), base_url=url) as client:
         trial = ClientTrial(client, target)
-        findings = [_told(_finding(RULES[0], trial), on_finding)]
+        findings = [_reported(_finding(RULES[0], trial), on_finding)]
         if findings[0].status == "failed":
             return findings
-        wanted = [rule for rule in RULES[1:] if only is None or rule.name in only]
-        findings += [_told(finding, on_finding) for finding in _in_time(wanted, trial, clock)]
+        expected = [rule for rule in RULES[1:] if only is None or rule.name in only]
+        findings += [_reported(finding, on_finding) for finding in _in_time(expected, trial, clock)]
         return findings
 
 
-def _in_time(wanted: Iterable[ContractRule], trial: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
+def _in_time(expected: Iterable[ContractRule], trial: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
     """A finding for each rule; those whose turn comes too late are not tried, and so failed."""
     begun = clock()
-    for rule in wanted:
+    for rule in expected:
         if clock() - begun > ALL_S:
             yield Finding(rule.name, "failed", rule.expected, f"not tried: the rules before it took {ALL_S / 60:g} min")
         else:
@@ -96,7 +96,7 @@ def _require_answer(url: str) -> None:
         raise ClientUnreachableError(f"no client answers at {url}: {why}") from None
 
 
-def _told(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Finding:
+def _reported(finding: Finding, on_finding: Callable[[Finding], None] | None) -> Finding:
     if on_finding is not None:
         on_finding(finding)
     return finding

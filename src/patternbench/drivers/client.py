@@ -149,7 +149,7 @@ class Client:
         """
         batches: list[Batch] = []
         accepted: list[int] = []
-        asked = time.monotonic_ns()
+        requested = time.monotonic_ns()
 
         def accept() -> None:
             accepted.append(time.monotonic_ns())
@@ -157,7 +157,7 @@ class Client:
 
         try:
             end = self._collect(body, died, limit or Duration(body.time_limit_us), batches, accept)
-            self._refuse_impossible(end, time.monotonic_ns() - asked)
+            self._refuse_impossible(end, time.monotonic_ns() - requested)
             length_ns = end.duration_us * 1000
             return Delivery(batches, end, min(accepted[0], time.monotonic_ns() - length_ns))
         except ClientError as error:

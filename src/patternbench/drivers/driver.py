@@ -60,7 +60,7 @@ class Task:
 
     ``inputs`` knows where the files are that the study names; ``number`` is the repetition.
     ``died`` names what is dead of the system; a driver asks it while it drives, and ends the round when it does.
-    ``told`` hears how the round is going, from a driver that says so while it drives.
+    ``on_progress`` is called while the round runs, by a driver that knows how it is going.
     ``begun`` hears at which moment measuring begins, in nanoseconds of the monotonic clock, as soon as that is known.
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
     ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before, or it
@@ -77,7 +77,7 @@ class Task:
     number: int
     inputs: Inputs
     died: Callable[[], list[str]] = list
-    told: Callable[[LoadProgress], None] = lambda _: None
+    on_progress: Callable[[LoadProgress], None] = lambda _: None
     lateness: Lateness | None = None
     core: int | None = None
     begun: Callable[[int], None] = lambda _: None

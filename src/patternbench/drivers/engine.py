@@ -63,19 +63,21 @@ class Load:
 
     def progress(self) -> Iterator[LoadProgress]:
         """The engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
-        for said in _lines(self.process):
-            if said.progress is None:
-                self._ended(said)
+        for message in _lines(self.process):
+            if message.progress is None:
+                self._ended(message)
                 return
-            yield said.progress
+            yield message.progress
         raise DriverError(f"the load engine died: {self.process.why_not()}")
 
-    def _ended(self, said: EngineLine) -> None:
-        if said.problems is not None:
-            raise JobError(said.problems)
-        if said.end is None:
-            raise DriverError(f"the load engine gave up: {said.error or said.model_dump_json(exclude_unset=True)}")
-        self.summary = said.end
+    def _ended(self, message: EngineLine) -> None:
+        if message.problems is not None:
+            raise JobError(message.problems)
+        if message.end is None:
+            raise DriverError(
+                f"the load engine gave up: {message.error or message.model_dump_json(exclude_unset=True)}"
+            )
+        self.summary = message.end
 
     def stop(self) -> None:
         """Ask it to end early: what is in flight is cancelled, and everything is written as usual."""
@@ -94,15 +96,15 @@ def run(
     out: Path,
     logs: Path,
     died: Callable[[], list[str]] = list,
-    told: Callable[[LoadProgress], None] = lambda _: None,
+    on_progress: Callable[[LoadProgress], None] = lambda _: None,
 ) -> LoadSummary:
     """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError.
 
-    ``told`` is given what the engine says while it runs.
+    ``on_progress`` is called with what the engine says while it runs.
     """
     with Load(job, out, logs) as load:
         for progress in load.progress():
-            told(progress)
+            on_progress(progress)
             if died():
                 load.stop()
     assert load.summary is not None
@@ -112,10 +114,10 @@ def run(
 def problems_of(job: Job, logs: Path) -> list[JobProblem]:
     """The engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
     with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
-        said = next(_lines(process), EngineLine())
-    if said.problems is None:
-        raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
-    return said.problems
+        message = next(_lines(process), EngineLine())
+    if message.problems is None:
+        raise DriverError(f"the load engine can't check its job: {message.error or process.why_not()}")
+    return message.problems
 
 
 @contextmanager
@@ -173,7 +175,7 @@ def set_up(task: Task, logs: Path) -> Task:
     made = jobs.set_up(task)
     if made is None:
         return task
-    sent = told(made.job, task, logs)
+    sent = attempts_of(made.job, task, logs)
     failed = next((attempt for attempt in sent if not attempt.success), None)
     if failed or not sent:
         raise DriverError(f"the set-up failed{_at(failed) if failed else ': nothing of it was sent'}")
@@ -181,7 +183,7 @@ def set_up(task: Task, logs: Path) -> Task:
     return replace(task, captured={name: _as_text(value) for name, value in captured.items()})
 
 
-def told(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
+def attempts_of(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
     """Run a job that has its attempts told, and return them; raises DriverError.
 
     They may hold secrets, such as a token, and so lie in no run's folder.
@@ -225,14 +227,14 @@ def telling(task: Task) -> Callable[[LoadProgress], None]:
     """Receives progress: that of the task, and once the start of measuring."""
     first = iter([True])
 
-    def told(progress: LoadProgress) -> None:
+    def reported(progress: LoadProgress) -> None:
         measured_from_us = progress.measured_from_us if task.answers_end_warm_up else task.warm_up.us
         if measured_from_us is not None and next(first, False):
             began = time.monotonic_ns() - progress.elapsed_us * NS_PER_US
             task.begun(began + measured_from_us * NS_PER_US)
-        task.told(progress)
+        task.on_progress(progress)
 
-    return told
+    return reported
 
 
 def _take(made: Path, into: Path) -> None:
@@ -298,10 +300,10 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
         ("journeys", closed.journeys, users, summary.journeys),
         ("calls", closed.calls, 1, summary.calls),
     )
-    for asked, wanted, each, got in counts:
-        missing = each * wanted.level - got if wanted else 0
+    for requested, expected, each, got in counts:
+        missing = each * expected.level - got if expected else 0
         if missing > 0:
-            return f"over its time limit of {task.time_limit}: {missing} {asked} are missing"
+            return f"over its time limit of {task.time_limit}: {missing} {requested} are missing"
     return None
 
 
@@ -329,18 +331,18 @@ def check(task: Task, logs: Path) -> list[Problem]:
     made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
     try:
         return [
-            _told_safely(as_problem(said, made.origin(said.path)), task)
+            _reported_safely(as_problem(message, made.origin(message.path)), task)
             for made in made_jobs
-            for said in problems_of(made.job, logs)
+            for message in problems_of(made.job, logs)
         ]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None
 
 
-def _told_safely(problem: Problem, task: Task) -> Problem:
+def _reported_safely(problem: Problem, task: Task) -> Problem:
     """A problem whose message and value hold no value of the environment."""
     shown = _without_secrets(problem.value, task) if isinstance(problem.value, str) else problem.value
     return replace(problem, message=_without_secrets(problem.message, task), value=shown)
 
 
-__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "check", "problems_of", "run", "set_up", "told"]
+__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "attempts_of", "check", "problems_of", "run", "set_up"]

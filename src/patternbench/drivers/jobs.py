@@ -75,7 +75,7 @@ def job(task: Task) -> TracedJob:
             **_around(task),
             **_values(task, _captured(task)),
             "warm_up_us": TracedValue(task.warm_up.us, "warm_up"),
-            **_said({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
+            **_stated({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
             **({"warm_up_settled": TracedValue(True, "warm_up.until")} if task.settles else {}),
             "duration_us": TracedValue(duration(workload, task).us, _lasting(workload)),
             "groups": TracedValue([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
@@ -168,7 +168,7 @@ def _entries(entries: Entries, origin: str, task: Task) -> TracedValue:
     # An entry is the user's own, as a JSON body is.
     made = in_us(entries, origin, without=("count", "of"))
     count = TracedValue(depends.whole(entries.count and entries.count.level, _texts_of(task)), f"{origin}.count")
-    return TracedValue({**made, **_said({"count": count}), "of": TracedValue(entries.of, f"{origin}.of")}, origin)
+    return TracedValue({**made, **_stated({"count": count}), "of": TracedValue(entries.of, f"{origin}.of")}, origin)
 
 
 def _texts_of(task: Task) -> dict[str, str]:
@@ -202,15 +202,15 @@ def _tls(task: Task) -> Job:
     trust = task.treatment.system.trust
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
-    said = {
+    stated = {
         "verify": TracedValue(trust.verify, "system.verify"),
         "server_name": TracedValue(trust.server_name, "system.server_name"),
         "ca_file": TracedValue(_path(trust.ca, task) if trust.ca else None, "system.ca"),
     }
-    return {"tls": _said(said)}
+    return {"tls": _stated(stated)}
 
 
-def _said(fields: Mapping[str, TracedValue]) -> dict[str, TracedValue]:
+def _stated(fields: Mapping[str, TracedValue]) -> dict[str, TracedValue]:
     """The fields that a study does not leave open."""
     return {name: field for name, field in fields.items() if field.value is not None}
 
@@ -297,11 +297,11 @@ def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]
 
 def _wires(crowd: Crowd, workload: Workload) -> dict[str, TracedValue]:
     """Which connections and targets requests of a group take, as it says itself or for all groups."""
-    said: dict[str, TracedValue] = {}
+    stated: dict[str, TracedValue] = {}
     for name in ("connection", "affinity"):
         own = crowd.group and getattr(crowd.group, name)
-        said[name] = TracedValue(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
-    return _said(said)
+        stated[name] = TracedValue(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
+    return _stated(stated)
 
 
 def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:
@@ -338,22 +338,22 @@ def _closed(closed: Closed, origin: str) -> Job:
     made = {
         "users": TracedValue(closed.users.level, f"{origin}.users"),
         "think_us": TracedValue(closed.think_time.level.us, f"{origin}.think_time"),
-        **_said({"start_over_us": TracedValue(start_over and start_over.us, f"{origin}.start_over")}),
-        **_said({"attempts_per_user": TracedValue(only(closed.max_attempts), f"{origin}.max_attempts")}),
+        **_stated({"start_over_us": TracedValue(start_over and start_over.us, f"{origin}.start_over")}),
+        **_stated({"attempts_per_user": TracedValue(only(closed.max_attempts), f"{origin}.max_attempts")}),
     }
-    until = _said(ends)
+    until = _stated(ends)
     return made | ({"until": until} if until else {})
 
 
 def _paced(group: Group, crowd: Crowd) -> Job:
-    said_by = "users" if group.users else "share"
-    made: Job = {"users": TracedValue(crowd.users or 0, f"{crowd.origin}.{said_by}")}
+    stated_by = "users" if group.users else "share"
+    made: Job = {"users": TracedValue(crowd.users or 0, f"{crowd.origin}.{stated_by}")}
     rate = only(group.rate)
     if rate:
         every = TracedValue(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
         late = TracedValue(only(group.late) or "catch_up", f"{crowd.origin}.late")
         per = TracedValue(only(group.paces), f"{crowd.origin}.paces")
-        made["pace"] = {"every_us": every, "late": late, **_said({"per": per})}
+        made["pace"] = {"every_us": every, "late": late, **_stated({"per": per})}
     for name, written in (("think_us", "think_time"), ("start_over_us", "start_over")):
         pause = only(getattr(group, written))
         if pause is not None:
@@ -370,7 +370,7 @@ def _open(arrivals: Arrivals, origin: str, task: Task) -> Job:
         "users": TracedValue(arrivals.users.level, f"{origin}.users"),
         "max_in_flight": TracedValue(arrivals.in_flight.level, f"{origin}.in_flight"),
     }
-    return made | _said({"calls": TracedValue(calls, f"{origin}.arrivals")})
+    return made | _stated({"calls": TracedValue(calls, f"{origin}.arrivals")})
 
 
 def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
@@ -413,7 +413,7 @@ def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Ta
 
 def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> TracedValue:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    made = _said(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
+    made = _stated(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
     made |= {
         "name": TracedValue(name, f"{origin}.name"),
         "headers": TracedValue(merged(headers, step.headers), f"{origin}.headers"),
@@ -439,12 +439,12 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         ),
         "poll": TracedValue(_poll(step.poll, f"{origin}.poll", headers, task) if step.poll else None, f"{origin}.poll"),
     }
-    return _said(fields)
+    return _stated(fields)
 
 
 def _items(items: Items, origin: str, values: Mapping[str, str]) -> Job:
     carried = TracedValue(depends.whole(items.carried.level, values), f"{origin}.carried")
-    return {"carried": carried, **_said({"failed": TracedValue(items.failed, f"{origin}.failed")})}
+    return {"carried": carried, **_stated({"failed": TracedValue(items.failed, f"{origin}.failed")})}
 
 
 def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Job:
@@ -474,8 +474,8 @@ def _expected(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job
     literal = {name: re.escape(value) for name, value in parameters.items()}
     made: Job = filled(rounds.in_us(expect, without=("json", "has", "count", "body_matches")), parameters)
     made |= {"body_matches": filled(expect.body_matches, literal)} if expect.body_matches else {}
-    wanted = filled(expect.json_ or {}, parameters).items()
-    values = [throughout({"path": path, "equals": value}, f"{origin}.json.{path}") for path, value in wanted]
+    expected = filled(expect.json_ or {}, parameters).items()
+    values = [throughout({"path": path, "equals": value}, f"{origin}.json.{path}") for path, value in expected]
     paths = enumerate(filled(expect.has or [], parameters))
     there = [throughout({"path": path}, f"{origin}.has[{number}]") for number, path in paths]
     counted = [

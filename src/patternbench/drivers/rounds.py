@@ -75,7 +75,7 @@ def round_origins(treatment: Treatment) -> TracedJob:
     """Where a study has each field of a client's round."""
     closed, strategy = treatment.workload.closed, treatment.strategy
     assert closed is not None
-    said = {
+    places = {
         "target": "system",
         "users": "workload.closed.users",
         "think_time_us": "workload.closed.think_time",
@@ -86,7 +86,7 @@ def round_origins(treatment: Treatment) -> TracedJob:
         "seed": "seed",
     }
     request = origins.with_origins(treatment.workload.request, "workload.request")
-    fields = {name: TracedValue(None, origin) for name, origin in said.items()}
+    fields = {name: TracedValue(None, origin) for name, origin in places.items()}
     return traced(
         {**fields, "request": request, "strategy": TracedValue({strategy.kind: _pattern(strategy)}, STRATEGY)}
     )

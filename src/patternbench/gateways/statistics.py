@@ -90,8 +90,8 @@ def counts(admin: str, urls: Mapping[str, str], http: httpx.Client) -> GatewayCo
 
     Raises httpx.HTTPError if it doesn't answer, and ValueError if the answer isn't Envoy's.
     """
-    wanted = {"filter": f"^({'|'.join(COUNTERS.values())})$", "format": "json"}
-    statistics = _parsed(_StatsAnswer, http.get(f"{admin}/stats", params=wanted))
+    expected = {"filter": f"^({'|'.join(COUNTERS.values())})$", "format": "json"}
+    statistics = _parsed(_StatsAnswer, http.get(f"{admin}/stats", params=expected))
     sums = {name: _sum(statistics, pattern) for name, pattern in COUNTERS.items()}
     names = {urlsplit(url).netloc: name for name, url in urls.items()}
     hosts = _hosts(_parsed(_ClustersAnswer, http.get(f"{admin}/clusters", params={"format": "json"})))

@@ -92,10 +92,10 @@ def spare_cores(cores: Collection[int], bound: Collection[int]) -> tuple[int, ..
 
 
 @contextmanager
-def kept_free(wanted: bool) -> Iterator[int | None]:
+def kept_free(expected: bool) -> Iterator[int | None]:
     """Keep one core free of all that is started meanwhile; the generator binds itself to it. None where none is."""
     allowed = os.sched_getaffinity(0)
-    core = generator_core(allowed) if wanted else None
+    core = generator_core(allowed) if expected else None
     if core is None:
         yield None
         return

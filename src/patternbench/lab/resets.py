@@ -45,13 +45,13 @@ class ResetByCommand(BaseModel):
 FORMS: Mapping[str, type[ResetByCall] | type[ResetByCommand]] = {"call": ResetByCall, "command": ResetByCommand}
 
 
-def resets_of(said: object, own: Words, path: str) -> tuple[Reset, ...]:
-    """The resets that ``said`` names: a word, a call, a command, or a list of them.
+def resets_of(stated: object, own: Words, path: str) -> tuple[Reset, ...]:
+    """The resets that ``stated`` names: a word, a call, a command, or a list of them.
 
     ``own`` are the words of the component's kind. Raises InputError listing all that is wrong, at ``path``.
     """
     words = {**OF_EVERY_KIND, **own}
-    parts = said if isinstance(said, list) else [said]
+    parts = stated if isinstance(stated, list) else [stated]
     problems = [problem for part in parts for problem in _problems(part, words, path)]
     if problems:
         raise InputError(problems)

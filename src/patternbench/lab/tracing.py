@@ -54,8 +54,8 @@ def tracing_of(watch: Watch, counting: bool = False) -> Tracing | None:
 
 def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
     """Why components of these kinds can't be traced on this machine, if tracing is asked for."""
-    asked = traces is not None and (traces.counting_pass or any(share_of(level) for level in traces.sample))
-    needed = needs(counting=traces is not None and traces.counting_pass) if asked and JVM in kinds else []
+    requested = traces is not None and (traces.counting_pass or any(share_of(level) for level in traces.sample))
+    needed = needs(counting=traces is not None and traces.counting_pass) if requested and JVM in kinds else []
     message = f"a `{JVM}` cannot be traced: {{}} is missing"
     return [Problem(message.format(need.name), path="traces", hint=need.how) for need in needed if not need.met]
 
@@ -70,7 +70,7 @@ def traced(topology: Topology, tracing: Tracing | None) -> Topology:
     if tracing is None:
         return topology
     receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, Neighbours())
-    launches = [_told(launch, tracing) if launch.traced else launch for launch in topology.launches]
+    launches = [_reported(launch, tracing) if launch.traced else launch for launch in topology.launches]
     return replace(topology, launches=(*launches, receiver))
 
 
@@ -88,11 +88,11 @@ def _own_protocol(launch: Launch) -> tuple[str, str] | None:
     return next(((name, launch.env[name].strip()) for name in OWN_PROTOCOL if launch.env.get(name, "").strip()), None)
 
 
-def _told(launch: Launch, tracing: Tracing) -> Launch:
+def _reported(launch: Launch, tracing: Tracing) -> Launch:
     """A launch that sends its spans to the receiver. Its name and its exporter's protocol are its own affair."""
     own = _own_protocol(launch)
-    told = replace(tracing, protocol=own[1]) if own else tracing
-    env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(told)}
+    reported = replace(tracing, protocol=own[1]) if own else tracing
+    env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(reported)}
     sending = replace(launch, env=env)
     if launch.kind != JVM:
         return sending

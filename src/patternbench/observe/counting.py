@@ -58,14 +58,16 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
             yield
             return
         with asking.client(Bounds(WITHIN_S, MOST_BYTES)) as http:
-            before = self._asked(urls, watched.endpoints, http)
+            before = self._requested(urls, watched.endpoints, http)
             yield
-            now = self._asked(urls, watched.endpoints, http)
+            now = self._requested(urls, watched.endpoints, http)
         seen = self.seen({name: counted.since(before[name]) for name, counted in now.items()})
         watched.folder.mkdir(parents=True)
         (watched.folder / f"{self.name}.json").write_text(seen.model_dump_json(indent=1), encoding="utf-8")
 
-    def _asked(self, urls: Mapping[str, str], endpoints: Mapping[str, str], http: httpx.Client) -> dict[str, Counts]:
+    def _requested(
+        self, urls: Mapping[str, str], endpoints: Mapping[str, str], http: httpx.Client
+    ) -> dict[str, Counts]:
         """Each component's counts so far. Raises ObservationError if one doesn't report them."""
         try:
             return {name: self.counts(url, endpoints, http) for name, url in urls.items()}

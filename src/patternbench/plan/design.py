@@ -52,8 +52,8 @@ def _moves_together(group: list[str], factors: Factors) -> Callable[[dict[str, L
 
 
 def _not_excluded(rule: dict[str, object]) -> Callable[[dict[str, Level]], bool]:
-    wanted = {name: _levels(value) for name, value in rule.items()}
-    return lambda levels: not all(name in levels and levels[name] in allowed for name, allowed in wanted.items())
+    expected = {name: _levels(value) for name, value in rule.items()}
+    return lambda levels: not all(name in levels and levels[name] in allowed for name, allowed in expected.items())
 
 
 def _levels(value: object) -> list[Level]:

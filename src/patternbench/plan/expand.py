@@ -108,12 +108,12 @@ class StoredPlan(Protocol):
 
 def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
     """The factors of a run's plan; of an older plan, which held their levels alone, as its scenarios tell."""
-    told = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
-    if all(told.values()):
-        return {name: factor for name, factor in told.items() if factor}
+    reported = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
+    if all(reported.values()):
+        return {name: factor for name, factor in reported.items() if factor}
     meanings: dict[str, FactorField] = {}
     for stored in planned.scenarios:
-        if not set(told) <= set(meanings):
+        if not set(reported) <= set(meanings):
             scenario = Scenario.of(stored.config, stored.levels)
             meanings |= known_fields(scenario, [scenario.strategy], NOTHING_DECLARED)
     return {one.name: factor_of(one.name, one.levels, meanings.get(one.name, UNKNOWN)) for one in planned.factors}
@@ -208,10 +208,10 @@ def _possible(scenarios: Iterable[Scenario], system: Settable) -> tuple[tuple[Sc
     if not kept:
         message = f"the system does not combine {'; nor '.join(refused)}"
         raise InputError(Problem(message, path="system.settings", hint="choose other levels"))
-    told = (
+    reported = (
         f"{_combinations(number)} with {words}: the system does not combine them" for words, number in refused.items()
     )
-    return tuple(kept), tuple(told)
+    return tuple(kept), tuple(reported)
 
 
 def _combinations(number: int) -> str:

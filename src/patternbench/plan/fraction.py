@@ -29,14 +29,14 @@ ALIASED = 0.999
 
 def problems(design: Design) -> list[Problem]:
     """Keys of a design that exclude each other."""
-    asked = [name for name in ("fraction", "latin_hypercube") if getattr(design, name) is not None]
+    requested = [name for name in ("fraction", "latin_hypercube") if getattr(design, name) is not None]
     conflicts = []
-    if len(asked) == FEWEST_FACTORS:
+    if len(requested) == FEWEST_FACTORS:
         message = "does not go with `fraction`"
         conflicts.append(Problem(message, path="design.latin_hypercube", allowed="one of the two"))
-    if asked and design.zip:
-        hint = f"leave out `{asked[0]}`, or give the zipped factors as one"
-        conflicts.append(Problem(f"does not go with `{asked[0]}`", path="design.zip", hint=hint))
+    if requested and design.zip:
+        hint = f"leave out `{requested[0]}`, or give the zipped factors as one"
+        conflicts.append(Problem(f"does not go with `{requested[0]}`", path="design.zip", hint=hint))
     return conflicts
 
 
@@ -99,13 +99,13 @@ def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: D
 
 
 def _hypercube(levels: Sequence[Sequence[Level]], design: Design, seed: int) -> Rows:
-    wanted, full = int(design.latin_hypercube or 0), int(np.prod([len(one) for one in levels]))
-    if wanted >= full:
+    expected, full = int(design.latin_hypercube or 0), int(np.prod([len(one) for one in levels]))
+    if expected >= full:
         message = f"isn't less than all {full} combinations of a strategy"
-        raise InputError(Problem(message, path="design.latin_hypercube", value=wanted, allowed=f"1 to {full - 1}"))
+        raise InputError(Problem(message, path="design.latin_hypercube", value=expected, allowed=f"1 to {full - 1}"))
     import pydoe  # noqa: PLC0415 - slow to import
 
-    points = pydoe.lhs(len(levels), samples=wanted, seed=seed)
+    points = pydoe.lhs(len(levels), samples=expected, seed=seed)
     rows: Rows = np.floor(points * [len(one) for one in levels])
     return rows
 

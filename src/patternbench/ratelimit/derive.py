@@ -77,8 +77,8 @@ def _simulated(rounds: list[LimitedRound]) -> Simulated:
 
 def _again(rounds: list[LimitedRound], folder: Path) -> dict[str, SimulatorAnswer]:
     """Every round again, each with its own requests and who decided them."""
-    asked = [_scenario(one, folder / f"{one.number}.tsv") for one in rounds]
-    answers = simulate(asked, workers=os.cpu_count() or 1)
+    requested = [_scenario(one, folder / f"{one.number}.tsv") for one in rounds]
+    answers = simulate(requested, workers=os.cpu_count() or 1)
     return {str(one.number): answer for one, answer in zip(rounds, answers, strict=True)}
 
 
@@ -116,9 +116,9 @@ def _map(one: LimitedRound, rounds: list[LimitedRound], path: Path) -> LimitMap:
     length = Duration(int(part["time_us"].max() - part["time_us"].min()) + 1)
     per_minute = part.groupby("client")["time_us"].size() * 60 * MICRO / length.us
     rates = [round(float(rate), DIGITS) for rate in per_minute]
-    asked, left_out = replay.map_scenarios(limit, str(path), rates, length)
-    answers = simulate(asked, workers=os.cpu_count() or 1)
-    cells = [_cell(*pair) for pair in zip(asked, answers, strict=True)]
+    requested, left_out = replay.map_scenarios(limit, str(path), rates, length)
+    answers = simulate(requested, workers=os.cpu_count() or 1)
+    cells = [_cell(*pair) for pair in zip(requested, answers, strict=True)]
     return LimitMap(limit, one.number, one.decisions.balancers, cells, left_out)
 
 

@@ -29,8 +29,8 @@ def typed(texts: pd.DataFrame, responses: Collection[str]) -> tuple[pd.DataFrame
     made, notes = {}, []
     for name in texts.columns:
         cells = _trimmed(texts[name])
-        made[name], said = _typed(cells, str(name).strip() in responses)
-        notes += [f"column {str(name).strip()} {sentence}" for sentence in said]
+        made[name], stated = _typed(cells, str(name).strip() in responses)
+        notes += [f"column {str(name).strip()} {sentence}" for sentence in stated]
     return pd.DataFrame(made, index=texts.index), notes
 
 
@@ -48,9 +48,9 @@ def _typed(cells: pd.Series, response: bool) -> tuple[pd.Series, list[str]]:
     if not (_spelled(rest) if response else rest and _consistent(rest)):
         return cells.mask(cells == "", None).astype(object), list(_why_text(rest, response))
     missing = cells.isin({"", *words})
-    said = [f"has no number in {int(cells.isin(words).sum()):,} cells ({', '.join(sorted(words))})"] if words else []
+    stated = [f"has no number in {int(cells.isin(words).sum()):,} cells ({', '.join(sorted(words))})"] if words else []
     numbers = pd.to_numeric(cells.mask(missing, None))
-    return numbers if str(numbers.dtype) in _EXACT else numbers.astype(float), said
+    return numbers if str(numbers.dtype) in _EXACT else numbers.astype(float), stated
 
 
 def _spelled(texts: Collection[str]) -> bool:

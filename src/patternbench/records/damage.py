@@ -40,16 +40,16 @@ def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
     """The damages of a run in words, with what to type."""
     damaged = [entry for entry in entries if entry.status == DAMAGED]
     lines = lost_lines(run)
-    told = []
+    reported = []
     if damaged:
         words = "1 round is" if len(damaged) == 1 else f"{len(damaged)} rounds are"
-        told.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
+        reported.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
     if lines:
         numbers = ", ".join(map(str, lines[:10])) + (", ..." if len(lines) > len(lines[:10]) else "")
         todo = f"{_again(run, '')}, which runs the rounds of these lines"
         whole = len(entries) == len(stored.plan(run).rounds)
-        told.append(f"{run.journal} is damaged at line {numbers}; {'no round is missing' if whole else todo}")
-    return told
+        reported.append(f"{run.journal} is damaged at line {numbers}; {'no round is missing' if whole else todo}")
+    return reported
 
 
 def uncounted(run: RunFolder) -> list[str]:
@@ -59,8 +59,8 @@ def uncounted(run: RunFolder) -> list[str]:
     if not failed:
         return []
     flag = " --retry-damaged" if failed[0].status == DAMAGED else " --retry-failed"
-    told = f"{len(failed)} of {len(passes)} counting passes failed, so no calls are counted there"
-    return [f"{told}; the first: {failed[0].cause}; {_again(run, flag)}"]
+    reported = f"{len(failed)} of {len(passes)} counting passes failed, so no calls are counted there"
+    return [f"{reported}; the first: {failed[0].cause}; {_again(run, flag)}"]
 
 
 def _again(run: RunFolder, flag: str) -> str:

@@ -235,9 +235,9 @@ def _check_columns(table: pa.Table, path: Path) -> None:
 
 
 def _damaged(path: Path, cause: BaseException) -> TableError:
-    said = next(iter(str(cause).splitlines()), type(cause).__name__)
+    stated = next(iter(str(cause).splitlines()), type(cause).__name__)
     kind = "cannot be read" if read_start(path, len(_MAGIC)) == _MAGIC else "is not a Parquet file"
-    return TableError(f"{path} {kind}: {said}")
+    return TableError(f"{path} {kind}: {stated}")
 
 
 def _read_csv(path: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -30,7 +30,7 @@ class ActingFaults:
     varied: Sequence[Factor] = ()
     texts: Mapping[tuple[object, ...], str] = field(default_factory=dict)
 
-    def told(self, levels: Mapping[str, T]) -> dict[str, T]:
+    def reported(self, levels: Mapping[str, T]) -> dict[str, T]:
         """Levels, as a plan or an analysis has them, with those of the faults as one, where the first of them was."""
         text = self.texts.get(_key(self.varied, levels))
         if text is None:
@@ -88,8 +88,8 @@ def _faults(scenario: PlannedScenario) -> dict[str, Fault]:
 
 def _words(fault: Fault, factors: Sequence[Factor], levels: Levels) -> str:
     where = "" if fault.at_the_edge else f" {fault.where}"
-    said = [f"{_last(one.name)} {level_with_unit(one, levels[one.name])}" for one in factors if one.name in levels]
-    return f"{fault.kind}{where}{' ' if said else ''}{', '.join(said)}"
+    stated = [f"{_last(one.name)} {level_with_unit(one, levels[one.name])}" for one in factors if one.name in levels]
+    return f"{fault.kind}{where}{' ' if stated else ''}{', '.join(stated)}"
 
 
 def _last(name: str) -> str:

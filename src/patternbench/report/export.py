@@ -46,16 +46,16 @@ class ExportRequest:
     every_round: bool = False
 
 
-def export_run(run: RunFolder, wanted: ExportRequest, out: Path | None, force: bool) -> Path:
+def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force: bool) -> Path:
     """Write one file of a run's records and return its path. Raises InputError for an existing file.
 
     Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``
     marks them. The run itself is only read, so its folder needn't be one that can be written to.
     """
-    if wanted.format == "resiliencebench-csv":
-        frame, suffix, table = resiliencebench(run, wanted.every_round), "csv", "resiliencebench"
+    if expected.format == "resiliencebench-csv":
+        frame, suffix, table = resiliencebench(run, expected.every_round), "csv", "resiliencebench"
     else:
-        frame, suffix, table = _makers()[wanted.table](run, wanted.every_round), wanted.format, wanted.table
+        frame, suffix, table = _makers()[expected.table](run, expected.every_round), expected.format, expected.table
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
     factors = _factors(run) if table == "rounds" else ()
@@ -144,14 +144,14 @@ def _fault(faults: tuple[Fault, ...]) -> dict[str, object]:
     kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
     kind = next((name for name in ("abort", "delay", *kinds) if name in kinds), "none")
     chosen = kinds.get(kind)
-    said: dict[str, object] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
+    stated: dict[str, object] = {"faultType": kind, "faultPercentage": 100 if chosen else 0}
     if isinstance(chosen, ShareKind):
-        said["faultPercentage"] = chosen.percentage.level
+        stated["faultPercentage"] = chosen.percentage.level
     if isinstance(chosen, Abort):
-        said["faultStatus"] = chosen.status.level
+        stated["faultStatus"] = chosen.status.level
     if isinstance(chosen, Delay):
-        said["faultDuration"] = _plain(chosen.duration.level)
-    return said
+        stated["faultDuration"] = _plain(chosen.duration.level)
+    return stated
 
 
 def _configuration(strategy: Strategy) -> dict[str, object]:

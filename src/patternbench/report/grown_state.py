@@ -50,8 +50,8 @@ def doubt(growth: StateGrowth) -> Doubt:
 
 def sentences(rounds: pd.DataFrame) -> list[str]:
     """The warnings of this kind in a table of rounds, each once, with its remedy."""
-    told = [one for cell in rounds["warnings"] if isinstance(cell, str) for one in json.loads(cell)]
-    return list(dict.fromkeys(f"{one['message']}; {one['remedy']}" for one in told if one.get("kind") == KIND))
+    reported = [one for cell in rounds["warnings"] if isinstance(cell, str) for one in json.loads(cell)]
+    return list(dict.fromkeys(f"{one['message']}; {one['remedy']}" for one in reported if one.get("kind") == KIND))
 
 
 def size(count: float) -> str:

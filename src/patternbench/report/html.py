@@ -104,8 +104,8 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
 
 def _headlines(report: RunReport, arrangement: Layout, comparisons: Findings) -> list[Headline]:
     """What to choose, how clients differ, then one response after another."""
-    told = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
-    return [*told[:1], *client_headlines(report, arrangement), *told[1:]]
+    reported = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
+    return [*reported[:1], *client_headlines(report, arrangement), *reported[1:]]
 
 
 def _limited(report: RunReport) -> str:

@@ -111,7 +111,7 @@ def distinct(texts: Iterable[str]) -> list[str]:
 def layout(report: RunReport) -> Layout:
     """Arrange the scenarios of a run by the roles of its factors."""
     faults = acting_faults(report.factors, report.scenarios)
-    factors, levels = faults.factors, [faults.told(scenario.levels) for scenario in report.scenarios]
+    factors, levels = faults.factors, [faults.reported(scenario.levels) for scenario in report.scenarios]
     partial = {name for name in factors if any(scenario_levels.get(name) is None for scenario_levels in levels)}
     roles_ = roles(factors, partial)
     axis = _axis(factors, roles_)
@@ -175,8 +175,8 @@ def _compared(
     placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors, roles: Roles
 ) -> list[PlacedScenario]:
     """The scenarios, each with whether it is a reference, and with its baseline."""
-    told = _references(placed, levels, factors)
-    marked = [replace(one, reference=reference) for one, reference in zip(placed, told, strict=True)]
+    reported = _references(placed, levels, factors)
+    marked = [replace(one, reference=reference) for one, reference in zip(placed, reported, strict=True)]
     baselines = _baselines(marked, levels, factors)
     return [replace(one, baseline=baseline) for one, baseline in zip(marked, baselines, strict=True)]
 
@@ -276,8 +276,8 @@ def _is_none(factor: Factor, level: Level) -> bool:
 
 def line(strategy: str, detail: str) -> str:
     """Name a strategy with its configuration, which doesn't repeat it: `retry · 5 ms`, `retry · jitter full`."""
-    told = ", ".join(part.removeprefix(f"{strategy} ") for part in detail.split(", "))
-    return f"{strategy} · {told}" if told else strategy
+    reported = ", ".join(part.removeprefix(f"{strategy} ") for part in detail.split(", "))
+    return f"{strategy} · {reported}" if reported else strategy
 
 
 def _references(placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors) -> list[bool]:

@@ -37,8 +37,8 @@ class LoadRequests:
     requests: pd.DataFrame
 
 
-def requests_of(run: RunFolder, wanted: str | None = None, unit: Unit = "request") -> list[LoadRequests]:
-    """The load tests of a run, over the factor ``wanted``, or over the only factor with the role load.
+def requests_of(run: RunFolder, expected: str | None = None, unit: Unit = "request") -> list[LoadRequests]:
+    """The load tests of a run, over the factor ``expected``, or over the only factor with the role load.
 
     A row is an attempt on the wire after the warm-up, with its response time from the intended start, or a journey that
     ended. Only valid rounds count. ``block`` is the block of the row's round. Raises InputError if the factor isn't
@@ -46,7 +46,7 @@ def requests_of(run: RunFolder, wanted: str | None = None, unit: Unit = "request
     """
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
-    factor = _chosen(factors, wanted)
+    factor = _chosen(factors, expected)
     others = [name for name in factors if factors[name].varies and name != factor]
     levels = {scenario.id: scenario.levels for scenario in planned.scenarios}
     parts: dict[tuple[tuple[str, Level], ...], list[pd.DataFrame]] = {}
@@ -77,12 +77,12 @@ def _sent(rows: pd.DataFrame) -> pd.DataFrame:
     sent = rows[~rows["warm_up"] & (rows["attempt"] > 0)]
     status, outcome = sent["status"].astype("Int64").astype(str), sent["outcome"].astype(str)
     unexpected = (outcome == "expectation_failed") & sent["status"].notna()
-    told = status.where(~unexpected, f"{NOT_AS_EXPECTED} (" + status + ")")
+    reported = status.where(~unexpected, f"{NOT_AS_EXPECTED} (" + status + ")")
     return pd.DataFrame(
         {
             "time": sent["intended_us"] / US_PER_MS,
             "response": (sent["end_us"] - sent["intended_us"]) / US_PER_MS,
-            "status": told.where(sent["status"].notna(), outcome),
+            "status": reported.where(sent["status"].notna(), outcome),
             "step": sent["step"].astype(str),
             "attempt": sent["attempt"],
         }
@@ -103,7 +103,7 @@ Rows = Callable[[pd.DataFrame], pd.DataFrame]
 ROWS: dict[Unit, Rows] = {"request": _sent, "journey": _travelled}
 
 
-def _chosen(factors: Factors, wanted: str | None) -> str:
+def _chosen(factors: Factors, expected: str | None) -> str:
     """The factor that is the load. If that isn't clear, raises InputError naming the possible ones."""
     numbers = [
         name
@@ -111,10 +111,10 @@ def _chosen(factors: Factors, wanted: str | None) -> str:
         if one.varies and all(numeric(v, one.unit) is not None for v in one.levels)
     ]
     of_load = [name for name in numbers if factors[name].role is Role.LOAD]
-    if wanted is None and len(of_load) == 1:
+    if expected is None and len(of_load) == 1:
         return of_load[0]
-    if wanted in numbers:
-        return wanted
+    if expected in numbers:
+        return expected
     allowed = ", ".join(numbers) or "none: no factor with several levels is numeric"
-    message = f"there is no numeric factor `{wanted}`" if wanted else "it isn't clear which factor is the load"
-    raise InputError(Problem(message, "--load", allowed=allowed, hint=did_you_mean(wanted or "", numbers)))
+    message = f"there is no numeric factor `{expected}`" if expected else "it isn't clear which factor is the load"
+    raise InputError(Problem(message, "--load", allowed=allowed, hint=did_you_mean(expected or "", numbers)))

@@ -92,8 +92,8 @@ def warnings(report: RunReport) -> list[DoubtCount]:
             kind = (warning.kind or "", "" if warning.kind else text, warning.invalidates, warning.remedy)
             by_kind.setdefault(kind, []).append((text, str(scenario)))
     together = [
-        replace(_together(remedy, told), kind=kind, invalidates=invalidates)
-        for (kind, _, invalidates, remedy), told in by_kind.items()
+        replace(_together(remedy, reported), kind=kind, invalidates=invalidates)
+        for (kind, _, invalidates, remedy), reported in by_kind.items()
     ]
     return sorted(together, key=lambda warning: -warning.rounds)
 
@@ -102,9 +102,9 @@ GRAVE = ("nothing_succeeded", "no_call", "not_started", "target_gone")
 """Kinds of warnings that say that a round measured nothing of what it was to measure."""
 
 
-def worst(told: Sequence[DoubtCount]) -> DoubtCount | None:
+def worst(reported: Sequence[DoubtCount]) -> DoubtCount | None:
     """The warning to name first: what invalidates, then rounds that measured nothing, then the commonest."""
-    return min(told, key=lambda one: (not one.invalidates, one.kind not in GRAVE, -one.rounds), default=None)
+    return min(reported, key=lambda one: (not one.invalidates, one.kind not in GRAVE, -one.rounds), default=None)
 
 
 def doubted(report: RunReport) -> int:
@@ -112,11 +112,11 @@ def doubted(report: RunReport) -> int:
     return sum(bool(_listed(cell)) for cell in _warning_cells(report.rounds))
 
 
-def _together(remedy: str, told: Sequence[tuple[str, str]]) -> DoubtCount:
-    texts = dict.fromkeys(text for text, _ in told)
+def _together(remedy: str, reported: Sequence[tuple[str, str]]) -> DoubtCount:
+    texts = dict.fromkeys(text for text, _ in reported)
     first = next(iter(texts))
     message = f"{first} (numbers of the first such round)" if len(texts) > 1 else first
-    return DoubtCount(message, remedy, len(told), tuple(dict.fromkeys(scenario for _, scenario in told)))
+    return DoubtCount(message, remedy, len(reported), tuple(dict.fromkeys(scenario for _, scenario in reported)))
 
 
 def _warning_cells(rounds: pd.DataFrame) -> Sequence[object]:
@@ -138,4 +138,7 @@ def _listed(cell: object) -> Sequence[_StoredDoubt]:
         cell = json.loads(cell) if cell else []
     if not isinstance(cell, Iterable):
         return []
-    return [_StoredDoubt(message=said) if isinstance(said, str) else _StoredDoubt.model_validate(said) for said in cell]
+    return [
+        _StoredDoubt(message=stated) if isinstance(stated, str) else _StoredDoubt.model_validate(stated)
+        for stated in cell
+    ]

@@ -78,9 +78,9 @@ def _numeric(factors: Factors, names: Sequence[str]) -> list[str]:
     return [n for n in names if all(numeric(level, factors[n].unit) is not None for level in factors[n].levels)]
 
 
-def _take(free: list[str], wanted: Sequence[str]) -> str | None:
+def _take(free: list[str], expected: Sequence[str]) -> str | None:
     """Take the first wanted name out of the free ones."""
-    name = next(iter(wanted), None)
+    name = next(iter(expected), None)
     if name is not None:
         free.remove(name)
     return name

@@ -29,8 +29,8 @@ def figures(report: RunReport) -> dict[str, str]:
         return {}
     arrangement = layout(report)
     drawable = {response.name for response in figure_responses(report)}
-    wanted = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
-    own = {name: _grid(report, arrangement, name) for name in wanted}
+    expected = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
+    own = {name: _grid(report, arrangement, name) for name in expected}
     return own | _of_sections(report)
 
 

@@ -223,7 +223,7 @@ def _examined(
 ) -> tuple[Plan, AvailableClients]:
     """The plan and the available clients. Raises InputError listing the problems of all checks."""
     plan, cast = preflight.expanded(study, inputs), AvailableClients({}, {})
-    problems = preflight.asked_problems(study, plan)
+    problems = preflight.driver_problems(study, plan)
     with gathered(problems):
         cast = preflight.cast_of(study, plan, skip_unavailable)
     plan = preflight.without(plan, cast.left_out)

@@ -26,14 +26,14 @@ def stops(made: Sequence[Entry], coming: Round) -> bool:
     return bool(rounds) and (_gone(rounds[-1]) or _hopeless(rounds, coming))
 
 
-def out_of_reach(wanted: Scenario, scenarios: Collection[Scenario], made: Sequence[Entry]) -> bool:
+def out_of_reach(expected: Scenario, scenarios: Collection[Scenario], made: Sequence[Entry]) -> bool:
     """Whether the system or the client of a scenario never came up, however often that was tried.
 
     Other scenarios with the same system, settings and client count as tries of it.
     """
     if sum(map(doubts.is_failed_start, made)) < FEWEST:
         return False
-    alike = {one.id for one in scenarios if (one.system, one.client) == (wanted.system, wanted.client)}
+    alike = {one.id for one in scenarios if (one.system, one.client) == (expected.system, expected.client)}
     return _cannot_start([entry for entry in made if entry.scenario in alike])
 
 

@@ -72,11 +72,13 @@ class PrometheusApi:
 
     def check(self, query: str) -> None:
         """Raise ApiError if a query can't be answered; its current answer doesn't matter."""
-        self._asked("query", {"query": query}, TypeAdapter(_AnyAnswer))
+        self._requested("query", {"query": query}, TypeAdapter(_AnyAnswer))
 
     def at(self, query: str, moment: float) -> list[InstantValue]:
         """The values of a query at a moment (Unix time); raises ApiError."""
-        return self._asked("query", {"query": query, "time": f"{moment:.3f}"}, TypeAdapter(_VectorAnswer)).data.result
+        return self._requested(
+            "query", {"query": query, "time": f"{moment:.3f}"}, TypeAdapter(_VectorAnswer)
+        ).data.result
 
     def over(self, query: str, began: float, ended: float, step_s: float) -> Iterator[AnsweredSeries]:
         """The values of a query from one moment to another, a step apart; raises ApiError.
@@ -88,13 +90,15 @@ class PrometheusApi:
         while start <= ended:
             last = min(ended, start + span - step_s)
             times = {"start": f"{start:.3f}", "end": f"{last:.3f}", "step": f"{step_s:g}"}
-            for line in self._asked("query_range", {"query": query, **times}, TypeAdapter(_MatrixAnswer)).data.result:
+            for line in self._requested(
+                "query_range", {"query": query, **times}, TypeAdapter(_MatrixAnswer)
+            ).data.result:
                 if len(line.values) > (last - start) / step_s + 2:  # both ends count, and one is for rounding
                     raise ApiError(f"{self.url} answers with more values of a series than it was asked for")
                 yield line
             start += span
 
-    def _asked(self, what: str, fields: Mapping[str, str], answer: TypeAdapter[Answer]) -> Answer:
+    def _requested(self, what: str, fields: Mapping[str, str], answer: TypeAdapter[Answer]) -> Answer:
         body = self._body(f"{self.url}/api/v1/{what}", fields)
         try:
             return answer.validate_json(body)

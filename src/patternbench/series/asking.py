@@ -13,7 +13,7 @@ import pandas as pd
 
 from patternbench.observe.seam import LoadTimes, ObservationError
 from patternbench.series.api import AnsweredSeries, ApiError, InstantValue, PrometheusApi
-from patternbench.series.records.kept import AskedSeries, RoundQueries, ScrapedTarget, SeenSeries
+from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.study.watching import Series
 
 MOST_LABEL_SETS = 100
@@ -37,29 +37,29 @@ class Asker:
     clock: Callable[[], float] = time.time
     pause: Callable[[float], None] = time.sleep
 
-    def check(self, asked: Mapping[str, Series]) -> None:
+    def check(self, requested: Mapping[str, Series]) -> None:
         """Raise ObservationError naming every query that can't be answered."""
-        told = [f"series `{name}`: {why}" for name, why in problems(self.prometheus, asked).items()]
-        if told:
-            raise ObservationError("; ".join(told))
+        reported = [f"series `{name}`: {why}" for name, why in problems(self.prometheus, requested).items()]
+        if reported:
+            raise ObservationError("; ".join(reported))
 
-    def series(self, asked: Mapping[str, Series], load: LoadTimes) -> SeenSeries:
+    def series(self, requested: Mapping[str, Series], load: LoadTimes) -> SeenSeries:
         """The series of a round whose load is over; raises ObservationError."""
         try:
             self._await_last_scrape(load.ended)
-            values = {name: self._values(series, load) for name, series in asked.items()}
+            values = {name: self._values(series, load) for name, series in requested.items()}
             targets = _some(list(self._targets(values, load)))
         except ApiError as error:
             raise ObservationError(f"Prometheus gave no series: {error}") from None
         kept = {name: dict(islice(lines.items(), MOST_LABEL_SETS)) for name, lines in values.items()}
-        told = RoundQueries(
+        reported = RoundQueries(
             prometheus=self.prometheus.url,
             measured_from_s=load.measured_from - load.began,
             length_s=load.ended - load.began,
-            series={name: _asked(asked[name], len(values[name]), len(kept[name])) for name in asked},
+            series={name: _requested(requested[name], len(values[name]), len(kept[name])) for name in requested},
             targets=targets,
         )
-        return SeenSeries(told, _table(kept, load.began))
+        return SeenSeries(reported, _table(kept, load.began))
 
     def _await_last_scrape(self, ended: float) -> None:
         """Return once every target was scraped after the round's end: then all scrapes within the round are there."""
@@ -97,9 +97,9 @@ def _some(targets: list[ScrapedTarget]) -> list[ScrapedTarget]:
     return targets
 
 
-def problems(prometheus: PrometheusApi, asked: Mapping[str, Series]) -> dict[str, str]:
+def problems(prometheus: PrometheusApi, requested: Mapping[str, Series]) -> dict[str, str]:
     """Why queries can't be answered, by the name of the series."""
-    refused = {name: why_not(prometheus, series.query) for name, series in asked.items()}
+    refused = {name: why_not(prometheus, series.query) for name, series in requested.items()}
     return {name: why for name, why in refused.items() if why}
 
 
@@ -112,8 +112,8 @@ def why_not(prometheus: PrometheusApi, query: str) -> str:
     return ""
 
 
-def _asked(series: Series, label_sets: int, kept: int) -> AskedSeries:
-    return AskedSeries(
+def _requested(series: Series, label_sets: int, kept: int) -> RequestedSeries:
+    return RequestedSeries(
         query=series.query,
         unit=series.unit,
         title=series.title,

@@ -23,29 +23,29 @@ def doubts_of(seen: SeenSeries) -> Iterator[Doubt]:
 
 def _empty(seen: SeenSeries) -> Iterator[Doubt]:
     samples = seen.samples
-    measured = samples[(samples["second"] >= seen.asked.measured_from_s) & np.isfinite(samples["value"])]
-    empty = [name for name in seen.asked.series if name not in set(measured["series"])]
+    measured = samples[(samples["second"] >= seen.requested.measured_from_s) & np.isfinite(samples["value"])]
+    empty = [name for name in seen.requested.series if name not in set(measured["series"])]
     if empty:
         remedy = "try the query in Prometheus: check its metric, labels and windows"
         yield Doubt("series_empty", f"Prometheus gave no value for {_quoted(empty)} in the measured part", remedy)
 
 
 def _left_out(seen: SeenSeries) -> Iterator[Doubt]:
-    for name, asked in seen.asked.series.items():
-        if asked.left_out:
-            text = f"`{name}` has {asked.label_sets:,} label sets, of which {asked.left_out:,} weren't kept"
+    for name, requested in seen.requested.series.items():
+        if requested.left_out:
+            text = f"`{name}` has {requested.label_sets:,} label sets, of which {requested.left_out:,} weren't kept"
             yield Doubt("series_left_out", text, "aggregate in the query: sum by (...), max by (...), topk(10, ...)")
 
 
 def _down(seen: SeenSeries) -> Iterator[Doubt]:
-    down = [f"{target.job} {target.instance}".strip() for target in seen.asked.targets if target.failed]
+    down = [f"{target.job} {target.instance}".strip() for target in seen.requested.targets if target.failed]
     if down:
         text = f"Prometheus failed to scrape {_quoted(dict.fromkeys(down))} at least once in the round"
         yield Doubt("scrape_down", text, "its series have gaps; see its log, or the log of the scraped component")
 
 
 def _few_scrapes(seen: SeenSeries) -> Iterator[Doubt]:
-    fewest = min((target.scrapes for target in seen.asked.targets), default=FEWEST_SCRAPES)
+    fewest = min((target.scrapes for target in seen.requested.targets), default=FEWEST_SCRAPES)
     if fewest < FEWEST_SCRAPES:
         text = f"a target was scraped {fewest} time{'' if fewest == 1 else 's'} in the round"
         yield Doubt("few_scrapes", text, "make rounds longer, or let Prometheus scrape more often")

@@ -51,15 +51,15 @@ class SeriesObserver(Observer[SeenSeries]):
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
         """Check every query before the load, and get its values after the load."""
-        asked = watched.watch.series
-        if not asked:
+        requested = watched.watch.series
+        if not requested:
             yield
             return
         with api.client() as http:
             asker = _asker(watched, http)
-            asker.check(asked)
+            asker.check(requested)
             yield
-            files.write(watched.folder, asker.series(asked, watched.load))
+            files.write(watched.folder, asker.series(requested, watched.load))
 
     def read(self, kept: RoundFiles) -> SeenSeries | None:
         """The series of a round, if the study asks for any."""
@@ -71,8 +71,8 @@ class SeriesObserver(Observer[SeenSeries]):
 
     def measured(self, seen: SeenSeries, settings: Settings) -> Mapping[str, float]:
         """The summaries of each series with one label set. Several label sets have no single number."""
-        nothing = {response_name(name, summary): math.nan for name in seen.asked.series for summary in SUMMARIES}
-        table = only_ones(summaries(seen.samples, seen.asked.measured_from_s))
+        nothing = {response_name(name, summary): math.nan for name in seen.requested.series for summary in SUMMARIES}
+        table = only_ones(summaries(seen.samples, seen.requested.measured_from_s))
         values = {
             response_name(str(name), summary): float(value)
             for summary in SUMMARIES
@@ -81,15 +81,15 @@ class SeriesObserver(Observer[SeenSeries]):
         return nothing | values
 
 
-def _refused(at: PrometheusAt, asked: Mapping[str, Series]) -> list[Problem]:
+def _refused(at: PrometheusAt, requested: Mapping[str, Series]) -> list[Problem]:
     """The errors of a Prometheus for queries; if it doesn't answer at all, only that."""
     with api.client() as http:
         prometheus = _api(at, http)
         silent = asking.why_not(prometheus, ANSWERED_BY_ALL)
         if silent:
             return [Problem(silent, "prometheus", value=at.url, hint="start it first, or correct `prometheus`")]
-        refused = asking.problems(prometheus, asked)
-    return [Problem(why, f"series.{name}", value=asked[name].query) for name, why in refused.items()]
+        refused = asking.problems(prometheus, requested)
+    return [Problem(why, f"series.{name}", value=requested[name].query) for name, why in refused.items()]
 
 
 def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:

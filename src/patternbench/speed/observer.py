@@ -53,14 +53,14 @@ class SpeedObserver(Observer[pd.DataFrame]):
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
         """Probe before the load and after it, while the system has nothing to do, and keep the samples."""
-        asked = watched.watch.speed_probe
-        if asked is None:
+        requested = watched.watch.speed_probe
+        if requested is None:
             yield
             return
-        before = _pause(asked)
+        before = _pause(requested)
         yield
         time.sleep(SETTLE_S)
-        samples.write(watched.folder, samples.of_pauses(before, _pause(asked), watched.load))
+        samples.write(watched.folder, samples.of_pauses(before, _pause(requested), watched.load))
 
     def read(self, kept: RoundFiles) -> pd.DataFrame | None:
         """The samples of a round; None if the study asks for no probe."""
@@ -76,11 +76,11 @@ class SpeedObserver(Observer[pd.DataFrame]):
         return {PROBE_TIME: float(np.exp(np.log(seen["cpu_time"]).mean()))}
 
 
-def _pause(asked: SpeedProbe) -> Samples:
+def _pause(requested: SpeedProbe) -> Samples:
     """Probe the idle machine."""
-    cpus = asked.cpus or allowed()
-    with probing(cpus, asked.every.seconds) as noted:
-        time.sleep(max(PAUSE_S, len(cpus) * asked.every.seconds))
+    cpus = requested.cpus or allowed()
+    with probing(cpus, requested.every.seconds) as noted:
+        time.sleep(max(PAUSE_S, len(cpus) * requested.every.seconds))
     return noted
 
 

@@ -68,19 +68,24 @@ def _of_attempts(kind: str, noun: str, times: str, better: Better) -> Iterator[R
 def _of_calls() -> Iterator[Response]:
     times = "the response times of calls, from the first attempt's intended start to the last one's end"
     for name, (title, quantile, meaning) in _QUANTILES.items():
-        said = meaning.replace(" took", " calls took").replace("half calls", "half of all calls")
-        said = "the slowest call" if name == "max" else said
+        stated = meaning.replace(" took", " calls took").replace("half calls", "half of all calls")
+        stated = "the slowest call" if name == "max" else stated
         more = _BACK_OFF if name == "p50" else ""
-        yield Response(name, f"{title} response time", "time", _L, f"{said}{more}", recorded=f"{quantile} of {times}")
+        yield Response(name, f"{title} response time", "time", _L, f"{stated}{more}", recorded=f"{quantile} of {times}")
 
 
 def _of_good_calls() -> Iterator[Response]:
     times = "the response times of calls that ended in success"
     for name, (title, quantile, meaning) in _QUANTILES.items():
         more = _BACK_OFF if name in ("p50", "p95") else ""
-        said = f"{meaning}{more}, of successful calls"
+        stated = f"{meaning}{more}, of successful calls"
         yield Response(
-            f"call_success_{name}", f"{title} of successful calls", "time", _L, said, recorded=f"{quantile} of {times}"
+            f"call_success_{name}",
+            f"{title} of successful calls",
+            "time",
+            _L,
+            stated,
+            recorded=f"{quantile} of {times}",
         )
 
 

@@ -12,10 +12,10 @@ exporter = importlib.import_module(f"opentelemetry.exporter.otlp.proto.{way}.tra
 provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(exporter))
 tracer = provider.get_tracer("test")
-asked = {"http.request.method": "GET", "http.route": "/orders/{id}", "patternbench.calls.in_memory": 7}
+requested = {"http.request.method": "GET", "http.route": "/orders/{id}", "patternbench.calls.in_memory": 7}
 query = {"db.system.name": "postgresql", "db.query.text": "SELECT a FROM b WHERE c = 17"}
 with (
-    tracer.start_as_current_span("GET", kind=SpanKind.SERVER, attributes=asked),
+    tracer.start_as_current_span("GET", kind=SpanKind.SERVER, attributes=requested),
     tracer.start_as_current_span("SELECT", kind=SpanKind.CLIENT, attributes=query),
 ):
     pass

@@ -193,9 +193,9 @@ def test_every_journey_of_the_combined_study_runs_without_a_failed_request_or_it
     request_bundle: str, emptied: Environment, tmp_path: Path
 ) -> None:
     task = engine.set_up(task_of(*combined(request_bundle), emptied), tmp_path)
-    told = [attempt for _, job in jobs.once(task) for attempt in engine.told(job, task, tmp_path)]
-    assert [attempt.step for attempt in told if not attempt.success] == []
-    assert len({attempt.step for attempt in told}) == len(told) == 9
+    reported = [attempt for _, job in jobs.once(task) for attempt in engine.attempts_of(job, task, tmp_path)]
+    assert [attempt.step for attempt in reported if not attempt.success] == []
+    assert len({attempt.step for attempt in reported}) == len(reported) == 9
     assert stored(emptied, SENT) + stored(emptied, STORED_POLICIES) == []
 
 
@@ -262,8 +262,8 @@ def test_a_bad_item_of_a_bundle_fails_alone_and_a_duplicate_is_answered_as_often
     reads: str, forward: str, emptied: Environment, employee: httpx.Client, customer: httpx.Client
 ) -> None:
     changed(emptied, bundle_reads=reads, bundle_forward=forward)
-    asked = [QUOTE, {}, quote_of(OTHER), "x", QUOTE]
-    created = customer.post(f"{QUOTES}/bundle", json=asked).json()["items"]
+    requested = [QUOTE, {}, quote_of(OTHER), "x", QUOTE]
+    created = customer.post(f"{QUOTES}/bundle", json=requested).json()["items"]
     assert [item["status"] for item in created] == [200, 400, 403, 400, 200]
     first, last = (created[place]["id"] for place in (0, 4))
     assert statuses(customer.get(f"{QUOTES}/{first},nobody,{first},{last}")) == [200, 404, 200, 200]

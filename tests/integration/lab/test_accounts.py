@@ -29,7 +29,7 @@ from patternbench.lab.host.processes import StartError
 KINDS = [pytest.param(Redis(), "redis", id="redis"), pytest.param(MariaDB(), "mysql", id="mariadb")]
 
 
-def said(url: str, *lines: str) -> list[str]:
+def message(url: str, *lines: str) -> list[str]:
     """What Redis answers to lines of text."""
     at = urlsplit(url)
     with socket.create_connection((at.hostname, at.port), timeout=10) as connection:
@@ -44,9 +44,9 @@ def test_redis_does_nothing_for_those_who_do_not_know_the_password_of_its_url(tm
         up = host.running["redis"]
         password = urlsplit(up.url).password
         assert password
-        assert said(up.url, "GET x")[0].startswith("-NOAUTH")
-        assert said(up.url, "AUTH patternbench", "GET x")[0].startswith("-WRONGPASS")
-        assert said(up.url, f"AUTH {password}", "SET x 1") == ["+OK", "+OK"]
+        assert message(up.url, "GET x")[0].startswith("-NOAUTH")
+        assert message(up.url, "AUTH patternbench", "GET x")[0].startswith("-WRONGPASS")
+        assert message(up.url, f"AUTH {password}", "SET x 1") == ["+OK", "+OK"]
         family = [psutil.Process(up.process.pid), *up.process.family()]
         lines = [" ".join(each.cmdline()) for each in family]
         assert not [line for line in lines if password in line], "everyone may read command lines"
@@ -159,27 +159,27 @@ def own(open_folder: Path) -> Own:
 @pytest.mark.parametrize("verb", ["plan", "run", "try"])
 def test_a_user_that_does_not_exist_is_refused_before_anything_starts(own: Own, verb: str) -> None:
     options = ("--out", str(own.folder / "run")) if verb == "run" else ()
-    said = own.as_user("nobodyy").says(verb, *options)
-    assert said.returncode == 2
-    told = " ".join(said.stderr.split())
-    assert "own.yaml:8: shop.user: isn't a user of this machine (got 'nobodyy'); did you mean `nobody`?" in told
+    message = own.as_user("nobodyy").says(verb, *options)
+    assert message.returncode == 2
+    reported = " ".join(message.stderr.split())
+    assert "own.yaml:8: shop.user: isn't a user of this machine (got 'nobodyy'); did you mean `nobody`?" in reported
     assert not (own.folder / "run").exists()
 
 
 def test_a_user_who_cannot_reach_the_folder_of_the_run_is_refused_before_anything_starts(own: Own) -> None:
     closed = own.folder / "closed"
     closed.mkdir(mode=0o700)
-    said = own.as_user("nobody").says("run", "--out", str(closed / "runs" / "first"))
-    assert said.returncode == 2
-    told = " ".join(said.stderr.split())
-    assert f"own.yaml:8: shop.user: cannot reach {closed}" in told
-    assert "--out /tmp/" in told
+    message = own.as_user("nobody").says("run", "--out", str(closed / "runs" / "first"))
+    assert message.returncode == 2
+    reported = " ".join(message.stderr.split())
+    assert f"own.yaml:8: shop.user: cannot reach {closed}" in reported
+    assert "--out /tmp/" in reported
     assert not (closed / "runs").exists()
 
 
 def test_a_service_runs_as_its_user_where_that_one_reaches_the_folder(own: Own) -> None:
-    said = own.as_user("nobody").says("run", "--out", str(own.folder / "run"))
-    assert said.returncode == 0, said.stderr
+    message = own.as_user("nobody").says("run", "--out", str(own.folder / "run"))
+    assert message.returncode == 0, message.stderr
     assert json.loads((own.folder / "run" / "manifest.json").read_text())["accounts"] == {"shop": "nobody"}
 
 

@@ -120,7 +120,7 @@ def up_with_http2(host: LocalHost, size: int) -> Http2Connection:
     return Http2Connection(address.hostname, address.port)
 
 
-def asked(host: LocalHost) -> list[str]:
+def requested(host: LocalHost) -> list[str]:
     """The paths that came to the service so far."""
     paths: list[str] = HTTP.get(f"{host.running['shop'].url}/asked").json()
     return paths
@@ -160,12 +160,12 @@ def of_ann(host: LocalHost, *ids: str) -> list[httpx.Response]:
 
 
 def new_paths(host: LocalHost, before: list[str]) -> list[str]:
-    return asked(host)[len(before) :]
+    return requested(host)[len(before) :]
 
 
 def test_requests_of_one_caller_go_on_as_one_and_each_gets_his_own(host: LocalHost) -> None:
     up(host, 3)
-    before = asked(host)
+    before = requested(host)
     answers = of_ann(host, "a", "b", "nobody")
     assert new_paths(host, before) == ["/items/a,b,nobody"]
     assert [answer.status_code for answer in answers] == [200, 200, 404]
@@ -178,7 +178,7 @@ def test_requests_of_one_caller_go_on_as_one_and_each_gets_his_own(host: LocalHo
 
 def test_items_of_different_callers_are_never_in_one_call(host: LocalHost) -> None:
     up(host, 2)
-    before = asked(host)
+    before = requested(host)
     answers = one_by_one(host, ("a", "Ann"), ("a", "Bob"), ("b", "Bob"), ("c", "Ann"))
     assert sorted(new_paths(host, before)) == ["/items/a,b", "/items/a,c"]
     assert [answer.json()["who"] for answer in answers] == ["Ann", "Bob", "Bob", "Ann"]
@@ -187,7 +187,7 @@ def test_items_of_different_callers_are_never_in_one_call(host: LocalHost) -> No
 def test_callers_from_different_addresses_are_never_in_one_call(host: LocalHost) -> None:
     """The service is told the address of a bundle's first caller (X-Real-IP)."""
     up(host, 2)
-    before, requests = asked(host), counted(host, "requests")
+    before, requests = requested(host), counted(host, "requests")
     url = f"{host.running['bundler'].url}/items/"
     with ThreadPoolExecutor(4) as pool:
         for number, (one, address) in enumerate([("a", 1), ("b", 2), ("c", 2), ("d", 1)], 1):
@@ -199,7 +199,7 @@ def test_callers_from_different_addresses_are_never_in_one_call(host: LocalHost)
 
 def test_a_lone_request_goes_through_as_it_came(host: LocalHost) -> None:
     up(host, 2, "20ms")
-    before = asked(host)
+    before = requested(host)
     assert get(host, "/items/a").json()["id"] == "a"
     assert get(host, "/items/a?of=1").status_code == 200
     assert get(host, "/items/a,b").json()["size"] == 2
@@ -208,7 +208,7 @@ def test_a_lone_request_goes_through_as_it_came(host: LocalHost) -> None:
 
 def test_what_two_ask_for_is_asked_for_once(host: LocalHost) -> None:
     up(host, 2)
-    before = asked(host)
+    before = requested(host)
     answers = of_ann(host, "a", "a", "b")
     assert new_paths(host, before) == ["/items/a,b"]
     assert [answer.json()["id"] for answer in answers] == ["a", "a", "b"]
@@ -216,7 +216,7 @@ def test_what_two_ask_for_is_asked_for_once(host: LocalHost) -> None:
 
 def test_two_who_ask_for_the_same_one_thing_share_its_answer(host: LocalHost) -> None:
     up(host, 2, LONGER_THAN_TWO)
-    before = asked(host)
+    before = requested(host)
     assert [answer.status_code for answer in of_ann(host, "nobody", "nobody")] == [404, 404]
     assert new_paths(host, before) == ["/items/nobody"]
 
@@ -240,7 +240,7 @@ def test_a_bundle_that_is_not_answered_in_time_fails_each_with_a_504(host: Local
 @pytest.mark.parametrize("gone", [0, 1])
 def test_a_client_that_goes_away_hurts_nobody_else(host: LocalHost, gone: int) -> None:
     up(host, 3)
-    before, already = counted(host, "requests"), asked(host)
+    before, already = counted(host, "requests"), requested(host)
     address = host.running["bundler"].url.removeprefix("http://").split(":")
     with ThreadPoolExecutor(2) as clients:
         answers = []
@@ -261,7 +261,7 @@ def test_a_client_that_goes_away_hurts_nobody_else(host: LocalHost, gone: int) -
 
 def test_who_finds_as_many_waiting_as_may_goes_on_alone(host: LocalHost) -> None:
     up(host, 2, LONGER_THAN_TWO, most_waiting=1)
-    before, turned = asked(host), counted(host, "overflows")
+    before, turned = requested(host), counted(host, "overflows")
     assert [answer.status_code for answer in of_ann(host, "a", "b")] == [200, 200]
     assert sorted(new_paths(host, before)) == ["/items/a", "/items/b"]
     assert counted(host, "overflows") == turned + 1
@@ -270,7 +270,7 @@ def test_who_finds_as_many_waiting_as_may_goes_on_alone(host: LocalHost) -> None
 def test_requests_over_http2_go_on_alone_and_each_gets_its_answer_instead_of_a_502(host: LocalHost) -> None:
     """The Lua module of nginx makes no subrequests over HTTP/2, so a bundle could not be asked for."""
     with up_with_http2(host, 2) as connection:
-        before, turned, faults = asked(host), counted(host, "requests"), counted(host, "faults")
+        before, turned, faults = requested(host), counted(host, "requests"), counted(host, "faults")
         streams = [connection.ask("GET", f"/items/{one}", [("authorization", "Ann")]) for one in "ab"]
         answers = [connection.response(stream) for stream in streams]
     assert [answer.headers[":status"] for answer in answers] == ["200", "200"]
@@ -278,13 +278,13 @@ def test_requests_over_http2_go_on_alone_and_each_gets_its_answer_instead_of_a_5
     assert sorted(new_paths(host, before)) == ["/items/a", "/items/b"]
     assert (counted(host, "requests"), counted(host, "faults")) == (turned, faults)
     assert [answer.status_code for answer in of_ann(host, "c", "d")] == [200, 200]
-    assert asked(host)[-1] == "/items/c,d"
+    assert requested(host)[-1] == "/items/c,d"
 
 
 def test_what_is_bundled_changes_while_it_runs(host: LocalHost) -> None:
     up(host, 2)
     assert up(host, 4, LONG) == []
-    before = asked(host)
+    before = requested(host)
     assert {answer.status_code for answer in of_ann(host, "a", "b", "c", "d")} == {200}
     assert new_paths(host, before) == ["/items/a,b,c,d"]
 
@@ -292,8 +292,8 @@ def test_what_is_bundled_changes_while_it_runs(host: LocalHost) -> None:
 def test_every_worker_has_the_new_rules_before_it_counts_as_changed(host: LocalHost) -> None:
     up(host, 2, "20ms", workers=2)
     assert up(host, 3, "20ms", workers=2) == []
-    told = HTTP.get(f"{host.running['bundler'].endpoints[STATUS]}/status").json()
-    assert told["changes"] == [host.running["bundler"].facts["change"]] * 2
+    reported = HTTP.get(f"{host.running['bundler'].endpoints[STATUS]}/status").json()
+    assert reported["changes"] == [host.running["bundler"].facts["change"]] * 2
     assert get(host, "/items/a").status_code == 200
 
 

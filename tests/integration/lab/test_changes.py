@@ -100,8 +100,8 @@ def host(tmp_path: Path) -> Iterator[LocalHost]:
 
 def state(host: LocalHost, name: str = "shop", path: str = "/") -> dict[str, object]:
     with urlopen(host.running[name].url + path) as answer:
-        told: dict[str, object] = json.load(answer)
-        return told
+        reported: dict[str, object] = json.load(answer)
+        return reported
 
 
 def reasons(host: LocalHost) -> dict[str, str]:
@@ -228,8 +228,8 @@ def test_a_live_call_that_is_refused_is_the_cause_and_the_others_stay_up(host: L
     host.change([limited(5), service("other")])
     before = state(host, "other")["pid"]
     state(host, path="/refuse")
-    told = r"^shop didn't accept its live setting `limit`: PUT http://127.0.0.1:\d+/limit was answered with 500 \("
-    with pytest.raises(StartError, match=told):
+    reported = r"^shop didn't accept its live setting `limit`: PUT http://127.0.0.1:\d+/limit was answered with 500 \("
+    with pytest.raises(StartError, match=reported):
         host.change([limited(6), service("other")])
     assert list(host.running) == ["other"]
     host.change([limited(6), service("other")])

@@ -91,9 +91,9 @@ class Cinema:
             answer = self.http.post(f"{self.up.endpoint}/cinema/cineworld/reservation/make", json=reservation(client))
             return str(answer.json()["id"]) if answer.status_code == 201 else None
         path = "/api/cinema/cineworld/reservation/make"
-        asked = self.http.post(self.up.endpoint + path, json=reservation(client))
-        answer = self._fetched(f"{path}/{asked.text}") if asked.status_code == 200 else asked
-        return str(answer.json()["id"]) if asked.status_code == answer.status_code == 200 else None
+        requested = self.http.post(self.up.endpoint + path, json=reservation(client))
+        answer = self._fetched(f"{path}/{requested.text}") if requested.status_code == 200 else requested
+        return str(answer.json()["id"]) if requested.status_code == answer.status_code == 200 else None
 
     def stored(self) -> list[str]:
         """The ids of all reservations of Cineworld."""
@@ -164,10 +164,10 @@ def tried(cinema: Cinema) -> list[str]:
 
 @pytest.mark.timeout(900)
 def test_the_first_requests_through_the_gateway_work_as_they_are_printed(gateway: Cinema) -> None:
-    said = "\n".join(tried(gateway))
-    assert [name for name in CINEMAS if f'"cinemaName":"{name}"' in said] == CINEMAS
-    assert "201" in said
-    assert said.count('"Jane Doe"') == 2, "as made, and as listed"
+    message = "\n".join(tried(gateway))
+    assert [name for name in CINEMAS if f'"cinemaName":"{name}"' in message] == CINEMAS
+    assert "201" in message
+    assert message.count('"Jane Doe"') == 2, "as made, and as listed"
 
 
 def test_a_reservation_through_the_gateway_is_stored_once(gateway: Cinema) -> None:
@@ -213,15 +213,15 @@ def test_a_round_begins_without_the_reservations_of_the_one_before(gateway: Cine
 
 @pytest.mark.timeout(900)
 def test_the_first_requests_through_the_broker_work_as_they_are_printed(messaging: Cinema) -> None:
-    said = "\n".join(tried(messaging))
-    assert [name for name in CINEMAS if f'"cinemaName":"{name}"' in said] == CINEMAS
-    assert '"Jane Doe"' in said
+    message = "\n".join(tried(messaging))
+    assert [name for name in CINEMAS if f'"cinemaName":"{name}"' in message] == CINEMAS
+    assert '"Jane Doe"' in message
 
 
 def test_an_answer_that_lacks_a_cinema_says_so_and_is_complete_when_that_one_goes_on(messaging: Cinema) -> None:
     with standing_still(messaging, "cinema-ucd"):
-        asked = messaging.http.get(f"{messaging.up.endpoint}/api/movie/list").text
-        fetched = f"{messaging.up.endpoint}/api/movie/list/{asked}"
+        requested = messaging.http.get(f"{messaging.up.endpoint}/api/movie/list").text
+        fetched = f"{messaging.up.endpoint}/api/movie/list/{requested}"
         at_once = until_two(lambda: messaging.http.get(fetched))
         assert (at_once.status_code, at_once.headers["Answers"]) == (200, "2/3")
         assert messaging.http.get(fetched, params={"fetch": "until_ready"}).status_code == 202
@@ -245,9 +245,9 @@ def test_every_part_behind_the_broker_is_scraped_and_the_dashboard_can_be_drawn(
 def test_a_reservation_in_the_queue_outlives_a_restart_of_rabbitmq(messaging: Cinema) -> None:
     path = f"{messaging.up.endpoint}/api/cinema/cineworld/reservation/make"
     with standing_still(messaging, "cinema-cineworld"):
-        asked = messaging.http.post(path, json=reservation("Eve")).raise_for_status().text
+        requested = messaging.http.post(path, json=reservation("Eve")).raise_for_status().text
         crash(messaging, "queue")
-    answer = until(lambda: messaging.http.get(f"{path}/{asked}", params={"fetch": "until_ready"}), SETTLES_S)
+    answer = until(lambda: messaging.http.get(f"{path}/{requested}", params={"fetch": "until_ready"}), SETTLES_S)
     assert answer.json()["clientName"] == "Eve"
     assert Counter(messaging.stored())[answer.json()["id"]] == 1
 
@@ -353,10 +353,10 @@ def scraped(cinema: Cinema) -> set[str]:
     return {series["metric"]["instance"].partition(".")[0] for series in asked_of_prometheus(cinema, "up == 1")}
 
 
-def lacking(cinema: Cinema, wanted: set[str]) -> set[str]:
+def lacking(cinema: Cinema, expected: set[str]) -> set[str]:
     """Which parts the last scrapes did not reach, once they had time to: one stood still a moment ago."""
     deadline = time.monotonic() + SCRAPED_WITHIN_S
-    while (missing := wanted - scraped(cinema)) and time.monotonic() < deadline:
+    while (missing := expected - scraped(cinema)) and time.monotonic() < deadline:
         time.sleep(0.1)
     return missing
 

@@ -88,8 +88,8 @@ def get(host: LocalHost, path: str = "/", **headers: str) -> tuple[int, dict[str
     answer = asking.getresponse()
     body = answer.read()
     asking.close()
-    told = json.loads(body) if body.startswith(b"{") else {}
-    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, told
+    reported = json.loads(body) if body.startswith(b"{") else {}
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, reported
 
 
 def statuses(host: LocalHost, times: int, path: str = "/", **headers: str) -> list[int]:
@@ -132,8 +132,8 @@ def load(host: LocalHost) -> Iterator[Counter[object]]:
 
 def settle(seen: Counter[object], more: int = 200) -> None:
     """Return once so many more requests were answered."""
-    wanted, patience = seen.total() + more, threading.Event()
-    while seen.total() < wanted:
+    expected, patience = seen.total() + more, threading.Event()
+    while seen.total() < expected:
         patience.wait(0.01)
 
 
@@ -207,9 +207,9 @@ def test_a_path_decides_which_service_answers_and_what_it_is_asked(host: LocalHo
         {"prefix": "/both", "to": "all"},
     ]
     up(host, routes=routes, clusters={"all": {"to": ["shop-1", "shop-2"]}})
-    asked = [get(host, path) for path in ("/one/items?a=b", "/one", "/two/items", "/both")]
-    assert [told["path"] for _, _, told in asked] == ["/items?a=b", "/", "/deep/items", "/both"]
-    assert [told["name"] for _, _, told in asked[:3]] == ["shop-1", "shop-1", "shop-2"]
+    requested = [get(host, path) for path in ("/one/items?a=b", "/one", "/two/items", "/both")]
+    assert [reported["path"] for _, _, reported in requested] == ["/items?a=b", "/", "/deep/items", "/both"]
+    assert [reported["name"] for _, _, reported in requested[:3]] == ["shop-1", "shop-1", "shop-2"]
     assert get(host, "/else")[0] == 404
 
 
@@ -217,8 +217,8 @@ def test_an_attempt_that_fails_is_retried_so_often_as_is_said_and_not_by_default
     up(host, routes=[{"to": "shop-1"}])
     assert get(host, "/fails-at-first/1")[0] == 503
     up(host, routes=[{"to": "shop-1"}], retries={"num_retries": 1, "retry_on": "5xx", "base_interval": "1ms"})
-    status, _, told = get(host, "/fails-at-first/2")
-    assert (status, told["asked"]) == (200, 2)
+    status, _, reported = get(host, "/fails-at-first/2")
+    assert (status, reported["asked"]) == (200, 2)
 
 
 def test_a_retry_goes_to_another_host_where_that_is_said(host: LocalHost) -> None:

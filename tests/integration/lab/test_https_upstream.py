@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a certificate for localhost, and its key."""
     made = tmp_path_factory.mktemp("https")
     subject = ("-subj", "/CN=own", "-addext", "subjectAltName=DNS:localhost")
-    wanted = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject)
-    subprocess.run([*wanted, "-keyout", made / "key.pem", "-out", made / "ca.pem"], check=True, capture_output=True)
+    expected = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject)
+    subprocess.run([*expected, "-keyout", made / "key.pem", "-out", made / "ca.pem"], check=True, capture_output=True)
     return made
 
 

@@ -52,7 +52,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
         yield brought
 
 
-def asked(system: Environment, times: int, path: str = "/items/1", **headers: str) -> Counter[int]:
+def requested(system: Environment, times: int, path: str = "/items/1", **headers: str) -> Counter[int]:
     """The statuses of so many requests, sent to the balancers in turn."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     targets = (system.targets * times)[:times]
@@ -67,8 +67,8 @@ def test_the_system_of_the_page_is_twenty_lines_and_its_study_can_be_read() -> N
 def test_two_balancers_in_front_of_a_service_share_one_limit_for_each_client(up: Up) -> None:
     system = up("my-service", limit=6, window="1h")
     assert len(system.targets) == 2
-    assert asked(system, 9, X_Api_Key="ann") == {200: 6, 429: 3}
-    assert asked(system, 4, X_Api_Key="bob") == {200: 4}
+    assert requested(system, 9, X_Api_Key="ann") == {200: 6, 429: 3}
+    assert requested(system, 4, X_Api_Key="bob") == {200: 4}
 
 
 def test_paths_lead_to_services_and_limits_have_costs_and_tiers(up: Up) -> None:
@@ -76,17 +76,17 @@ def test_paths_lead_to_services_and_limits_have_costs_and_tiers(up: Up) -> None:
     url = system.endpoint
     assert httpx.get(f"{url}/items/1", headers={"X-Api-Key": "eve"}).json() == {"item": 1, "left": 3}
     assert set(httpx.get(f"{url}/who", headers={"X-Api-Key": "eve"}).json()) == {"pid", "folder"}
-    assert asked(system, 3, X_Api_Key="bob", X_Cost="4") == {200: 2, 429: 1}
-    assert asked(system, 20, X_Api_Key="ann") == {200: 20}
+    assert requested(system, 3, X_Api_Key="bob", X_Cost="4") == {200: 2, 429: 1}
+    assert requested(system, 20, X_Api_Key="ann") == {200: 20}
 
 
 @pytest.mark.parametrize("mode", ["eager", "lazy"])
 def test_a_dynamic_lease_admits_much_of_what_a_client_may_have_and_not_all_that_it_asks(up: Up, mode: str) -> None:
     system = up("two-services", synchronisation=mode, algorithm="fixed_window", limit=40)
-    statuses = asked(system, 60, X_Api_Key="bob")
+    statuses = requested(system, 60, X_Api_Key="bob")
     assert statuses[200] >= 20
     assert statuses[429] >= 1
 
 
 def test_without_an_algorithm_only_the_other_limit_is_left(up: Up) -> None:
-    assert asked(up("two-services", algorithm="no_limiter", limit=1), 15, X_Api_Key="bob") == {200: 15}
+    assert requested(up("two-services", algorithm="no_limiter", limit=1), 15, X_Api_Key="bob") == {200: 15}

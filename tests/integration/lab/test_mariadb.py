@@ -23,13 +23,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SplitRes
         yield urlsplit(host.running["mariadb"].url), folder / "mariadb"
 
 
-def asked(*login: str) -> subprocess.CompletedProcess[str]:
+def requested(*login: str) -> subprocess.CompletedProcess[str]:
     command = [debian.program("mariadb"), "--no-defaults", *login, "-e", "SELECT 1"]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
 def over_tcp(url: SplitResult, user: str | None, password: str | None) -> subprocess.CompletedProcess[str]:
-    return asked("--protocol=tcp", "-h127.0.0.1", f"-P{url.port}", f"-u{user}", f"--password={password}")
+    return requested("--protocol=tcp", "-h127.0.0.1", f"-P{url.port}", f"-u{user}", f"--password={password}")
 
 
 def test_its_own_user_logs_in_with_the_password_of_its_url(running: tuple[SplitResult, Path]) -> None:
@@ -42,7 +42,7 @@ def test_nobody_else_logs_in(user: str, password: str, running: tuple[SplitResul
     url, folder = running
     for refused in (
         over_tcp(url, user, password),
-        asked(f"--socket={folder / 'm.sock'}", f"-u{user}", "-p" + password),
+        requested(f"--socket={folder / 'm.sock'}", f"-u{user}", "-p" + password),
     ):
         assert refused.returncode == 1
         assert "ERROR" in refused.stderr

@@ -132,24 +132,24 @@ def failing(folder: Path, *lines: str) -> str:
 def test_a_port_that_is_taken_is_told_with_the_line_of_the_component(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        told = failing(tmp_path, "command: node shop.js", f"ports: {{http: {port}}}")
-    assert told.endswith(f"shop cannot use port {port}: Address already in use")
+        reported = failing(tmp_path, "command: node shop.js", f"ports: {{http: {port}}}")
+    assert reported.endswith(f"shop cannot use port {port}: Address already in use")
 
 
 def test_a_command_that_dies_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
-    told = failing(tmp_path, "command: node nothing.js")
-    assert re.search(r"shop ended with code 1: .*Cannot find module", told)
+    reported = failing(tmp_path, "command: node nothing.js")
+    assert re.search(r"shop ended with code 1: .*Cannot find module", reported)
 
 
 def test_a_command_that_is_never_ready_is_told_with_its_last_lines(tmp_path: Path) -> None:
-    told = failing(tmp_path, "command: node shop.js", "ready: {path: /missing, status: 200}", "within: 1s")
+    reported = failing(tmp_path, "command: node shop.js", "ready: {path: /missing, status: 200}", "within: 1s")
     url = r"http://127.0.0.1:\d+/missing"
-    assert re.search(rf"shop did not come up within 1s, {url} answers 404 instead of 200: listening on \d+$", told)
+    assert re.search(rf"shop did not come up within 1s, {url} answers 404 instead of 200: listening on \d+$", reported)
 
 
 def test_a_preparation_that_fails_is_told_with_its_last_lines(tmp_path: Path) -> None:
-    told = failing(tmp_path, "command: node shop.js", "prepare: [sh -c 'echo no disk; exit 4']")
-    assert told.endswith("shop was not prepared: sh ended with code 4: no disk")
+    reported = failing(tmp_path, "command: node shop.js", "prepare: [sh -c 'echo no disk; exit 4']")
+    assert reported.endswith("shop was not prepared: sh ended with code 4: no disk")
 
 
 def limited(folder: Path, *lines: str) -> systems.SystemFile:
@@ -169,16 +169,16 @@ def test_a_command_runs_on_its_cpus_alone_and_those_of_others_are_as_before(tmp_
 
 def test_a_cpu_that_the_machine_lacks_is_told_and_nothing_is_started_elsewhere(tmp_path: Path) -> None:
     here = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-    told = failing(tmp_path, "command: node shop.js", "cpus: [0, 4000]")
-    assert told.endswith(f"shop cannot run on CPU 0, 4000: this run has CPU {here}")
+    reported = failing(tmp_path, "command: node shop.js", "cpus: [0, 4000]")
+    assert reported.endswith(f"shop cannot run on CPU 0, 4000: this run has CPU {here}")
 
 
 def test_a_memory_limit_acts_or_it_is_said_why_it_does_not(tmp_path: Path) -> None:
     with environment.named(limited(tmp_path, "memory: 400MB"), {}, tmp_path / "logs") as up:
         refused = cgroups.refusal(up.running["shop"].launch.limits)
         assert up.host.refused_limits() == ({"shop": refused} if refused else {})
-        told = f"400,000,000 bytes of memory{': does not act: ' if refused else ''}{refused}"
-        assert up.limits() == {"shop": told}
+        reported = f"400,000,000 bytes of memory{': does not act: ' if refused else ''}{refused}"
+        assert up.limits() == {"shop": reported}
         pid = up.running["shop"].process.family()[0].pid
         assert ("patternbench-" in Path(f"/proc/{pid}/cgroup").read_text()) == (not refused)
     assert left_behind(str(tmp_path)) == []

@@ -144,7 +144,7 @@ def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Enviro
 def test_a_killed_program_is_told_and_starts_again_at_its_address(name: str, up: Environment) -> None:
     kill(up.running[name].process)
     assert up.running[name].process.ended(10)
-    assert [told.partition(" ended with code")[0] for told in up.dead()] == [name]
+    assert [reported.partition(" ended with code")[0] for reported in up.dead()] == [name]
     up.restart(name)
     assert up.dead() == []
     assert answers(up.running[name])

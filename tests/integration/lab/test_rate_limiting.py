@@ -24,7 +24,7 @@ from patternbench.terms.problems import InputError
 LIMIT, SENT = 20, 60
 
 
-def asked(environment: Environment, count: int = SENT, client: str = "ann") -> Counter[int]:
+def requested(environment: Environment, count: int = SENT, client: str = "ann") -> Counter[int]:
     """The statuses of so many requests of a client, sent to the balancers in turn by several at a time."""
     with httpx.Client(headers={"X-Api-Key": client}) as http, ThreadPoolExecutor(8) as pool:
         urls = itertools.islice(itertools.cycle(environment.targets), count)
@@ -35,38 +35,40 @@ def asked(environment: Environment, count: int = SENT, client: str = "ann") -> C
 @pytest.mark.parametrize("algorithm", ["fixed_window", "sliding_window_log", "gcra"])
 def test_two_balancers_together_admit_exactly_the_limit(shop: Up, store: str, algorithm: str) -> None:
     environment = shop(algorithm=algorithm, store=store, limit=LIMIT, window="1h")
-    assert asked(environment) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(environment) == {200: LIMIT, 429: SENT - LIMIT}
 
 
 def test_a_bucket_admits_its_burst_and_no_more(shop: Up) -> None:
     environment = shop(algorithm="token_bucket", limit=LIMIT, window="1h", burst=5)
-    assert asked(environment) == {200: 5, 429: SENT - 5}
+    assert requested(environment) == {200: 5, 429: SENT - 5}
 
 
 def test_clients_do_not_share_a_limit(shop: Up) -> None:
     environment = shop(limit=LIMIT, window="1h")
     assert (
-        asked(environment, 10, "ann")[200] + asked(environment, 10, "bob")[200] + asked(environment, 10, "cid")[200]
+        requested(environment, 10, "ann")[200]
+        + requested(environment, 10, "bob")[200]
+        + requested(environment, 10, "cid")[200]
         == 30
     )
 
 
 def test_sidecars_keep_one_limit_over_both_balancers_but_for_what_is_under_way(shop: Up) -> None:
     environment = shop(algorithm="fixed_window", store="crdt", limit=LIMIT, window="1h")
-    statuses = asked(environment)
+    statuses = requested(environment)
     assert LIMIT <= statuses[200] <= 2 * LIMIT
     time.sleep(0.2)  # longer than the gossip takes: now both know of all that was admitted
-    assert asked(environment) == {429: SENT}
+    assert requested(environment) == {429: SENT}
 
 
 def test_each_balancer_enforces_its_half_of_the_limit_when_the_state_is_in_its_memory(shop: Up) -> None:
     environment = shop(store="memory", limit=LIMIT, window="1h")
-    assert asked(environment) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(environment) == {200: LIMIT, 429: SENT - LIMIT}
 
 
 def test_without_a_limiter_everything_passes_and_no_store_is_started(shop: Up) -> None:
     environment = shop(algorithm="no_limiter", store="mariadb", store_delay="25ms")
-    assert asked(environment) == {200: SENT}
+    assert requested(environment) == {200: SENT}
     assert list(environment.running) == ["shop", "balancer-1", "balancer-2"]
     assert not any(running.launch.log for running in environment.running.values())
 
@@ -74,7 +76,7 @@ def test_without_a_limiter_everything_passes_and_no_store_is_started(shop: Up) -
 @pytest.mark.parametrize("store", ["redis", "mariadb"])
 def test_the_distance_to_a_store_is_paid_there_and_back_by_every_request(shop: Up, store: str) -> None:
     environment = shop(store=store, store_delay="25ms", window="1h")
-    asked(environment, 8)  # connections are made and kept
+    requested(environment, 8)  # connections are made and kept
     begun = time.perf_counter()
     assert httpx.get(f"{environment.endpoint}/anything", headers={"X-Api-Key": "far"}).status_code == 200
     assert time.perf_counter() - begun >= 0.05
@@ -82,12 +84,12 @@ def test_the_distance_to_a_store_is_paid_there_and_back_by_every_request(shop: U
 
 def test_an_eager_lease_never_admits_more_than_the_limit(shop: Up) -> None:
     environment = shop(algorithm="fixed_window", synchronisation="eager", limit=LIMIT, window="1h")
-    assert 0 < asked(environment)[200] <= LIMIT
+    assert 0 < requested(environment)[200] <= LIMIT
 
 
 def test_the_balancers_decisions_are_kept_whole_and_name_every_request(shop: Up, tmp_path: Path) -> None:
     environment = shop(limit=LIMIT, window="1h")
-    statuses = asked(environment)
+    statuses = requested(environment)
     run = RunFolder(tmp_path)
     component_logs.keep(run, "00000", environment.finished_logs())
     kept = component_logs.kept_of(run, "00000")
@@ -104,7 +106,7 @@ def test_the_password_of_a_store_is_in_no_record_and_in_no_file_that_others_can_
 ) -> None:
     environment = shop(algorithm="fixed_window", store=store, limit=LIMIT, window="1h")
     password = str(urlsplit(environment.running[store].url).password).encode()
-    assert asked(environment) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(environment) == {200: LIMIT, 429: SENT - LIMIT}
     holds = [file for file in folder.rglob("*") if file.is_file() and password in file.read_bytes()]
     private = {file for file in holds if file.stat().st_mode & 0o077 == 0 or folder / store in file.parents}
     assert folder / "balancer-1" / "plan.json" in private

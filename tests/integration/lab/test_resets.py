@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.integration.lab.test_accounts import said
+from tests.integration.lab.test_accounts import message
 from tests.integration.lab.test_host import until
-from tests.integration.lab.test_rate_limiting import LIMIT, SENT, asked
+from tests.integration.lab.test_rate_limiting import LIMIT, SENT, requested
 
 from patternbench.lab import systems, topologies
 from patternbench.lab.environment import Environment
@@ -40,10 +40,10 @@ def processes(one: Environment) -> dict[str, int]:
     return {name: running.process.pid for name, running in one.running.items()}
 
 
-def told_redis(one: Environment, line: str) -> str:
+def asked_redis(one: Environment, line: str) -> str:
     """What Redis answers to a line."""
     url = one.running["redis"].url
-    return said(url, f"AUTH {urlsplit(url).password}", line)[1]
+    return message(url, f"AUTH {urlsplit(url).password}", line)[1]
 
 
 def next_round(one: Environment, topology: Topology) -> dict[str, str]:
@@ -56,7 +56,7 @@ def next_round(one: Environment, topology: Topology) -> dict[str, str]:
 def test_what_says_nothing_is_started_anew_for_every_round(up: Environment, folder: Path) -> None:
     topology = shop(folder)
     up.change(topology)
-    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
     before = processes(up)
     assert next_round(up, topology) == {
         "shop": "its system keeps a log, and nothing else resets it",
@@ -65,7 +65,7 @@ def test_what_says_nothing_is_started_anew_for_every_round(up: Environment, fold
         "balancer-2": "its log belongs to one round",
     }
     assert not set(before.values()) & set(processes(up).values())
-    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
 
 
 def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_counters(
@@ -73,12 +73,12 @@ def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_count
 ) -> None:
     topology = shop(folder, redis="flush", shop="none")
     up.change(topology)
-    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
     before = processes(up)
     assert next_round(up, topology).keys() == {"balancer-1", "balancer-2"}
     assert up.reset() == ["redis"]
-    assert told_redis(up, "DBSIZE") == ":0"
-    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert asked_redis(up, "DBSIZE") == ":0"
+    assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
     assert {name: processes(up)[name] for name in ("redis", "shop")} == {
         name: before[name] for name in ("redis", "shop")
     }
@@ -87,7 +87,7 @@ def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_count
 def test_a_flush_that_redis_refuses_is_told(up: Environment, folder: Path) -> None:
     topology = shop(folder, redis="flush")
     up.change(topology)
-    assert told_redis(up, "CONFIG SET requirepass another") == "+OK"
+    assert asked_redis(up, "CONFIG SET requirepass another") == "+OK"
     next_round(up, topology)
     with pytest.raises(StartError, match=r"redis could not be reset: redis-cli ended with code 1: .*(AUTH|WRONGPASS)"):
         up.reset()
@@ -101,12 +101,12 @@ def test_a_reload_keeps_what_a_balancer_has_counted_so_none_of_its_settings_is_l
     topology = topologies.of_file(system, SETTINGS | {"limit": LIMIT, "store": "memory"})
     assert not any(launch.live for launch in topology.launches)
     up.change(topology)
-    assert asked(up) == {200: LIMIT, 429: SENT - LIMIT}
+    assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
     for name in ("balancer-1", "balancer-2"):
         log = up.running[name].folder / "error.log"
         up.running[name].process.signal("SIGHUP")
         until(lambda log=log: "exited with code 0" in log.read_text())  # type: ignore[misc]
-    assert asked(up) == {429: SENT}
+    assert requested(up) == {429: SENT}
 
 
 @pytest.mark.parametrize(

@@ -48,47 +48,47 @@ SERVERS: dict[str, Component] = {
 }
 
 
-class Said(NamedTuple):
+class ServerAnswer(NamedTuple):
     """How a question to a server ended, and what came back."""
 
     well: bool
     text: str
 
 
-def ran(*command: str, text: str = "") -> Said:
+def ran(*command: str, text: str = "") -> ServerAnswer:
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=ANSWER_S, check=False)
-    return Said(done.returncode == 0, done.stdout + done.stderr)
+    return ServerAnswer(done.returncode == 0, done.stdout + done.stderr)
 
 
-def fetched(url: str, method: str = "GET", body: str = "") -> Said:
+def fetched(url: str, method: str = "GET", body: str = "") -> ServerAnswer:
     """The answer of a URL, with its login."""
     try:
         answer = httpx.request(method, url, content=body, timeout=ANSWER_S)
     except httpx.HTTPError as error:
-        return Said(False, str(error))
-    return Said(answer.is_success, answer.text if answer.is_success else str(answer.status_code))
+        return ServerAnswer(False, str(error))
+    return ServerAnswer(answer.is_success, answer.text if answer.is_success else str(answer.status_code))
 
 
-def in_mariadb(url: str, sql: str) -> Said:
+def in_mariadb(url: str, sql: str) -> ServerAnswer:
     at = urlsplit(url)
     login = ("--protocol=tcp", "-h127.0.0.1", f"-P{at.port}", f"-u{at.username}", f"--password={at.password or ''}")
     return ran(debian.program("mariadb"), "--no-defaults", *login, "-N", "-e", sql, at.path.strip("/"))
 
 
-def in_postgres(url: str, sql: str) -> Said:
+def in_postgres(url: str, sql: str) -> ServerAnswer:
     return ran(debian.program("psql", BINARIES), "-X", "-A", "-t", "-w", "-c", sql, url)
 
 
-def ping_redis(running: Running) -> Said:
+def ping_redis(running: Running) -> ServerAnswer:
     at = urlsplit(running.url)
     with socket.create_connection(("127.0.0.1", at.port or 0), timeout=ANSWER_S) as connection:
         connection.sendall(f"AUTH {at.password}\r\nPING\r\n".encode())
         lines = connection.makefile()
         text = lines.readline() + lines.readline()
-        return Said("PONG" in text, text)
+        return ServerAnswer("PONG" in text, text)
 
 
-ANSWERS: dict[str, Callable[[Running], Said]] = {
+ANSWERS: dict[str, Callable[[Running], ServerAnswer]] = {
     "redis": ping_redis,
     "mariadb": lambda running: in_mariadb(running.url, "SELECT 1"),
     "postgres": lambda running: in_postgres(running.url, "SELECT 1"),
@@ -165,7 +165,7 @@ def test_a_server_that_was_killed_comes_back_at_the_same_addresses(name: str, ho
     running = host.running[name]
     kill(running.process)
     assert running.process.ended(5)
-    assert [told for told in host.dead() if told.startswith(name)]
+    assert [reported for reported in host.dead() if reported.startswith(name)]
     host.restart(name)
     assert answers(running)
     assert host.dead() == []

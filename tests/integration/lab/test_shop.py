@@ -83,7 +83,7 @@ def passed_through(shop: Environment, name: str, folder: Path, scenario: int = 0
     chosen = preflight.expanded(study, inputs).scenarios[scenario]
     targets = tuple(map(Endpoint, shop.targets))
     task = Task(chosen, targets, study.time_limit, study.longest_warm_up, study.seed, 0, inputs, shop.dead)
-    return {group: engine.told(job, task, folder) for group, job in jobs.once(task)}
+    return {group: engine.attempts_of(job, task, folder) for group, job in jobs.once(task)}
 
 
 @pytest.mark.timeout(900)
@@ -131,7 +131,7 @@ def test_a_key_of_odd_bytes_is_one_client_over_all_balancers(shop: Environment) 
         with httpx.Client(headers={b"X-Api-Key": key}, timeout=60) as odd:
             answers = [odd.post(f"{url}{AUTH}/useractions/logout", json={}) for url in shop.targets * 3]
         assert Counter(answer.status_code for answer in answers) == {200: 4, 429: 2}, key
-    assert asked(shop, 6, f"{AUTH}/useractions/logout") == {200: 4, 429: 2}, "nobody has used what is another's"
+    assert requested(shop, 6, f"{AUTH}/useractions/logout") == {200: 4, 429: 2}, "nobody has used what is another's"
 
 
 def test_a_service_above_its_limit_of_requests_in_progress_answers_503_until_the_limit_is_gone(
@@ -156,18 +156,18 @@ def large_pictures(shop: Environment, first: int) -> list[httpx.Response]:
 
 def test_recommendations_have_a_limit_of_their_own(shop: Environment) -> None:
     changed(shop, limits="by_route", limit=20, recommend_limit=4)
-    assert asked(shop, 10, f"{RECOMMENDER}/recommend?uid=1") == {200: 4, 429: 6}
+    assert requested(shop, 10, f"{RECOMMENDER}/recommend?uid=1") == {200: 4, 429: 6}
     # A request that the limit of a route rejected has taken nothing from the limit of all routes.
-    assert asked(shop, 20, f"{AUTH}/useractions/logout") == {200: 16, 429: 4}
+    assert requested(shop, 20, f"{AUTH}/useractions/logout") == {200: 16, 429: 4}
 
 
 def test_what_costs_more_counts_for_more(shop: Environment) -> None:
     changed(shop, limits="by_cost", limit=20)
-    assert asked(shop, 3, f"{RECOMMENDER}/recommend?uid=1", X_Cost="5") == {200: 3}
-    assert asked(shop, 8, f"{AUTH}/useractions/logout") == {200: 5, 429: 3}
+    assert requested(shop, 3, f"{RECOMMENDER}/recommend?uid=1", X_Cost="5") == {200: 3}
+    assert requested(shop, 8, f"{AUTH}/useractions/logout") == {200: 5, 429: 3}
 
 
-def asked(shop: Environment, times: int, path: str, **headers: str) -> Counter[int]:
+def requested(shop: Environment, times: int, path: str, **headers: str) -> Counter[int]:
     """The statuses of so many requests of one client, sent to the balancers in turn."""
     named = {"X-Api-Key": "ann", **{name.replace("_", "-"): value for name, value in headers.items()}}
     targets = (shop.targets * times)[:times]

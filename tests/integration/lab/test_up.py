@@ -61,8 +61,8 @@ def test_a_first_request_is_printed_with_the_addresses_of_the_components(tmp_pat
     line = command("up", "pair")
     with subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(4)]
+        message = [process.stdout.readline() for _ in range(4)]
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
-    url = said[0].split()[1]
-    assert said[3] == f"Try curl {url}/items, $token, ${{nobody.url}}\n"
+    url = message[0].split()[1]
+    assert message[3] == f"Try curl {url}/items, $token, ${{nobody.url}}\n"

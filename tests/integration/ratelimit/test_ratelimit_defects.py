@@ -120,8 +120,8 @@ def test_07_the_sliding_counter_counts_microseconds_and_keeps_its_oldest_sub_win
     start, weighed = 1_700_000_000_000_000, 10_200_000
     # Ten taken at the start; a tenth of the sub-window of two seconds after the window, nine of them still count.
     requests = [[start, 10], [start + weighed - 1, 1], [start + weighed, 1], [start + weighed, 1]]
-    asked = {"store": "redis", "algorithm": "sliding_window_counter", "plan": shape, "requests": requests}
-    answers = decide(pair[0], **asked, key="microseconds")
+    requested = {"store": "redis", "algorithm": "sliding_window_counter", "plan": shape, "requests": requests}
+    answers = decide(pair[0], **requested, key="microseconds")
     assert [answer[0] for answer in answers] == [True, False, True, False]
     assert answers[1][3] == 1, "a microsecond too early"
     key = redis.ask("--scan", "--pattern", "pb:{microseconds}*")

@@ -217,7 +217,7 @@ class Dawdler(threading.Thread):
         super().__init__(daemon=True)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.asked = 0
+        self.requested = 0
 
     def run(self) -> None:
         with suppress(OSError):
@@ -229,7 +229,7 @@ class Dawdler(threading.Thread):
         reply = b"$%d\r\n%s\r\n" % (len(numbers), numbers)
         with suppress(OSError), connection:
             connection.recv(65536)
-            self.asked += 1
+            self.requested += 1
             for byte in reply:
                 connection.sendall(bytes([byte]))
                 time.sleep(0.02)
@@ -245,7 +245,7 @@ def test_a_store_that_answers_in_pieces_has_one_timeout_for_all_of_them(folder: 
     with running(store, nginx := balancer(folder, rules_of(slow, stores=stores), behind.port)):
         assert get(nginx).status_code == 429
         eventually(lambda: nginx.metric("ratelimit_store_failures_total", reason="timeout") >= 1)
-    assert store.asked
+    assert store.requested
 
 
 def test_a_reload_under_load_drops_no_request_and_keeps_the_counts(folder: Path, served: Nginx) -> None:

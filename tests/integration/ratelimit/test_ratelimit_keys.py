@@ -64,15 +64,15 @@ def raw(nginx: Nginx, target: str, *fields: str) -> tuple[int, str]:
     with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
         connection.sendall("\r\n".join(lines).encode())
         answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
-    told = [line.split(": ", 1)[1] for line in answer.split("\r\n") if line.lower().startswith("ratelimit:")]
-    return int(answer.split()[1]), told[0] if told else ""
+    reported = [line.split(": ", 1)[1] for line in answer.split("\r\n") if line.lower().startswith("ratelimit:")]
+    return int(answer.split()[1]), reported[0] if reported else ""
 
 
 def left(nginx: Nginx, target: str, *fields: str) -> int:
     """Send a request that is allowed; return what remains after it."""
-    status, told = raw(nginx, target, *fields)
+    status, reported = raw(nginx, target, *fields)
     assert status == 200, (target, fields, status)
-    return int(told.split("r=")[1].split(";")[0])
+    return int(reported.split("r=")[1].split(";")[0])
 
 
 SAID_TWICE = [
@@ -142,8 +142,8 @@ def test_however_the_same_key_is_said_it_is_the_same_client(nginx: Nginx, target
         "/cookie/": ("/cookie/", f"Cookie: session={client}"),
     }.get(place, (f"{place}?token={client}",))
     before = left(nginx, *plain)
-    said = [field.replace("{}", client) for field in fields]
-    assert left(nginx, target.replace("{}", client), *said) == before - 1
+    message = [field.replace("{}", client) for field in fields]
+    assert left(nginx, target.replace("{}", client), *message) == before - 1
 
 
 @pytest.mark.parametrize("place", ["few", "few-in-redis"])
@@ -244,13 +244,13 @@ def test_a_limit_on_get_counts_head_and_what_a_post_says_it_is(nginx: Nginx) -> 
 
 
 def test_a_host_is_one_client_in_any_case_and_with_any_port(nginx: Nginx) -> None:
-    told = []
+    reported = []
     for host in ("shop.example", "SHOP.example", "shop.example:80", "shop.example."):
         lines = ["GET /host/ HTTP/1.1", f"Host: {host}", "Connection: close", "", ""]
         with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
             connection.sendall("\r\n".join(lines).encode())
-            told.append(connection.recv(4096).decode().split(";r=")[1].split(";")[0])
-    assert told == ["99", "98", "97", "96"]
+            reported.append(connection.recv(4096).decode().split(";r=")[1].split(";")[0])
+    assert reported == ["99", "98", "97", "96"]
 
 
 def test_a_target_that_names_another_host_than_the_header_is_refused_where_the_host_is_the_key(nginx: Nginx) -> None:

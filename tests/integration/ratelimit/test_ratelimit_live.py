@@ -14,8 +14,8 @@ COMMAND = FILTER / "bin" / "ratelimit"
 def view(nginx: Nginx) -> dict[str, Any]:
     answer = httpx.get(f"http://127.0.0.1:{nginx.metrics_port}/hot-keys.json")
     assert answer.headers["Content-Type"] == "application/json"
-    told: dict[str, Any] = answer.json()
-    return told
+    reported: dict[str, Any] = answer.json()
+    return reported
 
 
 def seen(nginx: Nginx, requests: int) -> dict[str, Any]:
@@ -27,14 +27,14 @@ def test_hot_keys_and_rejections_of_all_workers_are_seen_with_their_numbers(fold
     with running(nginx := balancer(folder, rules_of(limit()), behind.port)):
         burst([nginx], 150, "greedy")
         burst([nginx], 40, "polite")
-        told = seen(nginx, 190)
-        assert [(one["client"], one["count"], one["at_most_over"]) for one in told["most_requests"]] == [
+        reported = seen(nginx, 190)
+        assert [(one["client"], one["count"], one["at_most_over"]) for one in reported["most_requests"]] == [
             ("header=greedy", 150, 0),
             ("header=polite", 40, 0),
         ]
-        assert told["rejections"] == 50
-        assert [(one["client"], one["count"]) for one in told["most_rejections"]] == [("header=greedy", 50)]
-        assert (told["limit"], told["window_seconds"], told["rejects"]) == (100, 86400, True)
+        assert reported["rejections"] == 50
+        assert [(one["client"], one["count"]) for one in reported["most_rejections"]] == [("header=greedy", 50)]
+        assert (reported["limit"], reported["window_seconds"], reported["rejects"]) == (100, 86400, True)
         rates = re.findall(r'hot_key_(\w+)_per_second\{limit="per_client",rank="1"\} (\S+)', nginx.metrics())
         assert {name for name, _ in rates} == {"requests", "rejections"}
         assert all(float(rate) > 0 for _, rate in rates)
@@ -47,9 +47,9 @@ def test_memory_for_hot_keys_is_bounded_and_a_frequent_one_is_found_among_many(f
             for number in range(200):
                 for key in ("frequent", f"rare-{number}"):
                     client.get("/", headers={"X-Api-Key": key})
-        told = seen(nginx, 400)
-        first = told["most_requests"][0]
-        assert len(told["most_requests"]) <= 3
+        reported = seen(nginx, 400)
+        first = reported["most_requests"][0]
+        assert len(reported["most_requests"]) <= 3
         assert first["client"] == "header=frequent"
         assert first["count"] - first["at_most_over"] <= 200 <= first["count"]
         assert first["at_most_over"] <= 400 / 4
@@ -58,8 +58,8 @@ def test_memory_for_hot_keys_is_bounded_and_a_frequent_one_is_found_among_many(f
 def test_rules_that_say_hot_keys_0_count_nobody(folder: Path, behind: Nginx) -> None:
     with running(nginx := balancer(folder, rules_of(limit(), hot_keys=0), behind.port)):
         assert get(nginx).status_code == 200
-        told = view(nginx)
-        assert (told["hot_keys"], told["limits"][0]["most_requests"]) == (0, [])
+        reported = view(nginx)
+        assert (reported["hot_keys"], reported["limits"][0]["most_requests"]) == (0, [])
         assert "hot_key_requests" not in nginx.metrics()
 
 

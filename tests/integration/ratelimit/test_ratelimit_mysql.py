@@ -90,7 +90,7 @@ class MySQL:
         self, listener: socket.socket, *, fast: bool, key: Path | None = None, tls: tuple[Path, Path] | None = None
     ) -> None:
         self.listener, self.fast, self.key, self.tls = listener, fast, key, tls
-        self.told: list[bytes] = []
+        self.reported: list[bytes] = []
         self.proofs: list[bool] = []
 
     def start(self) -> None:
@@ -125,15 +125,15 @@ class MySQL:
             client.send(FAST)
             return True
         client.send(FULL)
-        told = client.receive()
-        self.told.append(told)
-        return self.decipher(told) == SECRET + b"\0"
+        reported = client.receive()
+        self.reported.append(reported)
+        return self.decipher(reported) == SECRET + b"\0"
 
-    def decipher(self, told: bytes) -> bytes:
+    def decipher(self, reported: bytes) -> bytes:
         if self.key is None:
-            return told
+            return reported
         command = ["openssl", "pkeyutl", "-decrypt", "-inkey", str(self.key), "-pkeyopt", "rsa_padding_mode:oaep"]
-        return xor(subprocess.run(command, input=told, capture_output=True, check=True).stdout, NONCE)
+        return xor(subprocess.run(command, input=reported, capture_output=True, check=True).stdout, NONCE)
 
     def answer(self, client: Conversation) -> None:
         while True:
@@ -184,14 +184,14 @@ def test_a_server_that_remembers_us_is_content_with_the_proof(folder: Path, behi
     with asking(folder, behind, server) as nginx:
         assert eventually(lambda: is_asked(nginx)), nginx.errors()
     assert server.proofs and all(server.proofs)
-    assert server.told == []
+    assert server.reported == []
 
 
 def test_a_server_that_does_not_is_told_the_password_over_a_unix_socket(folder: Path, behind: Nginx) -> None:
     server = MySQL(listen(folder / "m.sock"), fast=False)
     with asking(folder, behind, server) as nginx:
         assert eventually(lambda: is_asked(nginx)), nginx.errors()
-    assert set(server.told) == {SECRET + b"\0"}
+    assert set(server.reported) == {SECRET + b"\0"}
 
 
 def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_rules(
@@ -200,8 +200,8 @@ def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_rules(
     server = MySQL(listen(), fast=False, key=key)
     with asking(folder, behind, server, public_key_file=f"{key}.pub") as nginx:
         assert eventually(lambda: is_asked(nginx)), nginx.errors()
-    assert server.told
-    assert all(SECRET not in told and len(told) == 256 for told in server.told)
+    assert server.reported
+    assert all(SECRET not in reported and len(reported) == 256 for reported in server.reported)
 
 
 def test_over_plain_tcp_without_a_key_the_password_is_told_to_nobody(folder: Path, behind: Nginx) -> None:
@@ -209,7 +209,7 @@ def test_over_plain_tcp_without_a_key_the_password_is_told_to_nobody(folder: Pat
     with asking(folder, behind, server, breaker={"failures": 1, "open_for": "1s"}) as nginx:
         assert get(nginx).status_code == 429
         eventually(lambda: "public_key_file" in nginx.errors())
-    assert server.told == []
+    assert server.reported == []
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ def test_over_tls_that_verifies_nobody_the_password_is_told_to_nobody(
         assert get(nginx).status_code == 429
         eventually(lambda: "public_key_file" in nginx.errors())
     assert server.proofs and all(server.proofs)
-    assert server.told == []
+    assert server.reported == []
 
 
 def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of_the_rules(
@@ -236,7 +236,7 @@ def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of
     server = MySQL(listen(), fast=False, tls=pair, key=key)
     with asking(folder, behind, server, tls={"verify": False}, public_key_file=f"{key}.pub") as nginx:
         assert eventually(lambda: is_asked(nginx)), nginx.errors()
-    assert server.told and all(SECRET not in told for told in server.told)
+    assert server.reported and all(SECRET not in reported for reported in server.reported)
 
 
 @pytest.mark.parametrize("user", ["native", "edward"])

@@ -70,7 +70,7 @@ def test_what_the_script_is_not_given_is_said(folder: Path) -> None:
         assert done.stderr.startswith("build.sh: ")
 
 
-def asked(output: str, *packages: str) -> list[str]:
+def requested(output: str, *packages: str) -> list[str]:
     """What dpkg says of packages, a line each."""
     command = ["dpkg-query", "-W", f"-f={output}\\n", *packages]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -79,9 +79,9 @@ def asked(output: str, *packages: str) -> list[str]:
 def needed(packages: list[Path]) -> list[str]:
     """The installed packages that some packages need, and those that these need."""
     depends, provided = dict[str, str](), dict[str, str]()
-    for line in asked("${Package}\t${Pre-Depends}, ${Depends}\t${Provides}"):
-        name, wanted, provides = line.split("\t")
-        depends[name] = wanted
+    for line in requested("${Package}\t${Pre-Depends}, ${Depends}\t${Provides}"):
+        name, expected, provides = line.split("\t")
+        depends[name] = expected
         provided |= dict.fromkeys(names(provides), name)
     control = [subprocess.check_output(["dpkg-deb", "-f", str(path), "Depends"], text=True) for path in packages]
     waiting, taken = [*ESSENTIAL, *(first for text in control for first in alternatives(text, depends, provided))], []
@@ -100,8 +100,8 @@ def names(text: str) -> list[str]:
 def alternatives(text: str, depends: dict[str, str], provided: dict[str, str]) -> list[str]:
     """Of each dependency the first alternative that is installed."""
     chosen = []
-    for wanted in text.split(","):
-        options = [name for option in wanted.split("|") for name in names(option)]
+    for expected in text.split(","):
+        options = [name for option in expected.split("|") for name in names(option)]
         installed = [name if name in depends else provided.get(name, "") for name in options]
         installed = [name for name in installed if name]
         assert installed or not options, f"none of {options} is installed"
@@ -115,10 +115,10 @@ def copy_in(root: Path, packages: list[str]) -> None:
         (root / "usr" / name).mkdir(parents=True, exist_ok=True)
         (root / name).symlink_to(f"usr/{name}")
     files = subprocess.check_output(["dpkg", "-L", *packages], text=True).splitlines()
-    wanted = "\n".join(sorted({file[1:] for file in files if file.startswith("/") and os.path.lexists(file)} - {""}))
+    expected = "\n".join(sorted({file[1:] for file in files if file.startswith("/") and os.path.lexists(file)} - {""}))
     skipped = ["--exclude=usr/share/doc", "--exclude=usr/share/man", "--exclude=usr/share/locale"]
     pack = ["tar", "-C", "/", "--no-recursion", *skipped, "-T", "-", "-cf", str(root / "files.tar")]
-    subprocess.run(pack, input=wanted, text=True, check=True, capture_output=True)
+    subprocess.run(pack, input=expected, text=True, check=True, capture_output=True)
     subprocess.run(["tar", "-C", str(root), "--keep-directory-symlink", "-xf", str(root / "files.tar")], check=True)
     (root / "files.tar").unlink()
     database = root / "var/lib/dpkg"

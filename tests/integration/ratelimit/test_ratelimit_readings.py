@@ -189,21 +189,21 @@ def ask(nginx: Nginx, server: str, target: str, *fields: str) -> Read:
         connection.sendall("\r\n".join(lines).encode("latin-1"))
         answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
     head = answer.split("\r\n\r\n")[0].split("\r\n")
-    told = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+    reported = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
     return Read(
         int(head[0].split()[1]),
-        told.get("ratelimit", ""),
-        told.get("x-reached", ""),
-        told.get("x-read-token", ""),
-        unquote(told.get("x-read-key", "")),
+        reported.get("ratelimit", ""),
+        reported.get("x-reached", ""),
+        reported.get("x-read-token", ""),
+        unquote(reported.get("x-read-key", "")),
     )
 
 
 @pytest.mark.parametrize("server", NAMES)
 def test_whatever_a_server_routes_to_login_is_counted_there(nginx: Nginx, server: str) -> None:
-    told = {path: ask(nginx, server, path) for path in PATHS}
-    assert [path for path, read in told.items() if read.reached == "login" and not read.counted] == []
-    assert told["/login"].reached == "login"
+    reported = {path: ask(nginx, server, path) for path in PATHS}
+    assert [path for path, read in reported.items() if read.reached == "login" and not read.counted] == []
+    assert reported["/login"].reached == "login"
 
 
 @pytest.mark.parametrize("server", NAMES)
@@ -213,17 +213,17 @@ def test_what_no_server_routes_to_login_is_not_counted_there(nginx: Nginx, serve
 
 @pytest.mark.parametrize("server", NAMES)
 def test_a_key_that_a_server_reads_in_a_query_is_counted_or_refused(nginx: Nginx, server: str) -> None:
-    told = {query: ask(nginx, server, f"/q?{query}") for query in QUERIES}
-    told["#?token=real"] = ask(nginx, server, "/q#?token=real")
-    assert [query for query, read in told.items() if read.token == "real" and not read.counted] == []
-    assert told["token=real"].token == "real"
+    reported = {query: ask(nginx, server, f"/q?{query}") for query in QUERIES}
+    reported["#?token=real"] = ask(nginx, server, "/q#?token=real")
+    assert [query for query, read in reported.items() if read.token == "real" and not read.counted] == []
+    assert reported["token=real"].token == "real"
 
 
 @pytest.mark.parametrize("server", NAMES)
 def test_blanks_around_a_header_make_no_second_client(nginx: Nginx, server: str) -> None:
     client = f"ann-of-{server}"
-    told = [ask(nginx, server, "/key", "X-Api-Key:" + value.format(client)) for value in VALUES]
-    assert [f"r={99 - i};" in read.counted for i, read in enumerate(told)] == [True] * len(VALUES)
+    reported = [ask(nginx, server, "/key", "X-Api-Key:" + value.format(client)) for value in VALUES]
+    assert [f"r={99 - i};" in read.counted for i, read in enumerate(reported)] == [True] * len(VALUES)
 
 
 def test_a_target_with_a_fragment_is_refused_and_told_how_to_write_it(nginx: Nginx) -> None:

@@ -65,17 +65,17 @@ def test_what_a_later_limit_rejects_is_neither_taken_nor_logged_nor_counted_as_t
     wide, path = f"wide-{store}-{algorithm}", f"/{store}/{algorithm}/"
     answers = [get(nginx, f"several-{store}-{algorithm}", path) for _ in range(15)]
     assert Counter(answer.status_code for answer in answers) == {200: 5, 429: 10}
-    told = [remaining(answer, wide) for answer in answers if wide in answer.headers["RateLimit"]]
+    reported = [remaining(answer, wide) for answer in answers if wide in answer.headers["RateLimit"]]
     full = 5000 if algorithm == "leaky_bucket" else 100_000
     # A bucket refills meanwhile; nothing else may differ from "five were taken".
-    assert all(full - 5 <= each <= full for each in told[5:])
+    assert all(full - 5 <= each <= full for each in reported[5:])
     if algorithm in ("fixed_window", "sliding_window_log", "sliding_window_counter"):
-        assert told == [full - 1, full - 2, full - 3, full - 4, full - 5] + [full - 5] * (len(told) - 5)
+        assert reported == [full - 1, full - 2, full - 3, full - 4, full - 5] + [full - 5] * (len(reported) - 5)
 
     def outcomes(name: str) -> float:
         return nginx.metric("ratelimit_decisions_total", limit=wide, outcome=name)
 
-    withdrawn = len(told) - 5
+    withdrawn = len(reported) - 5
     assert withdrawn >= 1
     eventually(lambda: (outcomes("allowed"), outcomes("withdrawn")) == (5, withdrawn))
     logged = {("1", "store"): 5, ("0", "withdrawn"): withdrawn}
@@ -88,8 +88,8 @@ def test_what_a_later_limit_rejects_goes_back_to_a_lease_and_is_told_as_not_take
     leased = pair_of_limits("redis", "fixed_window", lease={"mode": "eager", "expires": "1m"})
     with running(nginx := balancer(folder, rules_of(*leased, stores=stores), behind.port, workers=1)):
         answers = [get(nginx, "leased-several", "/redis/fixed_window/") for _ in range(8)]
-        told = [remaining(answer, leased[0]["name"]) for answer in answers]
-        assert told == [99_999, 99_998, 99_997, 99_996, 99_995, 99_995, 99_995, 99_995]
+        reported = [remaining(answer, leased[0]["name"]) for answer in answers]
+        assert reported == [99_999, 99_998, 99_997, 99_996, 99_995, 99_995, 99_995, 99_995]
         eventually(lambda: nginx.metric("ratelimit_decisions_total", limit=leased[0]["name"], outcome="withdrawn") == 3)
 
 

@@ -177,9 +177,9 @@ class Liar(Server):
 
     def treat(self, connection: socket.socket) -> None:
         with suppress(OSError), connection:
-            while asked := connection.recv(65536):
+            while requested := connection.recv(65536):
                 reply = b"$%d\r\n%s\r\n" % (len(self.numbers), self.numbers)
-                connection.sendall(reply if b"EVAL" in asked else b"+PONG\r\n")
+                connection.sendall(reply if b"EVAL" in requested else b"+PONG\r\n")
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def test_problems_come_as_json_too(tmp_path: Path) -> None:
 
 def test_a_client_that_is_not_there_is_an_error_before_anything_starts(tmp_path: Path, tiny: Path) -> None:
     tiny.write_text(tiny.read_text() + "  - {client: hystrix, baseline: {}}\n")
-    said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
-    assert "there is no client `hystrix`" in said
-    assert "--skip-unavailable" in said
+    message = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "there is no client `hystrix`" in message
+    assert "--skip-unavailable" in message
     assert not (tmp_path / "run").exists()
 
 
@@ -54,9 +54,9 @@ def test_skipping_what_is_unavailable_runs_the_rest_and_the_report_says_so(tmp_p
     tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1") + "  - {client: hystrix, baseline: {}}\n")
     done = patternbench("run", str(tiny), "--out", str(tmp_path / "run"), "--skip-unavailable", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["scenarios"] == 8
-    assert "hystrix" in told["left_out"]
+    reported = json.loads(done.stdout)
+    assert reported["scenarios"] == 8
+    assert "hystrix" in reported["left_out"]
     assert "client hystrix" in (tmp_path / "run" / "report.html").read_text()
 
 
@@ -68,8 +68,8 @@ def test_a_breaker_that_contradicts_itself_is_refused_at_its_line_before_any_cli
         "open_for: 1ms, half_open_calls: 1}}\n"
     )
     tiny.write_text(text)
-    said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
-    assert "strategies[0].circuit_breaker.minimum_calls: a window of 2 calls never holds 5" in said
+    message = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "strategies[0].circuit_breaker.minimum_calls: a window of 2 calls never holds 5" in message
     assert not (tmp_path / "run").exists()
 
 
@@ -78,10 +78,10 @@ def test_what_no_part_can_act_is_refused_at_its_line(tmp_path: Path, tiny: Path,
     faults = "faults:\n  - stall: {percentage: [0, 50]}\n    where: envoy -> targt\n"
     full = "  - {client: resilience4j, retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 2ms}}}}\n"
     tiny.write_text(TINY.replace("faults:\n  - abort: {percentage: [0, 50], status: 503}\n", faults) + full)
-    said = refused(verb[0], str(tiny), *verb[1:], "--skip-unavailable" if verb[0] == "run" else "--all")
-    assert "tiny.yaml:13: faults[0].where: there is no such way in the system (got 'envoy -> targt')" in said
-    assert "did you mean `envoy -> target`?" in said
-    assert "tiny.yaml:17: strategies[2].retry.jitter: client resilience4j" in said
+    message = refused(verb[0], str(tiny), *verb[1:], "--skip-unavailable" if verb[0] == "run" else "--all")
+    assert "tiny.yaml:13: faults[0].where: there is no such way in the system (got 'envoy -> targt')" in message
+    assert "did you mean `envoy -> target`?" in message
+    assert "tiny.yaml:17: strategies[2].retry.jitter: client resilience4j" in message
 
 
 def test_an_unknown_system_and_an_unknown_setting_are_named(tiny: Path) -> None:
@@ -98,9 +98,9 @@ def test_a_url_that_does_not_answer_is_named(tmp_path: Path, tiny: Path) -> None
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
         text = tiny.read_text().replace('{name: target, settings: {service_time: "fixed:1ms"}}', f'{{url: "{url}"}}')
         tiny.write_text(text)
-        said = refused("run", str(tiny), "--out", str(tmp_path / "run"))
-    assert "does not answer" in said
-    assert url in said
+        message = refused("run", str(tiny), "--out", str(tmp_path / "run"))
+    assert "does not answer" in message
+    assert url in message
 
 
 def test_an_environment_variable_that_is_not_set_is_named(tmp_path: Path, tiny: Path) -> None:
@@ -133,10 +133,10 @@ def test_what_components_refuse_together_is_told_at_its_line_before_anything_sta
     )
     leased = study.replace("burst: 5", "lease_expires: 2m")
     (tmp_path / "leased.yaml").write_text(leased)
-    told = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
+    reported = refused("run", str(tmp_path / "leased.yaml"), "--out", str(tmp_path / "run"))
     line = leased[: leased.index("window: 0s")].count("\n") + 1
-    assert f"leased.yaml:{line}: system.settings.window: must be longer than 0" in told
-    assert f"leased.yaml:{line + 1}: system.settings.lease_expires: a lease can't last that long" in told
+    assert f"leased.yaml:{line}: system.settings.window: must be longer than 0" in reported
+    assert f"leased.yaml:{line + 1}: system.settings.lease_expires: a lease can't last that long" in reported
     assert not (tmp_path / "run").exists()
 
 
@@ -175,14 +175,14 @@ def test_all_that_is_wrong_is_said_at_once_whoever_finds_it(verb: str, tmp_path:
     out = ["--out", str(tmp_path / "run")] if verb == "run" else []
     done = patternbench(verb, str(tmp_path / "x.yaml"), "--json", *out)
     assert done.returncode == 2, done.stderr
-    told = {problem["path"]: problem["line"] for problem in json.loads(done.stdout)["problems"]}
+    reported = {problem["path"]: problem["line"] for problem in json.loads(done.stdout)["problems"]}
     files = {"workload.feeder.file": 7, "workload.groups[0].open.schedule.trace.line 3": 9}
-    assert files.items() <= told.items(), "of the study's own look, and of the engine's"
-    assert told["models[0]"] == 10
-    assert [path for path in told if path.startswith("workload.feeder")] == ["workload.feeder.file"], "each once"
+    assert files.items() <= reported.items(), "of the study's own look, and of the engine's"
+    assert reported["models[0]"] == 10
+    assert [path for path in reported if path.startswith("workload.feeder")] == ["workload.feeder.file"], "each once"
     if verb == "run":
-        assert told["system.url"] == 3
-        assert any(path.startswith("strategies") or path == "" for path in told), "the client that is not there"
+        assert reported["system.url"] == 3
+        assert any(path.startswith("strategies") or path == "" for path in reported), "the client that is not there"
     assert not (tmp_path / "run").exists()
 
 
@@ -205,8 +205,8 @@ def test_a_folder_that_cannot_be_written_is_named(tiny: Path) -> None:
 
 
 def test_an_engine_that_is_not_built_says_how_to_build_it(tmp_path: Path, tiny: Path) -> None:
-    said = refused("run", str(tiny), "--out", str(tmp_path / "run"), PATTERNBENCH_ENGINE="/nowhere/engine")
-    assert "make setup" in said
+    message = refused("run", str(tiny), "--out", str(tmp_path / "run"), PATTERNBENCH_ENGINE="/nowhere/engine")
+    assert "make setup" in message
 
 
 def test_doctor_and_schema_answer_in_json() -> None:
@@ -218,8 +218,8 @@ def test_doctor_and_schema_answer_in_json() -> None:
 def test_plan_starts_nothing(tmp_path: Path, tiny: Path) -> None:
     done = patternbench("plan", str(tiny), "--json", PATTERNBENCH_ENGINE="/nowhere/engine")
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert {one["name"]: one["levels"] for one in told["factors"]}["users"] == [2, 4]
-    assert len(told["scenarios"]) == 8
-    assert {"id", "levels"} <= told["scenarios"][0].keys()
+    reported = json.loads(done.stdout)
+    assert {one["name"]: one["levels"] for one in reported["factors"]}["users"] == [2, 4]
+    assert len(reported["scenarios"]) == 8
+    assert {"id", "levels"} <= reported["scenarios"][0].keys()
     assert [entry.name for entry in tmp_path.iterdir()] == ["tiny.yaml"]

@@ -23,10 +23,10 @@ strategies: [{client: native, baseline: {}}]
 """
 
 
-@pytest.mark.parametrize("asked", ["a URL", "a study"])
-def test_the_search_ends_around_what_the_target_can_serve(asked: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("requested", ["a URL", "a study"])
+def test_the_search_ends_around_what_the_target_can_serve(requested: str, tmp_path: Path) -> None:
     picture = tmp_path / "capacity.svg"
-    found = of_url(tmp_path, picture) if asked == "a URL" else of_study(tmp_path, picture)
+    found = of_url(tmp_path, picture) if requested == "a URL" else of_study(tmp_path, picture)
     rates = {one["rate"]: one["missed"] / one["calls"] for one in found["rounds"]}
     assert max(rates) > SERVED_PER_S, "the search never went beyond what is served"
     assert rates[max(rates)] > 0.05

@@ -133,14 +133,14 @@ def await_(reached: Callable[[], bool], run: subprocess.Popen[str]) -> None:
 
 def interrupted(run: subprocess.Popen[str]) -> float:
     """Seconds from Ctrl-C to the end of a run."""
-    asked = time.monotonic()
+    requested = time.monotonic()
     run.send_signal(signal.SIGINT)
     try:
-        said, _ = run.communicate(timeout=PATIENCE_S)
+        message, _ = run.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         run.kill()
         pytest.fail("Ctrl-C did not end it")
-    took = time.monotonic() - asked
+    took = time.monotonic() - requested
     print(f"took {took:.1f} s")
-    assert "Traceback" not in said
+    assert "Traceback" not in message
     return took

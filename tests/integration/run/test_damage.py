@@ -41,7 +41,7 @@ def run(whole: Path, tmp_path: Path) -> Path:
     return shutil.copytree(whole, tmp_path / "run")
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """The exit code of a verb, and what it wrote; in this process, so an exception of it is one of the test."""
     with pytest.raises(SystemExit) as ended:
         main(list(arguments))
@@ -71,16 +71,16 @@ def test_a_damaged_attempts_file_costs_its_round_and_nothing_else(
     how: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ATTEMPTS[how](run / f"attempts/{DAMAGED}.parquet")
-    code, _, said = told(capsys, "report", str(run))
+    code, _, message = reported(capsys, "report", str(run))
     assert code == 0
-    assert f"1 round is left out; the first: its records are damaged: attempts/{DAMAGED}.parquet" in said
-    assert f"type `patternbench resume {run} --retry-damaged`" in said
+    assert f"1 round is left out; the first: its records are damaged: attempts/{DAMAGED}.parquet" in message
+    assert f"type `patternbench resume {run} --retry-damaged`" in message
     rounds = pd.read_parquet(run / "rounds.parquet")
     assert list(rounds.loc[rounds["status"] == "damaged", "round"]) == [3]
     assert rounds["TotalCalls"].notna().sum() == ROUNDS - 1
     assert "its records are damaged" in (run / "report.html").read_text()
-    code, _, said = told(capsys, "export", str(run), "--format", "csv", "--table", "attempts")
-    assert (code, "--retry-damaged" in said) == (0, True)
+    code, _, message = reported(capsys, "export", str(run), "--format", "csv", "--table", "attempts")
+    assert (code, "--retry-damaged" in message) == (0, True)
     assert set(pd.read_csv(run / "export/attempts.csv")["round"]) == set(range(ROUNDS)) - {3}
 
 
@@ -88,9 +88,9 @@ def test_a_damaged_round_of_a_run_without_hashes_is_noticed_too(run: Path, capsy
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     old = [{name: value for name, value in line.items() if name != "sha256"} for line in lines]
     (run / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert told(capsys, "report", str(run))[2] == ""
+    assert reported(capsys, "report", str(run))[2] == ""
     (run / f"attempts/{DAMAGED}.parquet").write_bytes(b"PAR1")
-    assert "1 round is left out" in told(capsys, "report", str(run))[2]
+    assert "1 round is left out" in reported(capsys, "report", str(run))[2]
 
 
 def test_a_damaged_round_is_run_again_beside_what_is_left_of_it(run: Path) -> None:
@@ -116,9 +116,9 @@ def test_a_damaged_line_of_the_journal_costs_its_round_which_resume_runs_again(h
     place = next(place for place, line in enumerate(lines) if b'"file": "00003"' in line)
     journal.write_bytes(b"\n".join([*lines[:place], LINES[how], *lines[place + 1 :]]))
     kept = (run / f"attempts/{DAMAGED}.parquet").read_bytes()
-    said = patternbench("report", str(run))
-    assert said.returncode == 0, said.stderr
-    assert f"journal.jsonl is damaged at line {place + 1}; type `patternbench resume" in said.stderr
+    message = patternbench("report", str(run))
+    assert message.returncode == 0, message.stderr
+    assert f"journal.jsonl is damaged at line {place + 1}; type `patternbench resume" in message.stderr
     done = patternbench("resume", str(run), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rounds"] == ROUNDS
@@ -134,8 +134,8 @@ def test_a_line_of_the_journal_about_no_round_of_the_plan_is_damage_and_so_is_on
     number = len((run / "journal.jsonl").read_text().splitlines()) + 1
     with (run / "journal.jsonl").open("a") as file:
         file.write(json.dumps({**entries(run)[0], **foreign}) + "\n")
-    code, _, said = told(capsys, "report", str(run))
-    assert (code, f"journal.jsonl is damaged at line {number};" in said) == (0, True)
+    code, _, message = reported(capsys, "report", str(run))
+    assert (code, f"journal.jsonl is damaged at line {number};" in message) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "manifest.json"])
@@ -144,17 +144,17 @@ def test_an_odd_plan_or_manifest_is_one_clear_error(
     verb: list[str], name: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run / name).write_text("[]")
-    code, _, said = told(capsys, verb[0], str(run), *verb[1:])
+    code, _, message = reported(capsys, verb[0], str(run), *verb[1:])
     assert code == 2
-    assert f"error: {run / name}: " in said
+    assert f"error: {run / name}: " in message
 
 
 def test_a_manifest_of_another_version_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (run / "manifest.json").read_text()
     (run / "manifest.json").write_text(text.replace('"manifest": 1', '"manifest": 99'))
     for verb in ("report", "resume"):
-        code, _, said = told(capsys, verb, str(run))
-        assert (code, "is of another version (got 99); allowed: 1" in said) == (2, True)
+        code, _, message = reported(capsys, verb, str(run))
+        assert (code, "is of another version (got 99); allowed: 1" in message) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["report.html", "rounds.parquet", "tables/comparisons.csv"])
@@ -163,10 +163,10 @@ def test_a_folder_where_the_report_is_to_be_is_one_clear_error(
 ) -> None:
     (run / name).unlink()
     (run / name).mkdir()
-    code, _, said = told(capsys, "report", str(run))
+    code, _, message = reported(capsys, "report", str(run))
     assert code == 2
-    assert f"{run / name}" in said
-    assert "cannot be written: Is a directory" in said
+    assert f"{run / name}" in message
+    assert "cannot be written: Is a directory" in message
 
 
 @pytest.fixture
@@ -188,19 +188,19 @@ def full(run: Path, tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_clear_error_that_says_what_to_type(
     verb: list[str], full: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, said = told(capsys, verb[0], str(full), *verb[1:])
+    code, _, message = reported(capsys, verb[0], str(full), *verb[1:])
     assert code == 2
-    assert "cannot be written: No space left on device" in said
-    assert ("solve that, then type" if verb == ["report"] else "name a file with room with --out") in said
+    assert "cannot be written: No space left on device" in message
+    assert ("solve that, then type" if verb == ["report"] else "name a file with room with --out") in message
 
 
 @pytest.mark.parametrize("verb", [["report"], ["resume"], ["export", "--format", "csv"]], ids=lambda verb: verb[0])
 def test_a_read_only_folder_is_one_clear_error(verb: list[str], run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with mounted(run, "-o", "bind,ro", run):
-        code, _, said = told(capsys, verb[0], str(run), *verb[1:])
+        code, _, message = reported(capsys, verb[0], str(run), *verb[1:])
     assert code == 2
-    assert "Read-only file system" in said
-    assert str(run) in said
+    assert "Read-only file system" in message
+    assert str(run) in message
 
 
 def test_a_read_only_run_is_exported_to_elsewhere_and_compared(
@@ -209,7 +209,7 @@ def test_a_read_only_run_is_exported_to_elsewhere_and_compared(
     out = str(tmp_path / "out.csv")
     with mounted(run, "-o", "bind,ro", run):
         for words in (["export", str(run), "--format", "csv", "--out", out], ["recommend", str(run)]):
-            assert told(capsys, *words)[0] == 0, words
+            assert reported(capsys, *words)[0] == 0, words
     assert Path(out).read_text().startswith("round,")
 
 
@@ -244,8 +244,11 @@ def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be
     (run / ".lock").write_bytes(mark)
     (run / "logs").mkdir()
     (run / "study.yaml.tmp").write_text(study[:10])
-    code, _, said = told(capsys, "resume", str(run))
-    assert (code, "whose creation was interrupted; nothing was measured yet; delete it, or type" in said) == (2, True)
+    code, _, message = reported(capsys, "resume", str(run))
+    assert (code, "whose creation was interrupted; nothing was measured yet; delete it, or type" in message) == (
+        2,
+        True,
+    )
     (run.parent / "study.yaml").write_text(study)
     assert patternbench("run", str(run.parent / "study.yaml"), "--out", str(run), "--json").returncode == 0
 

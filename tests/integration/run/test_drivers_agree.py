@@ -99,14 +99,14 @@ def test_the_engine_and_the_client_contract_give_the_same_attempts_for_the_same_
 ) -> None:
     if strategy == BREAKER:
         closed = "{users: 1, successes: 2}"
-    asked = task(closed, strategy, url, tmp_path)
-    by_engine = attempts(EngineDriver(tmp_path / "load", tmp_path / "logs"), asked, tmp_path / "engine.parquet")
+    requested = task(closed, strategy, url, tmp_path)
+    by_engine = attempts(EngineDriver(tmp_path / "load", tmp_path / "logs"), requested, tmp_path / "engine.parquet")
     sent = Scripted.seen.copy()
     Scripted.seen.clear()
     spec = registry.required("native", None)
     client = Client(spec, tmp_path / "client")
     try:
-        by_contract = attempts(LibraryDriver(client), asked, tmp_path / "contract.parquet")
+        by_contract = attempts(LibraryDriver(client), requested, tmp_path / "contract.parquet")
     finally:
         client.close()
     pd.testing.assert_frame_equal(by_engine, by_contract)

@@ -79,9 +79,9 @@ def test_a_part_that_is_killed_costs_its_round_and_no_other(victim: str, tmp_pat
         kill_during_a_round(victim, tmp_path)
         out, errors = process.communicate(timeout=120)
     assert process.returncode == 1, errors
-    told = json.loads(out)
-    assert told["rounds"] == ROUNDS
-    assert 1 <= told["failed"] <= 2
+    reported = json.loads(out)
+    assert reported["rounds"] == ROUNDS
+    assert 1 <= reported["failed"] <= 2
     causes = [entry["cause"] for entry in entries(folder) if entry["status"] == "failed"]
     name = {"patternbench-engine client": "client", "envoy -c": "envoy", "patternbench-engine target": "target"}[victim]
     assert all(name in cause for cause in causes), causes

@@ -52,10 +52,10 @@ def ran(folder: Path, **entry: object) -> Result:
 
 def test_files_that_grow_from_round_to_round_are_told_at_the_end_of_the_run_and_in_its_report(tmp_path: Path) -> None:
     done = ran(tmp_path)
-    told = " ".join(done.output.split())
-    assert "files of shop grew from" in told
-    assert "over 5 blocks of rounds, so later rounds met more state than earlier ones" in told
-    assert "reset: restart" in told
+    reported = " ".join(done.output.split())
+    assert "files of shop grew from" in reported
+    assert "over 5 blocks of rounds, so later rounds met more state than earlier ones" in reported
+    assert "reset: restart" in reported
     rounds = pd.read_parquet(tmp_path / "out" / "rounds.parquet")
     assert len(sentences(rounds)) == 1
     assert "files of shop grew from" in (tmp_path / "out" / "report.html").read_text()

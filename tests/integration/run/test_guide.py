@@ -77,26 +77,26 @@ def blocks() -> list[tuple[str, str]]:
 
 def test_the_guide_leads_from_a_url_to_a_recommendation_and_a_gate(url: str, newer: str, tmp_path: Path) -> None:
     """As it is written, but for the ports, and with 3 rounds of half a second instead of 9 of five."""
-    said: dict[tuple[str, bool], str] = {}
+    message: dict[tuple[str, bool], str] = {}
     for command in commands():
         of_both = "both" in command
         if command.startswith("patternbench run both.yaml"):
             give_two_addresses(tmp_path, url, newer)
         here = command.replace(ADDRESS, url).replace(NEWER, newer)
-        said[command.split()[1], of_both] = done(here, tmp_path, CODES_OF_A_GATE if "--fail-if" in here else (0,))
+        message[command.split()[1], of_both] = done(here, tmp_path, CODES_OF_A_GATE if "--fail-if" in here else (0,))
         if command.startswith("patternbench init"):
             study = tmp_path / "retry.yaml"
             assert excerpt() in study.read_text(), "the page shows what init writes"
             short = study.read_text().replace("rounds: 9", "rounds: 3").replace("5s}", "500ms}")
             study.write_text(short.replace("warm_up: 1s", "warm_up: 100ms"))
-    assert [verb for verb, of_both in said if not of_both] == ["init", "try", "plan", "run", "recommend", "compare"]
-    assert [verb for verb, of_both in said if of_both] == ["run", "compare"]
-    assert "200" in said["try", False]
-    assert "10 scenarios x 3 rounds" in said["plan", False]
+    assert [verb for verb, of_both in message if not of_both] == ["init", "try", "plan", "run", "recommend", "compare"]
+    assert [verb for verb, of_both in message if of_both] == ["run", "compare"]
+    assert "200" in message["try", False]
+    assert "10 scenarios x 3 rounds" in message["plan", False]
     assert (tmp_path / "runs/retry/report.html").is_file()
-    assert "max_attempts" in said["recommend", False] or "retry" in said["recommend", False]
-    assert "amplification" in said["compare", False]
-    assert "call_success_p95 > +10%" in said["compare", True]
+    assert "max_attempts" in message["recommend", False] or "retry" in message["recommend", False]
+    assert "amplification" in message["compare", False]
+    assert "call_success_p95 > +10%" in message["compare", True]
 
 
 def give_two_addresses(folder: Path, old: str, new: str) -> None:
@@ -116,7 +116,7 @@ def excerpt() -> str:
 def done(command: str, folder: Path, codes: tuple[int, ...]) -> str:
     program, *words = shlex.split(command)
     assert program == "patternbench"
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-m", "patternbench", *words],
         cwd=folder,
         check=False,
@@ -124,8 +124,8 @@ def done(command: str, folder: Path, codes: tuple[int, ...]) -> str:
         text=True,
         timeout=240,
     )
-    assert told.returncode in codes, f"{command}: {told.stdout}\n{told.stderr}"
-    return told.stdout + told.stderr
+    assert reported.returncode in codes, f"{command}: {reported.stdout}\n{reported.stderr}"
+    return reported.stdout + reported.stderr
 
 
 def test_what_the_guide_computes_is_so() -> None:

@@ -84,9 +84,9 @@ def test_probes_of_readiness_whose_spans_come_late_are_no_requests_of_a_round(ru
 
 
 def test_a_measured_round_runs_without_the_extension_that_counts(run: RunFolder) -> None:
-    told = {name: spans(run, name)["in_memory_calls"] for name in ("00000", *counting(run))}
-    assert told.pop("00000").isna().all()
-    assert all(of_pass.notna().any() for of_pass in told.values())
+    reported = {name: spans(run, name)["in_memory_calls"] for name in ("00000", *counting(run))}
+    assert reported.pop("00000").isna().all()
+    assert all(of_pass.notna().any() for of_pass in reported.values())
 
 
 def counting(run: RunFolder) -> list[str]:

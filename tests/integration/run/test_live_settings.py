@@ -97,7 +97,7 @@ def study(folder: Path, levels: list[int], rounds: int = 1, order: str = "shuffl
     return folder / "study.yaml"
 
 
-def told(folder: Path) -> list[list[str]]:
+def reported(folder: Path) -> list[list[str]]:
     """What the breaker was told: its process, the method, its threshold and its count then."""
     return [line.split() for line in (folder / "told").read_text().splitlines()]
 
@@ -132,7 +132,7 @@ def hundred(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_hundred_scenarios_that_differ_in_a_live_setting_need_one_start_of_the_system(hundred: Path) -> None:
     assert len(entries(hundred / "run")) == 100
     assert sorted(starts(hundred / "run")) == [(0, "breaker", "it was not up"), (0, "target", "it was not up")]
-    assert len({process for process, *_ in told(hundred)}) == 1
+    assert len({process for process, *_ in reported(hundred)}) == 1
     noted = json.loads((hundred / "run" / "manifest.json").read_text())["starts"]
     assert {name: (one["count"], one["reasons"]) for name, one in noted.items()} == {
         "breaker": (1, {"it was not up": 1}),
@@ -142,8 +142,8 @@ def test_a_hundred_scenarios_that_differ_in_a_live_setting_need_one_start_of_the
 
 
 def test_the_level_of_each_round_acted_in_it_and_each_began_as_after_a_start(hundred: Path) -> None:
-    asked = [(int(threshold), int(count)) for _, method, threshold, count in told(hundred) if method == "GET"]
-    counts = {threshold: [count for _, count in calls] for threshold, calls in groupby(asked, lambda call: call[0])}
+    requested = [(int(threshold), int(count)) for _, method, threshold, count in reported(hundred) if method == "GET"]
+    counts = {threshold: [count for _, count in calls] for threshold, calls in groupby(requested, lambda call: call[0])}
     rounds = pd.read_parquet(hundred / "run" / "rounds.parquet").sort_values("round")
     assert list(counts) == list(rounds["threshold"])
     assert set(map(tuple, counts.values())) == {(1, 2)}
@@ -156,8 +156,8 @@ def test_the_time_of_a_reset_is_in_the_journal_and_no_part_of_the_round(hundred:
 
 
 def test_the_plan_counts_the_starts_that_the_run_needed(hundred: Path) -> None:
-    told = patternbench("plan", str(hundred / "study.yaml"), "--json")
-    assert json.loads(told.stdout)["starts"] == {"breaker": 1, "target": 1}
+    reported = patternbench("plan", str(hundred / "study.yaml"), "--json")
+    assert json.loads(reported.stdout)["starts"] == {"breaker": 1, "target": 1}
     shown = " ".join(patternbench("plan", str(hundred / "study.yaml")).stdout.split())
     assert "components are started before 1 of 100 rounds, each component once" in shown
 
@@ -167,7 +167,7 @@ def test_a_component_that_dies_between_rounds_is_started_alone_and_costs_no_roun
 
     def kill_after_the_second(entry: Entry) -> None:
         if entry.round == 1:
-            os.kill(int(told(tmp_path)[-1][0]), signal.SIGKILL)
+            os.kill(int(reported(tmp_path)[-1][0]), signal.SIGKILL)
             until(lambda: not any("breaker.py" in line for line in left_behind(str(tmp_path))))
 
     prepared = prepared_run.begin(StudyFile.read(path), tmp_path / "run", skip_unavailable=False)
@@ -223,5 +223,5 @@ def test_a_run_that_goes_on_starts_the_system_once_more_with_the_settings_of_its
     noted = json.loads((tmp_path / "run" / "manifest.json").read_text())["starts"]
     assert {name: one["count"] for name, one in noted.items()} == {"breaker": 2, "target": 2}
     rounds = pd.read_parquet(tmp_path / "run" / "rounds.parquet").sort_values("round")
-    asked = [int(threshold) for _, method, threshold, _ in told(tmp_path) if method == "GET"]
-    assert [level for level, _ in groupby(asked)] == [level for level, _ in groupby(rounds["threshold"])]
+    requested = [int(threshold) for _, method, threshold, _ in reported(tmp_path) if method == "GET"]
+    assert [level for level, _ in groupby(requested)] == [level for level, _ in groupby(rounds["threshold"])]

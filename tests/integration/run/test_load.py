@@ -158,7 +158,7 @@ class Shop(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1
-    asked: ClassVar[Counter[str]] = Counter()
+    requested: ClassVar[Counter[str]] = Counter()
     token: ClassVar[str] = ""
     """What a login is answered, where that isn't the name."""
     seen: ClassVar[list[tuple[str, str]]] = []
@@ -190,16 +190,16 @@ class Shop(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/cold":
             with self.guard:
-                self.asked[self.path] += 1
-                cold = self.asked[self.path] <= 200
+                self.requested[self.path] += 1
+                cold = self.requested[self.path] <= 200
             # As a service whose code is not compiled yet; when warm it sleeps too, so that a busy machine adds little.
             time.sleep(0.03 if cold else 0.01)
         if not self.path.startswith("/orders/"):
             self._answer(200, {"items": [{"id": 7}]})
             return
         with self.guard:
-            self.asked[self.path] += 1
-            done = self.asked[self.path] >= 3
+            self.requested[self.path] += 1
+            done = self.requested[self.path] >= 3
         self._answer(200, {"state": "done" if done else "working"})
 
     def log_message(self, *_: Any) -> None:
@@ -208,7 +208,7 @@ class Shop(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def shop() -> Iterator[str]:
-    Shop.asked, Shop.seen = Counter(), []
+    Shop.requested, Shop.seen = Counter(), []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -248,7 +248,7 @@ def test_a_journey_logs_in_orders_polls_until_done_and_logs_out(shop: str, tmp_p
     assert set(calls.loc[calls["step"] == "order", "attempts"]) == {4}
     assert Counter(path for path, _ in Shop.seen) == {"/login": 4, "/orders": 4, "/logout": 4}
     assert {sent for path, sent in Shop.seen if path == "/orders"} == {'{"item":"7"}'}
-    assert all(count == 3 for count in Shop.asked.values())
+    assert all(count == 3 for count in Shop.requested.values())
 
 
 def test_a_capture_that_finds_nothing_is_that_users_failed_expectation(shop: str, tmp_path: Path) -> None:
@@ -284,8 +284,8 @@ def test_a_batch_is_worked_through_and_told_by_its_journeys_its_items_and_its_re
     rows, measured = drive(BATCH, shop, tmp_path)
     assert measured.shortfall is None
     responses = round_metrics(rows)
-    told = ("journeys", "unfinished_journeys", "journey_failure_rate", "items", "TotalCalls", "amplification")
-    assert [responses[name] for name in told] == [2, 0, 0, 14, 8, 12 / 8]
+    reported = ("journeys", "unfinished_journeys", "journey_failure_rate", "items", "TotalCalls", "amplification")
+    assert [responses[name] for name in reported] == [2, 0, 0, 14, 8, 12 / 8]
     assert responses["item_failure_rate"] == pytest.approx(100 * 4 / 14)
     assert responses["journey_success_max"] >= 0.010, "two pauses of the repeated call are part of it"
     assert rows.loc[rows["step"] == "wait", "success"].tolist() == [False, False, True] * 2
@@ -356,9 +356,9 @@ def test_a_service_that_is_not_warm_yet_is_doubted_until_its_warm_up_is_long_eno
     result = patternbench("run", str(tmp_path / "cold.yaml"), "--out", str(tmp_path / "run"))
     (entry,) = entries(tmp_path / "run")
     assert entry["status"] == "done", result.stderr
-    told = {doubt["kind"]: doubt for doubt in entry["doubts"]}
-    assert ("warm_up_drift" in told) == doubted
-    assert not doubted or "the service was not warm yet: set `warm_up: " in told["warm_up_drift"]["remedy"]
+    reported = {doubt["kind"]: doubt for doubt in entry["doubts"]}
+    assert ("warm_up_drift" in reported) == doubted
+    assert not doubted or "the service was not warm yet: set `warm_up: " in reported["warm_up_drift"]["remedy"]
 
 
 def test_a_study_of_an_open_workload_runs_and_its_steps_are_reported(tmp_path: Path) -> None:
@@ -386,41 +386,41 @@ def test_everything_wrong_with_a_load_is_listed_with_its_line_before_the_start(t
         "workload:\n  open: {rate: 5, duration: 1s}\n  journey:\n"
         "    - {path: '/${nobody}'}\n    - path: /\n      body_file: nowhere.json\n"
     )
-    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
-    assert "study.yaml:12: workload.journey[0].path: `${nobody}` isn't known" in said
-    assert "study.yaml:14: workload.journey[1].body_file" in said
+    message = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "study.yaml:12: workload.journey[0].path: `${nobody}` isn't known" in message
+    assert "study.yaml:14: workload.journey[1].body_file" in message
     assert not (tmp_path / "run").exists()
 
 
 def test_what_only_the_engine_finds_wrong_is_listed_with_its_line_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("at_us\n5\n3\n")
     text = "workload:\n  open:\n    schedule: {trace: t.csv}\n  request: {path: /}\n"
-    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
-    assert "study.yaml:11: workload.open.schedule.trace" in said
-    assert "earlier than the one before" in said
+    message = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "study.yaml:11: workload.open.schedule.trace" in message
+    assert "earlier than the one before" in message
     assert not (tmp_path / "run").exists()
 
 
 def test_a_librarys_client_is_refused_an_open_workload_by_name(tmp_path: Path) -> None:
     path = Path(study(tmp_path, "workload: {open: {rate: 1, duration: 1s}}\n"))
     path.write_text(path.read_text().replace("native", "resilience4j"))
-    said = refused("run", str(path), "--out", str(tmp_path / "run"))
-    assert "client resilience4j cannot drive an open workload" in said
+    message = refused("run", str(path), "--out", str(tmp_path / "run"))
+    assert "client resilience4j cannot drive an open workload" in message
 
 
 def test_a_round_that_would_outlast_its_limit_is_refused(tmp_path: Path) -> None:
     text = "workload: {open: {rate: 1, duration: 31s}}\n"
-    said = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
-    assert "workload.open.duration" in said
-    assert "time_limit" in said
+    message = refused("run", study(tmp_path, text), "--out", str(tmp_path / "run"))
+    assert "workload.open.duration" in message
+    assert "time_limit" in message
 
 
 def test_a_warm_up_that_may_take_all_of_a_rounds_time_is_refused(tmp_path: Path) -> None:
     written = Path(study(tmp_path, "workload: {closed: {users: 1, requests: 5}}\n"))
     written.write_text(written.read_text().replace("warm_up: 0s", "warm_up: {requests: 9}"))
-    said = refused("run", str(written), "--out", str(tmp_path / "run"))
-    assert "warm_up: takes the whole round" in said
-    assert "less than time_limit (30s)" in said
+    message = refused("run", str(written), "--out", str(tmp_path / "run"))
+    assert "warm_up: takes the whole round" in message
+    assert "less than time_limit (30s)" in message
 
 
 def ended_well(out: Path) -> int:
@@ -433,8 +433,8 @@ def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
         out = tmp_path / "records"
         done = patternbench("load", f"{url}/bytes/5", "--rate", "50", "--duration", "1s", "--out", str(out), "--json")
     assert done.returncode == ended_well(out), done.stderr
-    told = json.loads(done.stdout)
-    assert list(told) == [
+    reported = json.loads(done.stdout)
+    assert list(reported) == [
         "requests",
         "errors",
         "dropped",
@@ -447,9 +447,9 @@ def test_load_ends_with_exactly_one_object(tmp_path: Path) -> None:
         "lateness_ms",
         "generator_cpu_s",
     ]
-    assert (told["requests"], told["errors"], told["dropped"]) == (50, 0, 0)
-    assert told["statuses"] == {"2xx": 50}
-    assert list(told["response_ms"]) == ["p50", "p90", "p99", "p999", "max"]
+    assert (reported["requests"], reported["errors"], reported["dropped"]) == (50, 0, 0)
+    assert reported["statuses"] == {"2xx": 50}
+    assert list(reported["response_ms"]) == ["p50", "p90", "p99", "p999", "max"]
     assert len(pd.read_parquet(out / "attempts.parquet")) == 50
 
 
@@ -465,8 +465,8 @@ def test_load_takes_the_journeys_of_a_file_and_stops_after_as_many_calls_as_were
     ended = rows[rows.groupby(["user", "call"], observed=True)["attempt"].transform("max") == rows["attempt"]]
     assert Counter(ended["step"]) == {"login": 2, "browse": 2, "order": 2, "logout": 2}
     assert ended["ends_journey"].sum() == 2
-    said = refused("load", shop, *flags, "--method", "POST")
-    assert "--journey: does not go with --method" in said
+    message = refused("load", shop, *flags, "--method", "POST")
+    assert "--journey: does not go with --method" in message
 
 
 def test_load_at_nothing_ends_with_1_and_a_url_that_is_none_with_2() -> None:
@@ -485,13 +485,13 @@ def test_a_stack_of_policies_comes_from_a_file_or_from_flags(tmp_path: Path) -> 
         by_flags = patternbench("load", url + "/bytes/5", *flags, "--deadline", "5s", "--hedge", "5ms", "--json")
     assert by_file.returncode == 0, by_file.stderr
     assert "acted: deadline 0, hedge 10" in by_file.stdout
-    told = json.loads(by_flags.stdout)
-    assert (told["requests"], told["errors"]) == (20, 0)
-    assert told["policies"] == [{"policy": "deadline", "acted": 0}, {"policy": "hedge", "acted": 10}]
+    reported = json.loads(by_flags.stdout)
+    assert (reported["requests"], reported["errors"]) == (20, 0)
+    assert reported["policies"] == [{"policy": "deadline", "acted": 0}, {"policy": "hedge", "acted": 10}]
     (tmp_path / "wrong.yaml").write_text("- retry: {max_attempts: 3}\n- timeout: 5\n")
-    said = refused("load", url, "--policies", str(tmp_path / "wrong.yaml"))
-    assert "wrong.yaml:1: stack[0].retry.backoff: `backoff` is missing" in said
-    assert "wrong.yaml:2: stack[1].timeout: a duration needs a unit" in said
+    message = refused("load", url, "--policies", str(tmp_path / "wrong.yaml"))
+    assert "wrong.yaml:1: stack[0].retry.backoff: `backoff` is missing" in message
+    assert "wrong.yaml:2: stack[1].timeout: a duration needs a unit" in message
 
 
 def test_load_that_a_slow_system_leaves_no_room_for_is_dropped_and_counted_and_a_result(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_retrying_raises_success_under_faults_and_its_further_attempts_are_count
     # At 50 % faults up to four attempts make 1 + 1/2 + 1/4 + 1/8 on average.
     assert list(rounds["amplification"]) == pytest.approx([1.0, 1.5, 1.875], abs=0.2)
     for row in rounds.itertuples():
-        said = json.loads((run / "load" / f"{row.round:05d}" / "summary.json").read_text())["policies"]
-        acted = {one["policy"]: one["acted"] for one in said}
+        message = json.loads((run / "load" / f"{row.round:05d}" / "summary.json").read_text())["policies"]
+        acted = {one["policy"]: one["acted"] for one in message}
         assert acted.get("retry", 0) == row.TotalRequests - row.TotalCalls
     assert "How often each policy acted" in (run / "report.html").read_text()
     assert (run / "tables" / "policies-1.csv").is_file()
@@ -66,8 +66,8 @@ def test_what_the_engine_finds_wrong_with_a_stack_is_told_with_its_line(tmp_path
     path.write_text(
         path.read_text() + f"  - client: native\n    stack:\n      - circuit_breaker: {breaker}\n" + WORKLOAD
     )
-    said = refused("run", str(path), "--out", str(tmp_path / "run"))
-    assert "study.yaml:11: strategies[1].stack[0].circuit_breaker.minimum_calls" in said
+    message = refused("run", str(path), "--out", str(tmp_path / "run"))
+    assert "study.yaml:11: strategies[1].stack[0].circuit_breaker.minimum_calls" in message
     assert not (tmp_path / "run").exists()
 
 
@@ -79,5 +79,5 @@ def test_a_policy_that_a_librarys_client_lacks_is_refused_by_name(tmp_path: Path
         + WORKLOAD.replace("requests", "successes")
     )
     path.write_text(text)
-    said = refused("run", str(path), "--out", str(tmp_path / "run"))
-    assert "strategies[1].stack[0].deadline: client resilience4j does not have deadline" in said
+    message = refused("run", str(path), "--out", str(tmp_path / "run"))
+    assert "strategies[1].stack[0].deadline: client resilience4j does not have deadline" in message

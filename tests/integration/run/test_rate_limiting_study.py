@@ -145,11 +145,11 @@ def test_the_ends_of_the_scale_stand_in_the_tables_of_both_sides(finished: Path)
 
 def test_what_asks_one_store_at_every_request_deviates_as_simulated_on_its_own_requests(finished: Path) -> None:
     table = rows(finished, BESIDE)
-    asked = table[(table["store"].isin(["redis", "mariadb"])) & (table["synchronisation"] == "per request")]
-    near = asked[asked["distance"] == "0ms"]
+    requested = table[(table["store"].isin(["redis", "mariadb"])) & (table["synchronisation"] == "per request")]
+    near = requested[requested["distance"] == "0ms"]
     assert len(near) == 2
     assert near["measured"].to_numpy() == pytest.approx(near["simulated"].to_numpy(), abs=1.5)
-    exact = asked[asked["algorithm"] == "sliding window log"]
+    exact = requested[requested["algorithm"] == "sliding window log"]
     assert (exact["simulated"] == 0).all()
 
 
@@ -163,8 +163,8 @@ def test_the_distance_to_the_store_is_in_the_latency(finished: Path) -> None:
 
 def test_the_report_shows_the_published_tables_and_figures_and_recommends(finished: Path) -> None:
     page = (finished / "report.html").read_text()
-    for wanted in ("Table IV", "Table V", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "choose", "Accuracy map"):
-        assert wanted in page, wanted
+    for expected in ("Table IV", "Table V", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "choose", "Accuracy map"):
+        assert expected in page, expected
     assert len(list((finished / "figures").glob("rate-limiting-*.svg"))) == 7
 
 

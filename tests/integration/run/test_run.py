@@ -23,8 +23,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tiny.yaml").write_text(TINY)
     done = patternbench("run", str(folder / "tiny.yaml"), "--out", str(folder / "run"), "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["scenarios"], told["rounds"], told["failed"]) == (8, ROUNDS, 0)
+    reported = json.loads(done.stdout)
+    assert (reported["scenarios"], reported["rounds"], reported["failed"]) == (8, ROUNDS, 0)
     return folder / "run"
 
 

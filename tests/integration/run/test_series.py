@@ -125,8 +125,8 @@ def test_a_prometheus_that_already_runs_is_asked_at_its_url_and_its_refusals_sto
         (entry,) = entries(folder / "other")
         assert entry["status"] == "done"
         assert not [doubt for doubt in entry["doubts"] if doubt["kind"].startswith(("series", "scrape"))]
-        asked = json.loads((folder / "other/observed" / entry["file"] / "series/asked.json").read_text())
-        assert asked["prometheus"] == url
+        requested = json.loads((folder / "other/observed" / entry["file"] / "series/asked.json").read_text())
+        assert requested["prometheus"] == url
         (folder / "wrong.yaml").write_text(changed(text, WRONG))
         refused = patternbench("run", str(folder / "wrong.yaml"), "--out", str(folder / "wrong"))
         assert refused.returncode == 2

@@ -36,7 +36,7 @@ class Counting(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self.server.asked[f"{self.headers['Host']} {self.path}"] += 1  # type: ignore[attr-defined]
+        self.server.requested[f"{self.headers['Host']} {self.path}"] += 1  # type: ignore[attr-defined]
         moved = self.path == "/old"
         self.send_response(302 if moved else 200)
         if moved:
@@ -59,7 +59,7 @@ class SocketServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 @contextmanager
 def serving(server: Any) -> Iterator[Any]:
-    server.asked = Counter()
+    server.requested = Counter()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -79,7 +79,7 @@ def service(certificate: Path | None = None) -> Iterator[tuple[str, Counter[str]
         context.load_cert_chain(certificate, certificate.with_suffix(".key"))
         server.socket = context.wrap_socket(server.socket, server_side=True)
     with serving(server):
-        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}", server.asked  # type: ignore[attr-defined]
+        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}", server.requested  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +88,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("tls") / "own.pem"
     names = "subjectAltName=IP:127.0.0.1,DNS:shop.test"
     key = str(made.with_suffix(".key"))
-    asked = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=own"]
-    asked += ["-addext", names, "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", str(made)]
-    subprocess.run(asked, check=True, capture_output=True)
+    requested = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=own"]
+    requested += ["-addext", names, "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", str(made)]
+    subprocess.run(requested, check=True, capture_output=True)
     return made
 
 
@@ -134,29 +134,29 @@ def test_a_socket_is_measured_as_a_url_is(tmp_path: Path) -> None:
         done = patternbench("load", "http://shop.test/items?page=1", *flags)
     assert answered(made / "attempts" / "00000.parquet") == 40
     assert done.returncode == 0, done.stderr
-    assert server.asked["shop.test /items?page=1"] == 5
-    assert {place.partition(" ")[2] for place in server.asked} == {"/api/up", "/api/x", "/items?page=1"}
+    assert server.requested["shop.test /items?page=1"] == 5
+    assert {place.partition(" ")[2] for place in server.requested} == {"/api/up", "/api/x", "/items?page=1"}
 
 
 def test_a_certificate_is_verified_by_the_authority_that_a_study_names(tmp_path: Path, certificate: Path) -> None:
     (tmp_path / "own.pem").write_bytes(certificate.read_bytes())
     with ExitStack() as stack:
-        url, asked = stack.enter_context(service(certificate))
+        url, requested = stack.enter_context(service(certificate))
         made = run(tmp_path, f"{{urls: ['{url}'], ca: own.pem, server_name: shop.test}}")
         manifest = json.loads((made / "manifest.json").read_text())
-        said = refused("run", study(tmp_path, f"{{urls: ['{url}']}}"), "--out", str(tmp_path / "other"))
-    assert sum(asked.values()) == ASKED
+        message = refused("run", study(tmp_path, f"{{urls: ['{url}']}}"), "--out", str(tmp_path / "other"))
+    assert sum(requested.values()) == ASKED
     assert manifest["certificates_verified"] is True
     assert list(manifest["files"]) == ["own.pem"]
-    assert "study.yaml:8: system.urls[0]: does not answer" in said
-    assert "certificate" in said.lower()
+    assert "study.yaml:8: system.urls[0]: does not answer" in message
+    assert "certificate" in message.lower()
 
 
 def test_behind_the_fault_proxy_certificates_are_verified_too(tmp_path: Path, certificate: Path) -> None:
-    with service(certificate) as (url, asked):
+    with service(certificate) as (url, requested):
         made = run(tmp_path, f"{{url: '{url}', ca: '{certificate}'}}")
     assert answered(made / "attempts" / "00000.parquet") == 40
-    assert sum(asked.values()) == ASKED
+    assert sum(requested.values()) == ASKED
 
 
 def test_what_is_not_verified_is_said_in_the_manifest_and_the_report(tmp_path: Path, certificate: Path) -> None:
@@ -173,7 +173,7 @@ def test_what_is_not_verified_is_said_in_the_manifest_and_the_report(tmp_path: P
 
 
 def test_a_step_follows_as_many_redirects_as_it_says(tmp_path: Path) -> None:
-    with service() as (url, asked):
+    with service() as (url, requested):
         path = Path(study(tmp_path, f"{{urls: ['{url}']}}"))
         steps = "[{path: /old, redirects: 1, expect: {statuses: [200]}}]"
         text = path.read_text().replace("request: {path: /x}", f"journey: {steps}").replace("successes", "requests")
@@ -182,7 +182,7 @@ def test_a_step_follows_as_many_redirects_as_it_says(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = pd.read_parquet(tmp_path / "run" / "attempts" / "00000.parquet")
     assert (len(rows), rows["success"].all()) == (40, True)
-    assert sorted(asked.values()) == [READY, 40, 40]
+    assert sorted(requested.values()) == [READY, 40, 40]
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_a_step_follows_as_many_redirects_as_it_says(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_that_makes_no_sense_is_refused_with_its_line(tmp_path: Path, system: str, says: str) -> None:
-    said = refused("plan", study(tmp_path, system))
-    assert "study.yaml:8: system" in said
-    assert says in said
+    message = refused("plan", study(tmp_path, system))
+    assert "study.yaml:8: system" in message
+    assert says in message
 
 
 def test_faults_need_the_proxy_that_stands_before_one_url(tmp_path: Path) -> None:

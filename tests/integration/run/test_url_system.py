@@ -150,13 +150,13 @@ def test_a_service_that_dies_stops_the_run_with_a_remedy(tmp_path: Path, place: 
             text=True,
         )
         wait_for_rounds(folder, 2)
-    _, said = run.communicate(timeout=120)
+    _, message = run.communicate(timeout=120)
     made = entries(folder)
     assert run.returncode == 1
     assert len(made) < 8
     assert [doubt["kind"] for doubt in made[-1]["doubts"] if doubt["invalidates"]] == ["target_gone"]
     assert not any(doubt["kind"] == "target_gone" for entry in made[:-1] for doubt in entry["doubts"])
-    assert f"patternbench resume {folder} --retry-invalid" in said
+    assert f"patternbench resume {folder} --retry-invalid" in message
 
 
 def test_answers_of_the_fault_proxy_itself_are_told_from_those_of_the_service(tmp_path: Path) -> None:

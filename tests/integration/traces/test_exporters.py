@@ -70,7 +70,7 @@ def python() -> list[str]:
     return [sys.executable, str(SOURCES / "python" / "spans.py")]
 
 
-def told(host: LocalHost, protocol: str) -> Mapping[str, str]:
+def reported(host: LocalHost, protocol: str) -> Mapping[str, str]:
     """The variables by which the lab tells a component of the receiver."""
     variables = {**environment(Tracing(1.0, protocol=protocol)), "OTEL_SERVICE_NAME": "shop"}
     receiver = host.running[RECEIVER]
@@ -88,7 +88,7 @@ def test_spans_of_an_official_exporter_become_rows(
     command, (protocol, _, packed) = exporter(), way.partition(" ")
     httpx.post(f"{url}/round").raise_for_status()
     packing = {"OTEL_EXPORTER_OTLP_COMPRESSION": packed} if packed else {}
-    env = {**os.environ, **told(host, protocol), **packing}
+    env = {**os.environ, **reported(host, protocol), **packing}
     subprocess.run(command, check=True, env=env, timeout=120)
     counts = httpx.delete(f"{url}/round").json()
     assert (counts["spans"], counts["kept"], counts["refused"], counts["left_out"]) == (2, 2, {}, {})

@@ -83,8 +83,8 @@ def test_spans_by_grpc_are_kept_and_their_sender_is_told_of_those_that_are_not(
     receiver: Receiver, packing: grpc.Compression | None
 ) -> None:
     answer = receiver.call(export(otlp_span(1), otlp_span(2, end_time_unix_nano=0)), packing=packing)
-    told = ExportTraceServiceResponse.FromString(answer).partial_success
-    assert (told.rejected_spans, told.error_message) == (1, "1 never ended")
+    reported = ExportTraceServiceResponse.FromString(answer).partial_success
+    assert (reported.rejected_spans, reported.error_message) == (1, "1 never ended")
     counts = receiver.counts()
     assert (counts["requests"], counts["kept"], counts["refused"]) == (1, 1, {})
 

@@ -21,7 +21,7 @@ def rounds_of(moved: float, blocks: int = 12) -> pd.DataFrame:
     )
 
 
-def said(moved: float, formula: str = "log(y) ~ C(strategy) + log(probe_time)") -> str:
+def message(moved: float, formula: str = "log(y) ~ C(strategy) + log(probe_time)") -> str:
     return "\n".join(doubts(fit_formulas(rounds_of(moved), [formula]).models[0]))
 
 
@@ -29,25 +29,25 @@ def test_a_change_is_printed_with_and_without_its_covariate() -> None:
     model = fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy) + log(probe_time)"]).models[0]
     raw = fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy)"]).models[0]
     (plain,) = effects(raw)
-    told = effects(model)[0]
+    reported = effects(model)[0]
     assert model.adjusted is not None
     assert f"Without probe_time: {plain.sentence} With it the change is shifted by" in doubts(model)[0]
-    assert f"{abs(told.change - plain.change):.3g}"[:3] in doubts(model)[0].split("shifted by")[1]
+    assert f"{abs(reported.change - plain.change):.3g}"[:3] in doubts(model)[0].split("shifted by")[1]
     assert "Without probe_time" in models_html(fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy) + log(probe_time)"]))
 
 
 def test_a_covariate_that_a_scenario_moves_makes_the_adjusted_change_doubtful() -> None:
-    assert "believe the changes without it" in said(0.5)
-    assert "believe the changes without it" not in said(0.0)
-    assert "probe_time by scenario, within blocks: p" in said(0.0)
+    assert "believe the changes without it" in message(0.5)
+    assert "believe the changes without it" not in message(0.0)
+    assert "probe_time by scenario, within blocks: p" in message(0.0)
 
 
 def test_the_bound_says_what_2_percent_of_the_covariate_do() -> None:
-    text = said(0.0)
+    text = message(0.0)
     # The response follows the probe one to one: 2 % of it are about 2 points.
     points = float(text.split("its change would be off by ")[1].split(" ")[0])
     assert 1.5 < points < 2.5
-    assert "If a configuration moved probe_time by 2 %" in said(0.0, "y ~ C(strategy) + probe_time")
+    assert "If a configuration moved probe_time by 2 %" in message(0.0, "y ~ C(strategy) + probe_time")
 
 
 def test_a_number_that_is_a_factor_is_no_covariate() -> None:

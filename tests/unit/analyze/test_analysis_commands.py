@@ -155,10 +155,10 @@ def test_bad_input_is_a_sentence_and_exit_2_never_a_trace(tmp_path: Path) -> Non
         ([str(folder)], "has no rounds.parquet"),
         ([str(bogus)], "not a Parquet file"),
     ]
-    for arguments, said in cases:
+    for arguments, message in cases:
         result = run(fit, *arguments, "--formula", "a ~ b")
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert message in result.stderr
         assert "Traceback" not in result.output
 
 
@@ -410,17 +410,17 @@ def test_every_figure_of_every_page_is_drawn_without_errors_or_requests(tmp_path
 
 def _check(tab, page: Path) -> None:
     errors: list[str] = []
-    asked: list[str] = []
+    requested: list[str] = []
     tab.on("console", lambda m: errors.append(m.text) if m.type in ("error", "warning") else None)
     tab.on("pageerror", lambda e: errors.append(str(e)))
-    tab.on("request", lambda r: asked.append(r.url))
+    tab.on("request", lambda r: requested.append(r.url))
     tab.goto(page.as_uri())
     tab.wait_for_function("document.documentElement.dataset.ready", timeout=60_000)
     plots = tab.locator(".plot")
     assert plots.count() > 0
     assert all(plots.nth(i).locator("svg.marks").count() == 1 for i in range(plots.count()))
     assert errors == []
-    assert asked == [page.as_uri()]
+    assert requested == [page.as_uri()]
     tab.close()
 
 
@@ -448,14 +448,14 @@ def test_a_model_and_its_predictions_write_an_observers_percentage_with_its_unit
     printed = run(fit, data, "--formula", "throttling_deviation ~ strategy + users", "--save", saved).output
     assert "raises throttling_deviation by 1.1 points (" in printed
     assert "It misses by 0.118 % on average" in printed
-    told = run(predict, saved, "--at", "strategy=retry,users=10").output
-    assert "users=10: 2.95 %, one observation between 2.68 and 3.17 %" in told
+    reported = run(predict, saved, "--at", "strategy=retry,users=10").output
+    assert "users=10: 2.95 %, one observation between 2.68 and 3.17 %" in reported
 
 
 def test_a_recommendation_writes_an_observers_percentage_with_its_unit(tmp_path: Path) -> None:
     data = with_deviations(tmp_path / "a.parquet")
-    asked = ("--objective", "minimise throttling_deviation", "--baseline", "strategy=retry")
-    printed = run(recommend, data, *asked).output
+    requested = ("--objective", "minimise throttling_deviation", "--baseline", "strategy=retry")
+    printed = run(recommend, data, *requested).output
     assert "    throttling_deviation 1.8 %\n" in printed
     assert "throttling_deviation from 3 % to 1.8 % (change " in printed
     assert "The choice is the best of up to 4, picked by these rounds" in printed

@@ -51,10 +51,10 @@ def found(seed: int, spread: float = 0.03, limits: Limits | None = None) -> tupl
 @pytest.mark.parametrize("spread", [0.0, 0.03, 0.08])
 def test_the_interval_holds_the_queues_rate_about_as_often_as_it_says(spread: float) -> None:
     answers = [found(seed, spread)[0] for seed in range(200)]
-    told = [one for one in answers if one.low is not None and one.high is not None]
-    held = [one for one in told if one.low <= EXACT <= one.high]  # type: ignore[operator]
-    assert len(told) > 0.75 * len(answers)
-    assert len(held) / len(told) >= 0.9
+    reported = [one for one in answers if one.low is not None and one.high is not None]
+    held = [one for one in reported if one.low <= EXACT <= one.high]  # type: ignore[operator]
+    assert len(reported) > 0.75 * len(answers)
+    assert len(held) / len(reported) >= 0.9
 
 
 def test_where_no_round_is_saturated_the_ends_are_those_of_the_likelihood_ratio_of_a_straight_line() -> None:
@@ -88,15 +88,15 @@ def test_a_service_that_falls_off_a_cliff_gets_the_gap_in_which_it_does_and_no_s
 
 
 def test_on_a_cliff_the_rates_come_nearer_to_it_block_by_block() -> None:
-    asking, asked = search(OBJECTIVE, Limits(start=50)), []
+    asking, requested = search(OBJECTIVE, Limits(start=50)), []
     rate = next(asking, None)
     while rate is not None:
-        asked.append(rate)
+        requested.append(rate)
         try:
             rate = asking.send(RateStep(rate, 1000, 0 if rate < 91 else 1000))
         except StopIteration:
             rate = None
-    blocks = [sorted(asked[-3 * place : len(asked) - 3 * place + 3]) for place in range(5, 0, -1)]
+    blocks = [sorted(requested[-3 * place : len(requested) - 3 * place + 3]) for place in range(5, 0, -1)]
     spans = [block[-1] / block[0] for block in blocks]
     assert spans[0] == pytest.approx(1.15 / 0.85)
     assert spans[1] < 1.2

@@ -68,8 +68,10 @@ def test_the_noise_floor_is_what_equal_configurations_differ_by() -> None:
 
 def test_floors_and_effects_of_two_rounds_that_differ_a_lot_are_not_written_out() -> None:
     rounds = pd.DataFrame({"users": [1, 1, 2, 2], "block": [0, 1, 0, 1], "p95": [0.001, 90.0, 0.5, 40.0]})
-    told = " ".join(sentences(compare_runs(rounds, rounds, ComparisonOptions(responses=("p95",))), "p95"))
-    assert "noise floor is more than 1,000\u00a0%" in told and "a change of more than 1,000\u00a0% would" in told
+    reported = " ".join(sentences(compare_runs(rounds, rounds, ComparisonOptions(responses=("p95",))), "p95"))
+    assert (
+        "noise floor is more than 1,000\u00a0%" in reported and "a change of more than 1,000\u00a0% would" in reported
+    )
 
 
 def test_the_smallest_detectable_effect_is_the_textbooks() -> None:
@@ -180,9 +182,9 @@ def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves(
     comparison = compare_runs(a, b, ComparisonOptions(by=("s",)))
     (d,) = comparison.differences
     assert (change(d), d.in_percent) == ("+20.8 points", False)
-    told = " ".join([*sentences(comparison, "failure_rate"), interval(d), detectable(d)])
-    assert "points" in told
-    assert "%" not in told.replace("in 95 % of cases", "")
+    reported = " ".join([*sentences(comparison, "failure_rate"), interval(d), detectable(d)])
+    assert "points" in reported
+    assert "%" not in reported.replace("in 95 % of cases", "")
 
 
 def test_scenarios_meet_whether_their_levels_are_whole_numbers_or_not() -> None:

@@ -55,8 +55,8 @@ def test_a_square_is_told_over_the_whole_range() -> None:
 def test_intervals_are_those_of_statsmodels() -> None:
     found = next(one for one in contrasts(model("y ~ users * strategy", 9.0), "strategy", ("users",)) if one.where)
     other = smf.ols("y ~ users * strategy", table(9.0)).fit()
-    wanted = other.t_test("strategy[T.retry] + 10 * users:strategy[T.retry] = 0").conf_int()[0]
-    assert (found.low, found.high) == pytest.approx(tuple(wanted))
+    expected = other.t_test("strategy[T.retry] + 10 * users:strategy[T.retry] = 0").conf_int()[0]
+    assert (found.low, found.high) == pytest.approx(tuple(expected))
 
 
 def test_the_words_hold_the_other_factor() -> None:

@@ -98,9 +98,9 @@ def test_text_among_numbers_is_located() -> None:
     frame = table()
     frame["x"] = frame["x"].astype(object)
     frame.loc[3, "x"] = "12ms"
-    said = problem("y ~ x", frame)
-    assert said.startswith("row 4: column x must hold numbers but holds '12ms'.")
-    assert said.endswith("Correct or remove it, or write C(x) for a category.")
+    message = problem("y ~ x", frame)
+    assert message.startswith("row 4: column x must hold numbers but holds '12ms'.")
+    assert message.endswith("Correct or remove it, or write C(x) for a category.")
 
 
 def test_a_bracket_that_is_not_closed_is_said_so() -> None:
@@ -195,7 +195,7 @@ def test_a_name_with_a_dot_needs_no_backticks_in_a_function() -> None:
 
 
 @pytest.mark.parametrize(
-    ("formula", "said"),
+    ("formula", "message"),
     [
         ("y ~ (x + method)**40", "multiplies out to more than 1,000 terms"),
         ("y ~ " + "*".join(f"c{i}" for i in range(30)), "multiplies out to more than 1,000 terms"),
@@ -211,8 +211,8 @@ def test_a_name_with_a_dot_needs_no_backticks_in_a_function() -> None:
         ("y ~ my col", "in backticks: `my column`"),
     ],
 )
-def test_a_formula_that_would_hang_or_break_half_way_is_refused_at_once(formula: str, said: str) -> None:
-    with pytest.raises(DataError, match=re.escape(said)):
+def test_a_formula_that_would_hang_or_break_half_way_is_refused_at_once(formula: str, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
         parse_formula(formula)
 
 

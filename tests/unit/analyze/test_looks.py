@@ -142,9 +142,9 @@ def test_the_best_of_typical_rounds_is_not_the_one_without_a_far_round() -> None
         p95=np.where((table["place"] == "b") & (table["block"] == 11), 1.2, table["p95"])
     )
     table.loc[(table["place"] == "a") & (table["block"] < 3), "p95"] = 1000.0
-    asked = Criteria(("minimise p95",), by=("place",))
+    requested = Criteria(("minimise p95",), by=("place",))
     (measured,), (typical,) = (
-        recommend(table, Criteria(**{**vars(asked), "looks": Looks(typical=on)})).choices for on in (False, True)
+        recommend(table, Criteria(**{**vars(requested), "looks": Looks(typical=on)})).choices for on in (False, True)
     )
     assert measured.chosen is not None
     assert typical.chosen is not None
@@ -184,8 +184,8 @@ def failing(rounds: int = 30) -> pd.DataFrame:
 
 
 def test_a_limit_on_failures_counts_the_bad_rounds_that_typical_ones_leave_out() -> None:
-    asked = Criteria(("minimise p95",), ("failure_rate <= 1%",), by=("place",), looks=Looks(typical=True))
-    (choice,) = recommend(failing(), asked).choices
+    requested = Criteria(("minimise p95",), ("failure_rate <= 1%",), by=("place",), looks=Looks(typical=True))
+    (choice,) = recommend(failing(), requested).choices
     fast = next(one for one in choice.candidates if one.scenario.levels["place"] == "fast")
     assert not fast.feasible
     assert fast.means["failure_rate"] == pytest.approx(40 / 6)
@@ -237,16 +237,16 @@ def frame(logs: np.ndarray, order: np.ndarray) -> pd.DataFrame:
 def test_at_one_speed_two_of_twenty_equal_scenarios_differ_in_5_percent_at_most_and_drift_costs_little(
     noise: str,
 ) -> None:
-    rng, runs, said, shown, as_measured = np.random.default_rng(3), 250, 0, 0, 0
+    rng, runs, stated, shown, as_measured = np.random.default_rng(3), 250, 0, 0, 0
     for _ in range(runs):
         series, order = noises.with_order(rng, noise, (1, 6, 20), spread=0.1 if noise == "drifting in time" else 0.05)
         logs = series[0]
         moved, _ = at_one_speed(frame(logs, order[0]), ["p95"], ["place"])
         steadied = np.log(moved["p95"].to_numpy()).reshape(logs.shape)
-        said += stats.ttest_rel(steadied[:, 0], steadied[:, 1]).pvalue <= 0.05
+        stated += stats.ttest_rel(steadied[:, 0], steadied[:, 1]).pvalue <= 0.05
         shown += stats.ttest_rel(steadied[:, 2], steadied[:, 3] + 0.1).pvalue <= 0.05
         as_measured += stats.ttest_rel(logs[:, 2], logs[:, 3] + 0.1).pvalue <= 0.05
-    assert said / runs <= bound(runs)
+    assert stated / runs <= bound(runs)
     # Far rounds spoil the means that neighbours are held against: there it costs power, as the page says.
     assert shown / runs >= as_measured / runs - (0.15 if noise == "5 % tenfold" else 0.05)
     if noise == "drifting in time":

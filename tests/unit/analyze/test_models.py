@@ -226,14 +226,14 @@ def test_equality_is_said_only_within_a_margin_that_was_asked_about() -> None:
 
 @pytest.mark.slow
 def test_a_change_as_large_as_the_margin_is_called_smaller_in_at_most_five_of_a_hundred_tables() -> None:
-    said = 0
+    message = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
         table = pd.DataFrame({"new": np.resize([0, 1], 40)})
         table["y"] = 100 + 5 * table["new"] + rng.normal(0, 3, 40)
         result = fit_formulas(table, ["y ~ new"], Settings(margin=5.0)).models[0]
-        said += "by less than" in effects(result)[0].sentence
-    assert said <= 20
+        message += "by less than" in effects(result)[0].sentence
+    assert message <= 20
 
 
 def test_a_model_that_explains_nothing_says_so_without_a_negative_percentage() -> None:
@@ -241,9 +241,9 @@ def test_a_model_that_explains_nothing_says_so_without_a_negative_percentage() -
     table["failure_rate"] = 5 + np.random.default_rng(5).permutation(np.resize([-0.1, 0.1], 96))
     model = fit_formulas(table, ["failure_rate ~ noise"]).models[0]
     assert model.fit.summary.adj_r2 < 0
-    said = headline(model).split("It misses")[0]
-    assert said.startswith("The model explains nothing of the variance of failure_rate (adjusted R2 -0.0")
-    assert "%" not in said
+    message = headline(model).split("It misses")[0]
+    assert message.startswith("The model explains nothing of the variance of failure_rate (adjusted R2 -0.0")
+    assert "%" not in message
 
 
 def test_rows_are_left_out_where_no_factor_values_repeat() -> None:
@@ -433,9 +433,9 @@ def test_errors_are_in_percent_only_where_those_of_rows_not_seen_are_too() -> No
     """A measured zero has no error in percent: rows that the model saw may have one, and those left out none."""
     result = fit_formulas(runs(), [FORMULA]).models[0]
     errors = replace(result.cross_validation.errors, mape=None)
-    said = headline(replace(result, cross_validation=replace(result.cross_validation, errors=errors)))
-    assert "It misses" in said
-    assert "%" not in said.split("It misses")[1]
+    message = headline(replace(result, cross_validation=replace(result.cross_validation, errors=errors)))
+    assert "It misses" in message
+    assert "%" not in message.split("It misses")[1]
     assert "%" in headline(result).split("It misses")[1]
 
 

@@ -93,7 +93,7 @@ def test_residuals_that_are_not_normal_give_quantiles_of_unseen_scenarios() -> N
 
 
 @pytest.mark.parametrize(
-    ("point", "said"),
+    ("point", "message"),
     [
         ({"users": "30"}, "method is not given"),
         ({"users": "30", "method": "pit"}, "method has no level pit. Did you mean put"),
@@ -101,8 +101,8 @@ def test_residuals_that_are_not_normal_give_quantiles_of_unseen_scenarios() -> N
         ({"users": "30", "method": "put", "sise": "3"}, "the model has no sise"),
     ],
 )
-def test_a_point_that_cannot_be_read_says_what_is_wrong(point: dict[str, str], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_a_point_that_cannot_be_read_says_what_is_wrong(point: dict[str, str], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         predict(saved("time ~ users + C(method)"), point)
 
 

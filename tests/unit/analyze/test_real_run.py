@@ -27,7 +27,7 @@ def _no_library_may_warn() -> Iterator[None]:
         yield
 
 
-def said(command: click.Command, *arguments: str) -> str:
+def message(command: click.Command, *arguments: str) -> str:
     """What a command prints, in one line a paragraph; it must not hold numbers that are none."""
     result = CliRunner().invoke(command, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -37,7 +37,7 @@ def said(command: click.Command, *arguments: str) -> str:
 
 
 def test_a_fit_speaks_of_times_with_their_units_and_of_what_fails() -> None:
-    text = said(fit, ROUNDS, "--formula", P95)
+    text = message(fit, ROUNDS, "--formula", P95)
     assert "Raising users from 50 to 150 raises p95 by 119 ms (100 to 138 ms)" in text
     assert "Raising retry.backoff.exponential.initial from 20ms to 60ms raises p95" in text
     assert "The residuals are not normal. With log(p95) they are closer to it" in text
@@ -45,7 +45,7 @@ def test_a_fit_speaks_of_times_with_their_units_and_of_what_fails() -> None:
 
 
 def test_a_factor_in_an_interaction_is_told_at_both_ends_of_the_other() -> None:
-    text = said(fit, ROUNDS, "--formula", TOTAL)
+    text = message(fit, ROUNDS, "--formula", TOTAL)
     assert "strategy = retry instead of baseline at abort.percentage = 0 cuts TotalExecutionTime by 17" in text
     assert "strategy = retry instead of baseline at abort.percentage = 80 raises TotalExecutionTime by 127 %" in text
 
@@ -60,14 +60,14 @@ def test_rows_that_stand_out_do_not_hold_factors_that_do_not_apply_to_them() -> 
 
 def test_a_prediction_takes_durations_as_a_study_writes_them(tmp_path: Path) -> None:
     saved = str(tmp_path / "models.json")
-    said(fit, ROUNDS, "--formula", P95, "--save", saved)
+    message(fit, ROUNDS, "--formula", P95, "--save", saved)
     at = "users=100,strategy=retry,abort.percentage=40,retry.backoff.exponential.initial"
-    assert "initial=40ms: 367 ms, one observation between" in said(predict, saved, "--at", f"{at}=40ms")
-    assert "initial = 3s lies outside what was measured (20ms to 60ms)" in said(predict, saved, "--at", f"{at}=3s")
+    assert "initial=40ms: 367 ms, one observation between" in message(predict, saved, "--at", f"{at}=40ms")
+    assert "initial = 3s lies outside what was measured (20ms to 60ms)" in message(predict, saved, "--at", f"{at}=3s")
 
 
 def test_a_comparison_of_many_scenarios_says_first_what_happened() -> None:
-    text = said(compare, ROUNDS, "--baseline", "strategy=baseline", "--response", "p95,failure_rate")
+    text = message(compare, ROUNDS, "--baseline", "strategy=baseline", "--response", "p95,failure_rate")
     assert "Higher in 65 of 180 scenarios, most at abort.percentage=80, users=50" in text
     assert "strategy=retry, initial=60ms: +2,012 % (" in text
     assert re.search(r"\d+ of 360 differences are inconclusive although their interval excludes zero", text)
@@ -91,7 +91,7 @@ def test_every_interval_of_a_comparison_is_of_a_size_that_can_be_meant() -> None
 
 def test_a_recommendation_is_in_order_for_the_library_that_one_has_against_its_own_baseline() -> None:
     wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--baseline", "strategy=baseline")
-    text = said(recommend, ROUNDS, *wish)
+    text = message(recommend, ROUNDS, *wish)
     places = [int(level) for level in re.findall(r"- At abort.percentage=(\d+)", text)]
     assert places == sorted(places)
     pairs = re.findall(r"- At [^:]*client=(\w+): [^-]*? against [^:]*client=(\w+)", text)

@@ -16,9 +16,9 @@ from patternbench.terms.data_problems import DataError
 FACTORS = table_of({"strategy": ["baseline", "retry", "breaker"], "users": [10, 80]})
 
 
-def wish(*asked: tuple[str, ...], **more: Any) -> Criteria:
+def wish(*requested: tuple[str, ...], **more: Any) -> Criteria:
     """A wish of a run whose factors are known."""
-    return Criteria(*asked, **{"factors": FACTORS, **more})
+    return Criteria(*requested, **{"factors": FACTORS, **more})
 
 
 def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
@@ -169,7 +169,7 @@ def test_a_time_limit_needs_a_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("requested", "message"),
     [
         (wish(("fastest",)), "Write 'minimise p95'"),
         (wish(("minimise p59",)), "Did you mean p95"),
@@ -178,9 +178,9 @@ def test_a_time_limit_needs_a_unit() -> None:
         (wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
     ],
 )
-def test_a_wish_that_cannot_be_read_says_what_to_type(asked: Criteria, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        recommend(run(), asked)
+def test_a_wish_that_cannot_be_read_says_what_to_type(requested: Criteria, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        recommend(run(), requested)
 
 
 def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> None:

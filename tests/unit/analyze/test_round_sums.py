@@ -77,10 +77,10 @@ def test_sums_by_blocks_are_those_of_the_whole_table(
     pd.testing.assert_frame_equal(made, users.astype({"group": object}), check_exact=True, check_dtype=False)
 
 
-def assert_same(found: dict[str, float], wanted: dict[str, float]) -> None:
+def assert_same(found: dict[str, float], expected: dict[str, float]) -> None:
     """The same names in the same order, and the same numbers to the last bit."""
-    assert list(found) == list(wanted)
-    for name, value in wanted.items():
+    assert list(found) == list(expected)
+    for name, value in expected.items():
         assert np.array_equal([found[name]], [value], equal_nan=True), name
 
 
@@ -88,9 +88,9 @@ def assert_same(found: dict[str, float], wanted: dict[str, float]) -> None:
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 5, 40]), st.integers(1, 9))
 def test_ended_journeys_by_blocks_are_those_of_the_whole_table(seed: int, size: int, block: int) -> None:
     frame = random_round(seed, size, "as recorded")
-    found, wanted = metrics.ended_journeys(InMemory(frame, block)), by_table.ended_journeys(frame)
+    found, expected = metrics.ended_journeys(InMemory(frame, block)), by_table.ended_journeys(frame)
     for name in ("seconds", "good", "began_us"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=40), st.lists(st.integers(0, 50), max_size=40))

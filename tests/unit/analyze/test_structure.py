@@ -94,11 +94,11 @@ def test_neighbours_are_tested_only_in_an_order_that_the_table_says() -> None:
 def test_a_mixed_model_is_that_of_statsmodels_with_the_degrees_of_freedom_of_balanced_data() -> None:
     table = grid(7, between=3.0)
     result = fitted(table, "y ~ users + kind")
-    wanted = smf.mixedlm("y ~ users + kind", table, groups=table["block"]).fit(reml=True)
+    expected = smf.mixedlm("y ~ users + kind", table, groups=table["block"]).fit(reml=True)
     found = {c.name: c for c in result.coefficients}
     assert result.inference.kind == "mixed model"
-    assert found["users"].std_error == pytest.approx(wanted.bse["users"], rel=1e-3)
-    assert found["kind[T.old]"].std_error == pytest.approx(wanted.bse["kind[T.old]"], rel=1e-2)
+    assert found["users"].std_error == pytest.approx(expected.bse["users"], rel=1e-3)
+    assert found["kind[T.old]"].std_error == pytest.approx(expected.bse["kind[T.old]"], rel=1e-2)
     # six groups, two means between them; 60 rows, six group means and one slope within
     rows = np.eye(3)
     freedom = {c.name: result.inference.at(row)[2] for c, row in zip(result.coefficients, rows, strict=True)}
@@ -120,14 +120,14 @@ def test_slopes_that_differ_between_groups_are_random_and_widen_the_interval_of_
 def test_a_random_part_of_the_formula_is_fitted_as_asked() -> None:
     table = grid(9, between=1.0, slopes=0.5).rename(columns={"block": "my block"})
     result = fit_formulas(table, ["y ~ users + (users | `my block`)"]).models[0]
-    wanted = smf.mixedlm("y ~ users", table, groups=table["my block"], re_formula="~users").fit(reml=True)
+    expected = smf.mixedlm("y ~ users", table, groups=table["my block"], re_formula="~users").fit(reml=True)
     assert result.inference.kind == "mixed model"
-    assert [c.std_error for c in result.coefficients] == pytest.approx(list(wanted.bse_fe), rel=5e-3)
+    assert [c.std_error for c in result.coefficients] == pytest.approx(list(expected.bse_fe), rel=5e-3)
     assert result.fit.design.parsed.right == ("users",)
 
 
 @pytest.mark.parametrize(
-    ("formula", "said"),
+    ("formula", "message"),
     [
         ("y ~ users + (1 | few)", "few has 2 levels, a random part needs 3"),
         ("y ~ kind + (users | block)", "users has a random slope but no term of its own"),
@@ -137,8 +137,8 @@ def test_a_random_part_of_the_formula_is_fitted_as_asked() -> None:
         ("y ~ users | block", "is not allowed"),
     ],
 )
-def test_a_random_part_that_cannot_be_fitted_says_why(formula: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_a_random_part_that_cannot_be_fitted_says_why(formula: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         fit_formulas(grid(1).assign(few=lambda t: t["block"] % 2), [formula])
 
 

@@ -58,9 +58,9 @@ def test_a_steady_round_is_told_as_drifting_twice_in_a_hundred_at_most(kind: str
         "busy": lambda: queue(count, 0.8, draw),
         "very busy": lambda: queue(count, 0.9, draw),
     }[kind]
-    told = sum(drift_of(rows(make())) is not None for _ in range(150))
+    reported = sum(drift_of(rows(make())) is not None for _ in range(150))
     # Of a rate of 2 in 100 there are 8 or more in 150 rounds once in a hundred such tests.
-    assert told <= 7
+    assert reported <= 7
 
 
 @pytest.mark.parametrize("steps", [1, 5])

@@ -34,13 +34,13 @@ FORMULA = "p95 ~ users + C(strategy)"
 OF_RUNS: Mapping[str, list[object]] = {"users": [10, 20, 40, 80], "strategy": ["baseline", "breaker", "retry"]}
 
 
-def told(name: str, command: click.Command, folder: Path, *words: str) -> None:
+def reported(name: str, command: click.Command, folder: Path, *words: str) -> None:
     """Run a command with all of its outputs; hold each against its golden file."""
     page, data = folder / "page.html", folder / "data.json"
     result = CliRunner().invoke(command, [*words, "--html", str(page), "--save", str(data)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    said = f"exit code {result.exit_code}\n{result.stdout}{result.stderr}".replace(str(folder), "FOLDER")
-    is_golden(f"analysis/whole/{name}.txt", "".join(f"{line.rstrip()}\n" for line in said.splitlines()))
+    message = f"exit code {result.exit_code}\n{result.stdout}{result.stderr}".replace(str(folder), "FOLDER")
+    is_golden(f"analysis/whole/{name}.txt", "".join(f"{line.rstrip()}\n" for line in message.splitlines()))
     if data.exists():
         is_golden(f"analysis/whole/{name}.json", json.loads(data.read_text().replace(str(folder), "FOLDER")))
     if page.exists():
@@ -104,11 +104,11 @@ FITS: Mapping[str, tuple[Callable[[], pd.DataFrame], tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", FITS)
 def test_every_output_of_a_fit_is_as_agreed(name: str, tmp_path: Path) -> None:
     table, words = FITS[name]
-    told(f"fit-{name}", fit, tmp_path, kept(table(), tmp_path), *words)
+    reported(f"fit-{name}", fit, tmp_path, kept(table(), tmp_path), *words)
 
 
 def test_every_output_of_a_fit_to_a_published_table_is_as_agreed(tmp_path: Path) -> None:
-    told("fit-published", fit, tmp_path, TABLE, "--formula", "total_time + db_time ~ dist_calls + C(method)")
+    reported("fit-published", fit, tmp_path, TABLE, "--formula", "total_time + db_time ~ dist_calls + C(method)")
 
 
 AT = {
@@ -177,13 +177,13 @@ def test_every_output_of_a_comparison_is_as_agreed(name: str, tmp_path: Path) ->
         kept(side().assign(warnings=json.dumps(WARNED[number])), tmp_path, f"run-{number}", levels)
         for number, side in enumerate(sides)
     ]
-    told(f"compare-{name}", compare, tmp_path, *paths, *words)
+    reported(f"compare-{name}", compare, tmp_path, *paths, *words)
 
 
 def test_every_output_of_a_comparison_of_repeated_runs_is_as_agreed(tmp_path: Path) -> None:
     ours = [kept(runs(seed, 3), tmp_path, f"a{seed}") for seed in (1, 2, 3)]
     theirs = [kept(slower(3, 1.2, seed), tmp_path, f"b{seed}") for seed in (4, 5, 6)]
-    told("compare-repeated", compare, tmp_path, ",".join(ours), ",".join(theirs), "--fail-if", "p95 > +5%")
+    reported("compare-repeated", compare, tmp_path, ",".join(ours), ",".join(theirs), "--fail-if", "p95 > +5%")
 
 
 WISHES = {
@@ -196,7 +196,7 @@ WISHES = {
 
 @pytest.mark.parametrize("name", WISHES)
 def test_every_output_of_a_recommendation_is_as_agreed(name: str, tmp_path: Path) -> None:
-    told(f"recommend-{name}", recommend, tmp_path, kept(runs(rounds=5), tmp_path), *WISHES[name])
+    reported(f"recommend-{name}", recommend, tmp_path, kept(runs(rounds=5), tmp_path), *WISHES[name])
 
 
 SKEWED = {
@@ -208,7 +208,7 @@ SKEWED = {
 
 @pytest.mark.parametrize("name", SKEWED)
 def test_every_output_of_a_recommendation_from_skewed_rounds_is_as_agreed(name: str, tmp_path: Path) -> None:
-    told(
+    reported(
         f"recommend-{name}",
         recommend,
         tmp_path,
@@ -222,12 +222,12 @@ def test_every_output_of_a_recommendation_from_skewed_rounds_is_as_agreed(name: 
 def test_every_output_of_a_recommendation_of_a_single_configuration_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4)
     alone = kept(table[(table["strategy"] == "retry") & (table["users"] == 20)], tmp_path)
-    told("recommend-single", recommend, tmp_path, alone, *WISHES["several"][:4])
+    reported("recommend-single", recommend, tmp_path, alone, *WISHES["several"][:4])
 
 
 def test_every_output_of_a_recommendation_between_alike_configurations_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4, noise=20.0)
-    told("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *WISHES["first"], "--given", "users")
+    reported("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *WISHES["first"], "--given", "users")
 
 
 def log(loads: list[int], bend: float, each: int = 30, failing: int = 10**9) -> pd.DataFrame:
@@ -252,7 +252,7 @@ LOGS: Mapping[str, tuple[pd.DataFrame, tuple[str, ...]]] = {
 def test_every_output_of_a_load_test_is_as_agreed(name: str, tmp_path: Path) -> None:
     table, words = LOGS[name]
     table.to_csv(tmp_path / "results.csv", index=False)
-    told(f"loadtest-{name}", loadtest, tmp_path, str(tmp_path / "results.csv"), *words)
+    reported(f"loadtest-{name}", loadtest, tmp_path, str(tmp_path / "results.csv"), *words)
 
 
 class Queue:
@@ -285,11 +285,11 @@ def test_every_output_of_a_search_for_a_rate_is_as_agreed(
 ) -> None:
     service, words = SERVICES[name]
     monkeypatch.setattr(capacity_command, "rate_fixture", lambda *_: nullcontext(copy.deepcopy(service)))
-    asked = ["http://127.0.0.1:1/", "--objective", "p95 <= 100ms", *words]
-    in_words = CliRunner().invoke(capacity_command.capacity, [*asked, "--svg", str(tmp_path / "figure.svg")])
-    as_json = CliRunner().invoke(capacity_command.capacity, [*asked, "--json"])
-    said = f"exit code {in_words.exit_code}\n{in_words.output}".replace(str(tmp_path), "FOLDER")
-    is_golden(f"analysis/whole/capacity-{name}.txt", "".join(f"{line.rstrip()}\n" for line in said.splitlines()))
+    requested = ["http://127.0.0.1:1/", "--objective", "p95 <= 100ms", *words]
+    in_words = CliRunner().invoke(capacity_command.capacity, [*requested, "--svg", str(tmp_path / "figure.svg")])
+    as_json = CliRunner().invoke(capacity_command.capacity, [*requested, "--json"])
+    message = f"exit code {in_words.exit_code}\n{in_words.output}".replace(str(tmp_path), "FOLDER")
+    is_golden(f"analysis/whole/capacity-{name}.txt", "".join(f"{line.rstrip()}\n" for line in message.splitlines()))
     is_golden(f"analysis/whole/capacity-{name}.json", json.loads(as_json.stdout or "{}"))
 
 

@@ -124,10 +124,10 @@ def test_equal_calls_have_a_quickest_in_at_most_five_of_a_hundred_runs() -> None
 # --- what generators say against the truth
 
 
-def truth_row(number: int, said: dict[str, float], **more: Any) -> dict[str, Any]:
+def truth_row(number: int, message: dict[str, float], **more: Any) -> dict[str, Any]:
     true = {"p50": 2.0, "p99": 20.0, "p999": 100.0, "max": 101.0}
-    told = {"missing": 0, "dropped": 0, "failed": 0, "scheduled": 2500, **more}
-    return {"round": number, "truth": true, "said": {"one": {**true, **said}}, **told}
+    reported = {"missing": 0, "dropped": 0, "failed": 0, "scheduled": 2500, **more}
+    return {"round": number, "truth": true, "said": {"one": {**true, **message}}, **reported}
 
 
 def test_a_generator_that_is_a_third_off_at_p99_differs_whoever_it_is() -> None:
@@ -160,8 +160,10 @@ def test_gaps_of_the_margin_differ_in_at_most_five_of_a_hundred_comparisons() ->
     rng, differ = np.random.default_rng(13), 0
     true = {"p50": 2.0 + 1, "p99": 20.0 + 1, "p999": 100.0 + 2, "max": 101.0 + 2.02}
     for _ in range(400):
-        said = [{name: value + rng.normal(0, 0.2) for name, value in true.items()} for _ in range(4)]
-        differ += truth_tables.verdict([truth_row(n, one) for n, one in enumerate(said)], "one").startswith("differs")
+        message = [{name: value + rng.normal(0, 0.2) for name, value in true.items()} for _ in range(4)]
+        differ += truth_tables.verdict([truth_row(n, one) for n, one in enumerate(message)], "one").startswith(
+            "differs"
+        )
     assert differ / 400 <= 0.07
 
 
@@ -175,10 +177,10 @@ def test_wrk2_is_held_against_the_truth_of_the_engine_in_the_same_round() -> Non
 def test_every_generator_has_the_same_bound_of_calls_in_flight(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def stop(command: Any, folder: Path) -> None:
-        asked.append(str(command))
+        requested.append(str(command))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(truth, "run", stop)
@@ -186,15 +188,15 @@ def test_every_generator_has_the_same_bound_of_calls_in_flight(
     with pytest.raises(KeyboardInterrupt):
         truth.GENERATORS[name]("http://127.0.0.1:1/bytes/25", 500, 5, tmp_path)
     script = tmp_path / "script.js"
-    told = " ".join([*asked, script.read_text() if script.exists() else ""])
+    reported = " ".join([*requested, script.read_text() if script.exists() else ""])
     bounds = (
         f"'max_in_flight': {truth.IN_FLIGHT}",
         f"'-c{truth.IN_FLIGHT}'",
         f"'-c', '{truth.IN_FLIGHT}'",
         f"maxVUs: {truth.IN_FLIGHT},",
     )
-    assert any(bound in told for bound in bounds), told
-    assert ("'priority': False" in told) == (name == "engine")
+    assert any(bound in reported for bound in bounds), reported
+    assert ("'priority': False" in reported) == (name == "engine")
 
 
 def test_the_truth_of_a_run_comes_from_what_the_target_noted_and_an_even_schedule(tmp_path: Path) -> None:
@@ -255,10 +257,10 @@ def start_rows(seconds: list[float], mib: float) -> list[dict[str, Any]]:
 def test_a_start_keeps_its_goal_only_where_every_round_does(seconds: list[float], verdict: str) -> None:
     rows = start_rows(seconds, mib=4096)
     page = startup_tables.printed({"machine": MACHINE, "options": {}, "rounds": rows})
-    told = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("|")}
-    assert told["ready, s"].split("|")[4].strip() == verdict
-    assert told["memory then, GiB"].split("|")[4].strip() == "missed"
-    assert "4,096 [4,096, 4,096]" in told["all of it"]
+    reported = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("|")}
+    assert reported["ready, s"].split("|")[4].strip() == verdict
+    assert reported["memory then, GiB"].split("|")[4].strip() == "missed"
+    assert "4,096 [4,096, 4,096]" in reported["all of it"]
 
 
 # --- requests per CPU-second
@@ -280,8 +282,8 @@ def test_the_cost_of_the_log_comes_from_the_same_rounds_as_the_table() -> None:
     page = engine_tables.printed(
         engine_tables.COMPARE, {"machine": MACHINE, "options": {}, "absent": ["oha"], "rounds": compare_rows(0.07)}
     )
-    told = page.splitlines()[-1]
-    percent = float(told.split("c +")[1].split(" %")[0])
+    reported = page.splitlines()[-1]
+    percent = float(reported.split("c +")[1].split(" %")[0])
     assert percent == pytest.approx(7, abs=1.5)
     assert "Not measured, since not installed: oha." in page
 

@@ -29,9 +29,9 @@ def test_an_asking_thread_that_dies_is_reported_as_itself_at_once_to_whoever_wai
 
 
 def test_an_asking_thread_that_dies_is_reported_although_the_block_failed_for_want_of_its_answers() -> None:
-    with pytest.raises(BrokenError) as told, asking([broken]):
+    with pytest.raises(BrokenError) as reported, asking([broken]):
         raise AssertionError("it did not happen in time")
-    assert isinstance(told.value.__context__, AssertionError)
+    assert isinstance(reported.value.__context__, AssertionError)
 
 
 def test_an_asking_thread_that_dies_fails_a_block_that_waited_for_nothing() -> None:

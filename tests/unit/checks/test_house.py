@@ -67,9 +67,9 @@ class Kept:
 
 
 def test_texts_asked_of_untyped_mappings_are_counted_wherever_they_come_from() -> None:
-    asked = texts(house.subscripts(modules(a=CONFIGURATIONS)))
-    assert {text[-3] for text in asked} == set("abdefghi")
-    assert len(asked) == 8
+    requested = texts(house.subscripts(modules(a=CONFIGURATIONS)))
+    assert {text[-3] for text in requested} == set("abdefghi")
+    assert len(requested) == 8
 
 
 def test_a_name_is_any_wherever_its_annotation_holds_it() -> None:

@@ -78,7 +78,9 @@ def test_every_defect_of_the_list_names_a_file_that_is_there() -> None:
 def test_a_slip_that_was_drawn_says_by_which_seed_and_what_became_of_it_at_first() -> None:
     drawn = [mutant.drawn for mutant in mutants.listed() if mutant.drawn]
     assert drawn
-    assert [told for told in drawn if not re.fullmatch(r"seed \d+, (died|survived) at first sight", told)] == []
+    assert [
+        reported for reported in drawn if not re.fullmatch(r"seed \d+, (died|survived) at first sight", reported)
+    ] == []
 
 
 def test_every_listed_defect_can_be_put_in() -> None:

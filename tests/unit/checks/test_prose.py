@@ -137,8 +137,8 @@ def test_a_sentence_with_a_reason_may_stay_and_its_entry_goes_when_it_does() -> 
     matches = prose.sites("page.md", "A text is no number.\nA number is no text.\n")
     assert [site.line for site in prose.without([entry], matches)] == [2]
     assert prose.idle([entry], matches) == []
-    (said,) = prose.idle([entry], matches[1:])
-    assert "“is no number” is not in page.md any more" in said
+    (message,) = prose.idle([entry], matches[1:])
+    assert "“is no number” is not in page.md any more" in message
 
 
 def test_every_sentence_that_may_stay_has_a_reason() -> None:

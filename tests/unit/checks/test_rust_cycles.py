@@ -25,7 +25,7 @@ def test_no_crate_of_the_engine_or_of_clients_has_circles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "wanted"),
+    ("files", "expected"),
     [
         ({"lib": "mod a;\nmod b;", "a": "use crate::b::B;", "b": "use crate::a::A;"}, "a.rs -> b.rs -> a.rs"),
         ({"lib": "mod a;\nuse a::A;\npub struct B;", "a": "use crate::B;"}, "a.rs -> lib.rs -> a.rs"),
@@ -45,9 +45,9 @@ def test_no_crate_of_the_engine_or_of_clients_has_circles() -> None:
         ({"lib": "mod a;\npub use a::A;\nstruct B(A);", "a": "use super::B;"}, "a.rs -> lib.rs -> a.rs"),
     ],
 )
-def test_a_circle_is_found_however_it_is_imported(tmp_path: Path, files: dict[str, str], wanted: str) -> None:
+def test_a_circle_is_found_however_it_is_imported(tmp_path: Path, files: dict[str, str], expected: str) -> None:
     made = crate(tmp_path / "made", **files)
-    assert rust_cycles.circles(made) == [f"made: {wanted}"]
+    assert rust_cycles.circles(made) == [f"made: {expected}"]
 
 
 @pytest.mark.parametrize(

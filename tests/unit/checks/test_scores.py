@@ -33,8 +33,8 @@ def test_what_pit_reports_is_read_mutation_by_mutation(tmp_path: Path) -> None:
             "<lineNumber>24</lineNumber><description>negated conditional</description></mutation>"
         )
 
-    told = "".join(map(mutation, ["KILLED", "SURVIVED", "NO_COVERAGE", "TIMED_OUT", "RUN_ERROR"]))
-    (tmp_path / "mutations.xml").write_text(f"<mutations>{told}</mutations>")
+    reported = "".join(map(mutation, ["KILLED", "SURVIVED", "NO_COVERAGE", "TIMED_OUT", "RUN_ERROR"]))
+    (tmp_path / "mutations.xml").write_text(f"<mutations>{reported}</mutations>")
     found = scores.of_pit(tmp_path / "mutations.xml")
     assert found[1] == Fate("Delays.java", "of, line 24: negated conditional", SURVIVED)
     assert [each.fate for each in found] == [KILLED, SURVIVED, UNTESTED, KILLED, UNKNOWN]
@@ -45,9 +45,9 @@ def test_what_cargo_mutants_reports_is_read_mutant_by_mutant(tmp_path: Path) -> 
         name = "crates/policies/src/retry.rs:31:9: replace Retry::next -> bool with true"
         return {"scenario": {"Mutant": {"file": "crates/policies/src/retry.rs", "name": name}}, "summary": summary}
 
-    told = [{"scenario": "Baseline", "summary": "Success"}]
-    told += [outcome(summary) for summary in ("CaughtMutant", "MissedMutant", "Timeout", "Unviable")]
-    (tmp_path / "outcomes.json").write_text(json.dumps({"outcomes": told}))
+    reported = [{"scenario": "Baseline", "summary": "Success"}]
+    reported += [outcome(summary) for summary in ("CaughtMutant", "MissedMutant", "Timeout", "Unviable")]
+    (tmp_path / "outcomes.json").write_text(json.dumps({"outcomes": reported}))
     found = scores.of_cargo(tmp_path / "outcomes.json")
     assert {each.part for each in found} == {"crates/policies/src/retry.rs"}
     assert found[1].name.endswith("replace Retry::next -> bool with true")
@@ -56,8 +56,8 @@ def test_what_cargo_mutants_reports_is_read_mutant_by_mutant(tmp_path: Path) -> 
 
 def test_the_score_counts_what_no_test_reached_as_not_noticed_and_leaves_out_what_has_no_verdict() -> None:
     fates = [KILLED, KILLED, SURVIVED, UNTESTED, UNKNOWN]
-    told = scores.table([*(Fate("a", "", fate) for fate in fates), Fate("b", "", KILLED)]).splitlines()
-    assert told[2:] == [
+    reported = scores.table([*(Fate("a", "", fate) for fate in fates), Fate("b", "", KILLED)]).splitlines()
+    assert reported[2:] == [
         "| a | 4 (1 without a verdict) | 2 | 1 | 1 | 50% |",
         "| b | 1 | 1 | 0 | 0 | 100% |",
         "| **all** | 5 (1 without a verdict) | 3 | 1 | 1 | 60% |",
@@ -69,9 +69,9 @@ def test_every_survivor_is_named_above_the_table(
 ) -> None:
     monkeypatch.setattr(scores, "TOOLS", {"java": lambda: [Fate("a", "kept", SURVIVED), Fate("a", "seen", KILLED)]})
     assert scores.main(["java"]) == 0
-    told = capsys.readouterr().out
-    assert "survived  a: kept" in told
-    assert "seen" not in told
+    reported = capsys.readouterr().out
+    assert "survived  a: kept" in reported
+    assert "seen" not in reported
 
 
 def test_a_tool_that_there_is_none_of_is_named_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,8 +36,8 @@ def suite(name: str, *tries: list[Case], again: bool = False) -> Suite:
     return Suite(name, start, again)
 
 
-def problems(*wanted: Suite, is_admin: bool = True) -> list[str]:
-    return list(verdict.problems(verdict.perform_all(wanted), LEAVE, is_admin))
+def problems(*expected: Suite, is_admin: bool = True) -> list[str]:
+    return list(verdict.problems(verdict.perform_all(expected), LEAVE, is_admin))
 
 
 def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> None:
@@ -72,13 +72,13 @@ def test_where_the_kernel_tells_nothing_nobody_is_an_administrator(tmp_path: Pat
 
 
 def test_a_pure_suite_is_never_tried_again() -> None:
-    asked = suite("pure", [case("f", FAILED)], [case("f", PASSED)])
-    assert problems(asked) == ["pure: f failed"]
+    requested = suite("pure", [case("f", FAILED)], [case("f", PASSED)])
+    assert problems(requested) == ["pure: f failed"]
 
 
 def test_real_parts_are_tried_again_and_the_end_names_what_needed_it() -> None:
-    asked = suite("parts", [case("f", FAILED), case("g", PASSED)], [case("f", PASSED)], again=True)
-    done = verdict.perform_all([asked])
+    requested = suite("parts", [case("f", FAILED), case("g", PASSED)], [case("f", PASSED)], again=True)
+    done = verdict.perform_all([requested])
     assert not list(verdict.problems(done, [], is_admin=True))
     table = list(verdict.summary(done, [], is_admin=True))
     assert table[1].split() == ["parts", "2", "0", "0", "1"]
@@ -94,14 +94,14 @@ def test_a_second_try_that_does_not_run_the_test_does_not_pass_it() -> None:
 
 
 def test_what_fails_only_in_the_second_try_fails_the_run() -> None:
-    asked = suite("parts", [case("f", FAILED)], [case("f", PASSED), case("g", FAILED)], again=True)
-    assert problems(asked) == ["parts: g failed"]
+    requested = suite("parts", [case("f", FAILED)], [case("f", PASSED), case("g", FAILED)], again=True)
+    assert problems(requested) == ["parts: g failed"]
 
 
 def test_more_than_three_failures_get_no_second_try() -> None:
     names = ["a", "b", "c", "d"]
-    asked = suite("parts", [case(n, FAILED) for n in names], [case(n, PASSED) for n in names], again=True)
-    assert problems(asked) == [f"parts: {name} failed" for name in names]
+    requested = suite("parts", [case(n, FAILED) for n in names], [case(n, PASSED) for n in names], again=True)
+    assert problems(requested) == [f"parts: {name} failed" for name in names]
 
 
 def test_three_second_tries_are_all_that_a_run_has_over_its_suites() -> None:
@@ -163,8 +163,8 @@ def test_a_client_whose_tool_is_missing_may_be_skipped_where_the_list_says_so_an
         return Suite(f"clients {name}", suites.of_client("C#", (tool, "test"), "install it"))
 
     leave = [Allowed("clients one", suites.not_installed("no-such-tool"), "not in Debian")]
-    asked = [client_of("one", "no-such-tool"), client_of("two", "no-such-tool"), client_of("one", "no-other-tool")]
-    assert list(verdict.problems(verdict.perform_all(asked), leave, is_admin=True)) == [
+    requested = [client_of("one", "no-such-tool"), client_of("two", "no-such-tool"), client_of("one", "no-other-tool")]
+    assert list(verdict.problems(verdict.perform_all(requested), leave, is_admin=True)) == [
         "clients two: no-such-tool is not installed was skipped, which allowed-skips.toml does not allow: install it",
         "clients one: no-other-tool is not installed was skipped, which allowed-skips.toml does not allow: install it",
     ]
@@ -198,8 +198,8 @@ def in_a_folder(folder: Path, text: str) -> Suite:
 def test_however_a_python_test_is_skipped_the_run_ends_with_1(
     skipping: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    asked = in_a_folder(tmp_path, skipping + "\ndef test_y(): pass\n")
-    assert carry_out([], [asked]) == 1
+    requested = in_a_folder(tmp_path, skipping + "\ndef test_y(): pass\n")
+    assert carry_out([], [requested]) == 1
     assert "does not allow" in capfd.readouterr().err
 
 

@@ -57,10 +57,10 @@ def test_a_number_without_sense_is_refused_by_the_name_of_its_option(
     with pytest.raises(SystemExit) as ended:
         main(list(words))
     option = next(word for word in reversed(words) if word.startswith("--") and word != "--json")
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert ended.value.code == 2
-    assert option in said
-    assert max(map(len, said.splitlines())) < 500, "a value without end is not repeated"
+    assert option in message
+    assert max(map(len, message.splitlines())) < 500, "a value without end is not repeated"
 
 
 @pytest.mark.parametrize("url", HALF_URLS)
@@ -121,10 +121,10 @@ def test_capacity_of_a_url_speaks_of_the_url_and_not_of_a_study_that_nobody_saw(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["capacity", URL, "--objective", "p95<=1s"])
-    said = " ".join(capsys.readouterr().err.split())
-    assert said.startswith("error: URL: does not answer")
-    assert said.endswith("start it first, or correct the URL")
-    assert "urls[0]" not in said
+    message = " ".join(capsys.readouterr().err.split())
+    assert message.startswith("error: URL: does not answer")
+    assert message.endswith("start it first, or correct the URL")
+    assert "urls[0]" not in message
 
 
 def test_a_folder_in_place_of_a_program_is_called_a_folder(tmp_path: Path) -> None:

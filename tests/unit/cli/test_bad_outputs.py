@@ -76,9 +76,9 @@ def test_on_a_full_disk_a_verb_names_the_file_that_it_writes_and_leaves_no_half_
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(SystemExit):
         main([*verb, "--out", str(tmp_path)])
-    said = capsys.readouterr().err
-    assert f"{tmp_path}/" in said
-    assert "cannot be written: No space left on device" in said
+    message = capsys.readouterr().err
+    assert f"{tmp_path}/" in message
+    assert "cannot be written: No space left on device" in message
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

@@ -22,9 +22,9 @@ def test_doctor_names_each_system_and_each_need_of_it_once(
     monkeypatch.setenv("COLUMNS", "80")
     needs = [Need("engine", "/x", "build it"), Need("redis", None, "type [it]"), Need("engine", "/x", "build it")]
     doctor.show({"system shop (for a-study, another-study)": needs}, [])
-    said = capsys.readouterr().out
-    assert [said.count(word) for word in ("system shop", "a-study", "engine", "redis")] == [1, 1, 1, 1]
-    assert "missing: type [it]" in said
+    message = capsys.readouterr().out
+    assert [message.count(word) for word in ("system shop", "a-study", "engine", "redis")] == [1, 1, 1, 1]
+    assert "missing: type [it]" in message
 
 
 def test_doctor_names_three_studies_of_a_client_and_says_how_many_more_there_are() -> None:
@@ -36,8 +36,8 @@ def test_doctor_names_three_studies_of_a_client_and_says_how_many_more_there_are
 
 def test_doctors_json_names_every_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "studies_using", lambda: {"native": ["a", "b", "c", "d"]})
-    told = json.loads(CliRunner().invoke(doctor.doctor, ["--json"], catch_exceptions=False).stdout)
-    assert "client native (for a, b, c, d)" in {need["for"] for need in told["needs"]}
+    reported = json.loads(CliRunner().invoke(doctor.doctor, ["--json"], catch_exceptions=False).stdout)
+    assert "client native (for a, b, c, d)" in {need["for"] for need in reported["needs"]}
 
 
 def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_need(
@@ -66,9 +66,9 @@ def test_doctor_of_a_study_lists_what_that_study_needs_and_nothing_else(tmp_path
         "patternbench: 1\nname: x\nsystem: own\nworkload: {open: {rate: 1, duration: 1s}}\n"
         "strategies: [{client: native, baseline: {}}]\n"
     )
-    told = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
-    assert {need["for"] for need in told["needs"]} == {"system own", "client native"}
-    assert list(told) == ["needs"]
+    reported = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
+    assert {need["for"] for need in reported["needs"]} == {"system own", "client native"}
+    assert list(reported) == ["needs"]
     shown = CliRunner().invoke(doctor.doctor, [str(study)], catch_exceptions=False).output
     assert "redis" in shown
     assert "rabbitmq" not in shown
@@ -81,8 +81,8 @@ def test_doctor_of_a_study_of_a_url_lists_the_fault_proxy_that_is_put_before_it(
 ) -> None:
     study = tmp_path / "shop.yaml"
     study.write_text(f"patternbench: 1\nname: x\nsystem: {system}\nworkload: {{open: {{rate: 1, duration: 1s}}}}\n")
-    told = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
-    proxies = {need["name"] for need in told["needs"] if need["for"] == "fault proxy before the system"}
+    reported = json.loads(CliRunner().invoke(doctor.doctor, [str(study), "--json"], catch_exceptions=False).stdout)
+    proxies = {need["name"] for need in reported["needs"] if need["for"] == "fault proxy before the system"}
     assert proxies == ({"envoy"} if needs else set())
 
 
@@ -104,6 +104,6 @@ def test_doctor_of_an_installed_package_asks_for_no_application_that_only_a_chec
 @pytest.mark.slow
 def test_a_shell_completes_the_verbs() -> None:
     program = Path(sys.executable).parent / "patternbench"
-    asked = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}
-    done = subprocess.run([program], env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    requested = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}
+    done = subprocess.run([program], env={**os.environ, **requested}, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["plain,resume", "plain,report", "plain,recommend"]

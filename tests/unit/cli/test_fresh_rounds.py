@@ -30,7 +30,7 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "tests" / "data" / "run-before-roles", tmp_path / "run"))
 
 
-def asked(verb: str, run: Path) -> Result:
+def requested(verb: str, run: Path) -> Result:
     command, options = ASKED[verb]
     return CliRunner().invoke(command, [str(run), *options])
 
@@ -39,23 +39,23 @@ def asked(verb: str, run: Path) -> Result:
 def test_a_run_whose_records_are_all_damaged_gets_no_answer_from_its_older_table(verb: str, run: Path) -> None:
     for file in (run / "attempts").glob("*.parquet"):
         file.write_bytes(b"damaged")
-    result = asked(verb, run)
+    result = requested(verb, run)
     assert result.exit_code == 2, result.output
     assert "has no finished round" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("verb", ["fit", "recommend"])
 def test_a_table_of_rounds_that_was_changed_changes_no_answer(verb: str, run: Path) -> None:
-    before = asked(verb, run)
+    before = requested(verb, run)
     (run / "rounds.parquet").write_bytes(b"changed")
-    after = asked(verb, run)
+    after = requested(verb, run)
     assert (before.exit_code, after.exit_code) == (0, 0), after.output
     assert after.output == before.output
 
 
 def test_a_run_whose_first_round_has_not_ended_says_what_to_type(run: Path) -> None:
     (run / "journal.jsonl").unlink()
-    result = asked("fit", run)
+    result = requested("fit", run)
     assert (result.exit_code, "patternbench resume" in result.output) == (2, True)
 
 
@@ -63,7 +63,7 @@ def test_a_run_whose_first_round_has_not_ended_says_what_to_type(run: Path) -> N
 def test_a_pipe_in_place_of_a_runs_file_is_never_waited_for(run: Path, name: str) -> None:
     (run / name).unlink()
     os.mkfifo(run / name)
-    result = asked("fit", run)
+    result = requested("fit", run)
     assert result.exit_code == 0 or "is a pipe" in str(result.exception)
     assert result.exception is None or isinstance(result.exception, InputError)
 
@@ -71,4 +71,4 @@ def test_a_pipe_in_place_of_a_runs_file_is_never_waited_for(run: Path, name: str
 def test_a_journal_that_never_ends_is_refused(run: Path) -> None:
     (run / "journal.jsonl").unlink()
     (run / "journal.jsonl").symlink_to("/dev/zero")
-    assert isinstance(asked("fit", run).exception, InputError)
+    assert isinstance(requested("fit", run).exception, InputError)

@@ -106,16 +106,16 @@ def test_the_last_line_names_try_and_plan_next_to_run(service: str) -> None:
 
 
 def test_fewer_rounds_than_an_interval_takes_are_said_with_the_time_that_is_enough(service: str) -> None:
-    told = done("--url", f"{service}/items/7", "--minutes", "3").output
-    assert re.search(r"5 rounds of each scenario fit .* takes 6: `--minutes 4`", told), told
+    reported = done("--url", f"{service}/items/7", "--minutes", "3").output
+    assert re.search(r"5 rounds of each scenario fit .* takes 6: `--minutes 4`", reported), reported
     assert load("retry.yaml").rounds == 5
     enough = done("--url", f"{service}/items/7", "--minutes", "4", "--force").output
     assert (load("retry.yaml").rounds, "fit into" in enough) == (7, False)
 
 
 def test_a_study_named_as_the_folder_is_refused_with_what_to_type(service: str, folder: Path) -> None:
-    told = refused("--url", f"{service}/items/7", "--out", "mine.yaml")
-    assert "names a study, where a folder is wanted" in told and "type `--out .`" in told
+    reported = refused("--url", f"{service}/items/7", "--out", "mine.yaml")
+    assert "names a study, where a folder is wanted" in reported and "type `--out .`" in reported
     assert not list(folder.iterdir())
 
 
@@ -128,7 +128,7 @@ def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ((), "nothing to measure is named, and there is no terminal to ask on; name one of --url URL"),
         (("--url", "localhost:80"), "isn't a URL (got 'localhost:80')"),
@@ -144,9 +144,9 @@ def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path
     ],
 )
 def test_what_cannot_be_measured_is_told_and_nothing_is_written(
-    words: tuple[str, ...], told: str, folder: Path
+    words: tuple[str, ...], reported: str, folder: Path
 ) -> None:
-    assert told in refused(*words)
+    assert reported in refused(*words)
     assert list(folder.iterdir()) == []
 
 

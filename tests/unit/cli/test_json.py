@@ -46,10 +46,10 @@ def test_a_first_study_is_written_without_a_question(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(init, "can_ask", lambda: True)
     result = done("init", "--command", "true", "--json")
-    told = json.loads(result.stdout)
-    assert told["written"][0] == "retry.yaml"
-    assert all(Path(path).is_file() for path in told["written"])
-    assert told["takes"].startswith("about")
+    reported = json.loads(result.stdout)
+    assert reported["written"][0] == "retry.yaml"
+    assert all(Path(path).is_file() for path in reported["written"])
+    assert reported["takes"].startswith("about")
 
 
 def refused(capfd: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:

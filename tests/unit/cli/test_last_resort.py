@@ -21,11 +21,11 @@ def test_an_unforeseen_error_says_what_happened_where_its_record_is_and_how_to_r
     monkeypatch.setattr(module, "cli", broken)
     with pytest.raises(SystemExit) as ended:
         module.main([])
-    said = " ".join(capsys.readouterr().err.split())
-    assert (ended.value.code, "Traceback" in said) == (2, False)
-    assert "KeyError" in said
-    assert "please report it" in said
-    record = re.search(r"/\S*patternbench-error-\S*\.txt", said)
+    message = " ".join(capsys.readouterr().err.split())
+    assert (ended.value.code, "Traceback" in message) == (2, False)
+    assert "KeyError" in message
+    assert "please report it" in message
+    record = re.search(r"/\S*patternbench-error-\S*\.txt", message)
     assert record is not None
     assert "Traceback" in Path(record[0]).read_text()
     Path(record[0]).unlink()
@@ -43,9 +43,9 @@ def test_a_panic_of_a_library_in_rust_is_no_traceback_either(
     monkeypatch.setattr(module, "cli", broken)
     with pytest.raises(SystemExit) as ended:
         module.main([])
-    said = " ".join(capsys.readouterr().err.split())
-    assert (ended.value.code, "Traceback" in said, "please report it" in said) == (2, False, True)
-    for record in re.findall(r"/\S*patternbench-error-\S*\.txt", said):
+    message = " ".join(capsys.readouterr().err.split())
+    assert (ended.value.code, "Traceback" in message, "please report it" in message) == (2, False, True)
+    for record in re.findall(r"/\S*patternbench-error-\S*\.txt", message):
         Path(record).unlink()
 
 
@@ -55,6 +55,6 @@ def test_where_too_few_files_may_be_open_a_command_says_what_to_type(
     monkeypatch.setattr(module.resource, "getrlimit", lambda _: (20, 20))
     with pytest.raises(SystemExit) as ended:
         module.main(["plan", "none.yaml"])
-    said = " ".join(capsys.readouterr().err.split())
+    message = " ".join(capsys.readouterr().err.split())
     assert ended.value.code == 2
-    assert "too few files may be open at once here (got 20); allowed: at least 64; type `ulimit -n 1024`" in said
+    assert "too few files may be open at once here (got 20); allowed: at least 64; type `ulimit -n 1024`" in message

@@ -11,7 +11,7 @@ import pytest
 from tests.support.studies import ROOT
 from tests.unit.cli.test_load_view import DEFAULTS, SCHEMA
 
-from patternbench.cli.load_study import AskedJob, Options, job_of
+from patternbench.cli.load_study import Options, RequestedJob, job_of
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
@@ -65,7 +65,7 @@ def effect(node: object) -> Any:
     return {name: value for name, value in made.items() if value not in LEFT_OUT.get(name, ())}
 
 
-def asked(**given: Any) -> AskedJob:
+def requested(**given: Any) -> RequestedJob:
     """What some flags ask for; flags that a journey takes the place of are left open."""
     single = {"method": None, "timeout": None} if "journey" in given else {}
     made = job_of(Options(**{**DEFAULTS, **single, **given}), log=True)
@@ -107,7 +107,7 @@ def file_of(folder: Path, text: str) -> Path:
     ],
 )
 def test_a_journey_comes_from_a_file_as_a_study_has_it(text: str, tmp_path: Path) -> None:
-    made = asked(journey=file_of(tmp_path, text), headers=("X-All: 2",), users=4, requests=40).job
+    made = requested(journey=file_of(tmp_path, text), headers=("X-All: 2",), users=4, requests=40).job
     (group,) = groups(made)
     (journey,) = group["journeys"]
     assert [step["name"] for step in journey["steps"]] == ["list", "order"]
@@ -120,14 +120,14 @@ def test_files_that_a_journey_names_lie_next_to_its_file(tmp_path: Path) -> None
     (tmp_path / "users.csv").write_text("name\nann\n")
     (tmp_path / "order.json").write_text("{}")
     text = "feeder: users.csv\njourney:\n- {path: '/${feed.name}', method: POST, body_file: order.json}\n"
-    made = asked(journey=file_of(tmp_path, text), rate=5.0).job
+    made = requested(journey=file_of(tmp_path, text), rate=5.0).job
     (group,) = groups(made)
     assert group["feeder"]["file"] == str(tmp_path / "users.csv")
     assert group["journeys"][0]["steps"][0]["body_file"] == str(tmp_path / "order.json")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("journey: [{path: /a}]\nclosed: {users: 5}\n", ":2: closed: does not belong here"),
         ("feeder: users.csv\n", ": holds no journey"),
@@ -138,21 +138,21 @@ def test_files_that_a_journey_names_lie_next_to_its_file(tmp_path: Path) -> None
     ],
 )
 def test_a_file_without_a_journey_that_can_be_taken_is_refused_at_its_line(
-    text: str, said: str, tmp_path: Path
+    text: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError) as caught:
-        asked(journey=file_of(tmp_path, text))
-    assert f"journey.yaml{said}" in str(caught.value)
+        requested(journey=file_of(tmp_path, text))
+    assert f"journey.yaml{message}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("flag", "value"), [("method", "GET"), ("body", "x"), ("timeout", D("1s")), ("redirects", 0)])
 def test_a_flag_for_the_one_request_does_not_go_with_a_journey(flag: str, value: object, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"--journey: does not go with --{flag}; write it at the steps"):
-        asked(**{"journey": file_of(tmp_path, STEPS), flag: value})
+        requested(**{"journey": file_of(tmp_path, STEPS), flag: value})
 
 
 def test_what_the_engine_finds_in_a_journey_is_told_at_its_line(tmp_path: Path) -> None:
-    made = asked(journey=file_of(tmp_path, STEPS))
+    made = requested(journey=file_of(tmp_path, STEPS))
     problem = made.placed(Problem("isn't known", "groups[0].journeys[0].steps[1].path"))
     assert str(problem) == f"{tmp_path / 'journey.yaml'}:2: journey[1].path: isn't known"
     assert str(made.placed(Problem("is odd", "groups[0].workload.closed.users"))) == "--users: is odd"
@@ -160,5 +160,5 @@ def test_what_the_engine_finds_in_a_journey_is_told_at_its_line(tmp_path: Path) 
 
 def test_the_journey_of_the_documentation_is_one(tmp_path: Path) -> None:
     block = (ROOT / "docs/load.md").read_text().split("```yaml\n")[2].partition("```")[0]
-    (group,) = groups(asked(journey=file_of(tmp_path, block)).job)
+    (group,) = groups(requested(journey=file_of(tmp_path, block)).job)
     assert [step["name"] for step in group["journeys"][0]["steps"]] == ["browse", "order"]

@@ -52,8 +52,8 @@ def job(**given: Any) -> dict[str, Any]:
 def progress(second: int, p50: float | None, **more: Any) -> LoadProgress:
     times = {"p50": p50, "p90": p50, "p99": p50 and p50 * 4, "max": p50 and p50 * 9}
     counts = {"requests": 500 * second, "errors": second // 4, "dropped": 0, "in_flight": second}
-    said = {"elapsed_us": second * 1_000_000, **counts, "rate_per_s": 500.0 + second, "response_ms": times}
-    return LoadProgress.model_validate({**said, **more})
+    message = {"elapsed_us": second * 1_000_000, **counts, "rate_per_s": 500.0 + second, "response_ms": times}
+    return LoadProgress.model_validate({**message, **more})
 
 
 def printed(view: Any) -> str:
@@ -91,8 +91,8 @@ def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() 
 
 
 def test_a_round_of_a_run_is_told_in_a_line() -> None:
-    told = progress(4, 1.0, statuses={"2xx": 1999, "5xx": 1}, lateness_ms={"p99": 0.08})
-    assert in_a_line(told) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
+    reported = progress(4, 1.0, statuses={"2xx": 1999, "5xx": 1}, lateness_ms={"p99": 0.08})
+    assert in_a_line(reported) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
     assert in_a_line(LoadProgress()) == "sent 0  p99 –"
 
 
@@ -217,7 +217,7 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ({"rate": 5.0, "users": 5}, "--rate and --users do not go together"),
         ({"headers": ("no colon",)}, "--header: isn't a header"),
@@ -228,11 +228,11 @@ def test_a_socket_is_asked_for_what_the_url_says() -> None:
         ({"retry": 3, "policies": Path("/x.yaml")}, "--policies: does not go with --retry"),
     ],
 )
-def test_what_makes_no_sense_is_refused(flags: dict[str, Any], said: str) -> None:
+def test_what_makes_no_sense_is_refused(flags: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         job_of(Options(**{**DEFAULTS, **flags}), log=False)
     (problem,) = caught.value.problems
-    assert str(problem).startswith(said)
+    assert str(problem).startswith(message)
 
 
 @pytest.mark.parametrize(

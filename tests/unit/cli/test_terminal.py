@@ -82,9 +82,9 @@ def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture
     planned = expand(study())
     planned = replace(planned, factors={**planned.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
     plan.show(read, planned, Changeovers(read, Inputs(Path())), everything=True)
-    said = capsys.readouterr().out
-    assert said.startswith("[/x]: ")
-    assert "/[/x], /[bold]" in said
+    message = capsys.readouterr().out
+    assert message.startswith("[/x]: ")
+    assert "/[/x], /[bold]" in message
 
 
 def test_notes_and_problems_are_printed_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,11 +33,11 @@ Descriptions = Callable[[int], bytes]
 @contextmanager
 def client(stream: bytes, describes: Descriptions = lambda _: json.dumps(SAYS).encode()) -> Iterator[str]:
     """A client that answers each round with a stream, at its URL; it says of itself what comes next."""
-    asked = itertools.count()
+    requested = itertools.count()
 
     class Client(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.answer(describes(next(asked)))
+            self.answer(describes(next(requested)))
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))

@@ -88,9 +88,9 @@ def test_a_cell_of_what_was_not_run_is_empty() -> None:
     assert "|  |" in text
 
 
-@pytest.mark.parametrize(("spread", "told"), [(0.01, ": below the 10 %"), (0.3, ": not below the 10 %")])
-def test_the_page_says_whether_its_noise_floor_is_low_enough(spread: float, told: str) -> None:
-    assert told in verdicts.trust(made_up(spread), made_up(spread))
+@pytest.mark.parametrize(("spread", "reported"), [(0.01, ": below the 10 %"), (0.3, ": not below the 10 %")])
+def test_the_page_says_whether_its_noise_floor_is_low_enough(spread: float, reported: str) -> None:
+    assert reported in verdicts.trust(made_up(spread), made_up(spread))
 
 
 def test_the_page_tells_rounds_as_if_the_machine_had_been_equally_fast() -> None:
@@ -99,10 +99,10 @@ def test_the_page_tells_rounds_as_if_the_machine_had_been_equally_fast() -> None
     slowness = np.where(rng.random(len(measured)) < 0.5, 1.0, 1.6)
     slower = {name: measured[name] * slowness for name in verdicts.RESPONSES}
     measured = measured.assign(**slower, probe_time=6e-5 * slowness, system_cpu_s=0.9, seconds=1.0)
-    told = verdicts.trust(tables.at_one_speed(measured), measured).replace("\n", " ")
-    floors = [float(text) for text in re.findall(r"([\d.]+) % \(", told)]
+    reported = verdicts.trust(tables.at_one_speed(measured), measured).replace("\n", " ")
+    floors = [float(text) for text in re.findall(r"([\d.]+) % \(", reported)]
     assert max(floors[:2]) < verdicts.QUIET < min(floors[2:])
-    assert "at least 1.60 times as long" in told
+    assert "at least 1.60 times as long" in reported
 
 
 def test_how_busy_a_scenario_keeps_the_cpu_is_no_slowness_of_the_machine() -> None:
@@ -110,16 +110,16 @@ def test_how_busy_a_scenario_keeps_the_cpu_is_no_slowness_of_the_machine() -> No
     rounds["system_cpu_s"] = np.where(rounds["strategy"] == "baseline", 0.9, 0.2)
     rounds["probe_time"] = 6e-5 * np.exp(-0.07 * rounds["system_cpu_s"])
     assert tables.slowness(rounds).std() == pytest.approx(0, abs=1e-12)
-    told = tables.at_one_speed(rounds)
-    pd.testing.assert_frame_equal(told[verdicts.RESPONSES], rounds[verdicts.RESPONSES])
+    reported = tables.at_one_speed(rounds)
+    pd.testing.assert_frame_equal(reported[verdicts.RESPONSES], rounds[verdicts.RESPONSES])
 
 
 def test_the_page_begins_with_what_became_of_the_papers_claims() -> None:
     rounds = tables.at_one_speed(counting(KEPT))
     text = verdicts.in_short(rounds)
     of_the_paper = [claim for claim in verdicts.claims(rounds) if not claim.says.startswith(verdicts.OURS)]
-    told = text.replace("\n", " ").split(": ")[1].split(". ")[0]
-    counts = [int(word) for word in told.split() if word.isdigit()]
+    reported = text.replace("\n", " ").split(": ")[1].split(". ")[0]
+    counts = [int(word) for word in reported.split() if word.isdigit()]
     assert (sum(counts), text.split()[1]) == (len(of_the_paper), str(len(of_the_paper)))
 
 
@@ -129,12 +129,12 @@ def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
     claims = verdicts.claims(rounds)
     (rises,) = [claim for claim in claims if "rises with the fault percentage" in claim.says]
     python = set(tables._in_python())
-    told = {where["client"]: change for where, change in zip(rises.where, rises.changes, strict=True)}
-    others = [change for client, change in told.items() if client not in python]
+    reported = {where["client"]: change for where, change in zip(rises.where, rises.changes, strict=True)}
+    others = [change for client, change in reported.items() if client not in python]
     low, high = (f"{end(change.value for change in others):.0f}" for end in (min, max))
     assert f"by {low} to {high} % at 80 % faults for each client that is not in Python" in remarks
     assert (len(others), sum(change.low > 0 for change in others)) == (9, 8)
-    assert all(told[client].high < 0 for client in python)
+    assert all(reported[client].high < 0 for client in python)
     alike = [c for c in claims if c.says.startswith(verdicts.OURS) and c.says.split()[3] not in python]
     assert not any(change.low > 0 or change.high < 0 for claim in alike for change in claim.changes)
     totals = [conclusion(c.expected, c.changes)[0] for c in alike if "total execution" in c.says]

@@ -141,8 +141,8 @@ def test_a_ratio_of_one_is_decided_in_at_most_five_of_a_hundred_tables() -> None
 
 def test_a_single_block_tells_no_direction() -> None:
     alone = cinema.change(pd.Series([1.0]), pd.Series([2.0]))
-    told = (cinema.ratio(alone), verdict(HIGHER, [alone]), cinema.holds_printed(alone, 2.0))
-    assert told == ("2.00 (one round: no interval)", "inconclusive", "inconclusive")
+    reported = (cinema.ratio(alone), verdict(HIGHER, [alone]), cinema.holds_printed(alone, 2.0))
+    assert reported == ("2.00 (one round: no interval)", "inconclusive", "inconclusive")
 
 
 def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing() -> None:
@@ -151,9 +151,9 @@ def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean
 
 
 def faulty(breaker: bool, ms: float, block: int) -> dict[str, object]:
-    told = {"architecture": "gateway", "breaker": breaker, "block": block, "fault": "freeze cinema-cineworld"}
+    reported = {"architecture": "gateway", "breaker": breaker, "block": block, "fault": "freeze cinema-cineworld"}
     counted = {"failed": 5.0, "late": 1.0, "incomplete": 2, "lost": 0, "doubled": 0, "failure_ms": ms}
-    return {**told, **counted, "affected": 40.0, "seen_after": 0.0, "recovered_after": None if breaker else 2.0}
+    return {**reported, **counted, "affected": 40.0, "seen_after": 0.0, "recovered_after": None if breaker else 2.0}
 
 
 def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_without() -> None:
@@ -175,10 +175,10 @@ def test_fewer_failures_are_told_where_the_interval_excludes_none() -> None:
         for name, percent in (("gateway", 10 + by), ("messaging", 10.0))
         for block in range(4)
     ]
-    told = "\n".join(cinema.fewer_failures(pd.DataFrame(rows))).splitlines()
-    assert told[-2].startswith("| crash cinema-cineworld | -19.9 (")
-    assert told[-2].endswith("| with messages |")
-    assert told[-1].endswith("| inconclusive |")
+    reported = "\n".join(cinema.fewer_failures(pd.DataFrame(rows))).splitlines()
+    assert reported[-2].startswith("| crash cinema-cineworld | -19.9 (")
+    assert reported[-2].endswith("| with messages |")
+    assert reported[-1].endswith("| inconclusive |")
 
 
 def test_a_single_block_of_faults_has_no_interval() -> None:
@@ -229,10 +229,10 @@ def test_first_requests_are_told_apart_from_those_that_ask_again() -> None:
     )
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
     (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
-    told = dict(zip(digest.OF_LOAD, row, strict=True))
-    assert (told["requests"], told["failed"], told["incomplete"]) == (4, 25.0, 25.0)
-    assert (told["operations"], told["operation_ms"], told["operation_failed"]) == (2, 40.0, 0.0)
-    assert told["asked_again"] == 100.0
+    reported = dict(zip(digest.OF_LOAD, row, strict=True))
+    assert (reported["requests"], reported["failed"], reported["incomplete"]) == (4, 25.0, 25.0)
+    assert (reported["operations"], reported["operation_ms"], reported["operation_failed"]) == (2, 40.0, 0.0)
+    assert reported["asked_again"] == 100.0
 
 
 def test_each_number_of_a_load_test_stands_in_its_own_column() -> None:
@@ -277,8 +277,8 @@ def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked
     rows = reservations(
         ("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True)
     )
-    told = digest._of_fault(rows, acted)
-    assert (told["failed"], told["failure_ms"]) == (50.0, 10.0)
+    reported = digest._of_fault(rows, acted)
+    assert (reported["failed"], reported["failure_ms"]) == (50.0, 10.0)
     assert digest._kept(rows, samples((30, 1))) == {"lost": 1, "doubled": 0}
     assert digest._kept(rows, samples((30, 5))) == {"lost": 0, "doubled": 1}
     assert digest._kept(rows, samples((30, 2))) == {"lost": 0, "doubled": 0}

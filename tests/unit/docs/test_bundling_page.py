@@ -72,15 +72,17 @@ def words(rounds: pd.DataFrame) -> dict[str, str]:
 
 def test_a_bundle_that_saves_most_of_the_time_is_confirmed_and_its_saving_told() -> None:
     rounds = made_up()
-    told = [word for claim, word in words(rounds).items() if "A bundle cuts" in claim]
-    assert told == ["confirmed"] * 4
+    reported = [word for claim, word in words(rounds).items() if "A bundle cuts" in claim]
+    assert reported == ["confirmed"] * 4
     saved = {(row[0], row[1]): row[3] for row in rows_of(findings.savings(usable(rounds)))}
     assert saved["Get", "10"].startswith("80 (79 to 8")
 
 
 def test_a_bundle_that_costs_time_is_contradicted() -> None:
-    told = [word for claim, word in words(made_up(item_s=2 * REQUEST_S)).items() if claim.endswith("connections kept")]
-    assert told == ["contradicted", "contradicted"]
+    reported = [
+        word for claim, word in words(made_up(item_s=2 * REQUEST_S)).items() if claim.endswith("connections kept")
+    ]
+    assert reported == ["contradicted", "contradicted"]
 
 
 def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
@@ -92,8 +94,8 @@ def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
 def test_a_study_of_one_kind_of_connection_says_that_it_tells_no_cost_of_it() -> None:
     rounds = made_up()
     only = rounds[(rounds["connection"] == "reuse") & (rounds["traces.sample"] == "100%")]
-    told = findings.costs(usable(only.drop(columns=["connection", "traces.sample"])))
-    assert told.count("is not told") == 2
+    reported = findings.costs(usable(only.drop(columns=["connection", "traces.sample"])))
+    assert reported.count("is not told") == 2
 
 
 def test_counts_that_differ_from_the_published_formulas_are_not_equal() -> None:

@@ -78,16 +78,16 @@ def test_a_prediction_has_not_seen_what_it_predicts() -> None:
 
 
 def test_a_count_that_the_rounds_do_not_tell_is_left_out_and_said() -> None:
-    assert "inmem_calls" not in predict.told(batches(0.0).assign(inmem_calls=np.nan))
+    assert "inmem_calls" not in predict.reported(batches(0.0).assign(inmem_calls=np.nan))
 
 
 @pytest.mark.slow
 def test_an_error_at_the_target_is_called_below_or_above_it_in_five_of_a_hundred_studies() -> None:
-    rng, told = np.random.default_rng(5), []
+    rng, reported = np.random.default_rng(5), []
     for _ in range(4000):
         means = pd.Series(rng.normal(predict.TARGET, 4.0, BLOCKS))
-        told.append(predict.verdict(*predict.mean_error(means, pd.Series(range(BLOCKS)))[1:]))
-    assert sum(word != "inconclusive" for word in told) / len(told) == pytest.approx(0.05, abs=0.012)
+        reported.append(predict.verdict(*predict.mean_error(means, pd.Series(range(BLOCKS)))[1:]))
+    assert sum(word != "inconclusive" for word in reported) / len(reported) == pytest.approx(0.05, abs=0.012)
 
 
 def test_the_faster_of_two_is_told_where_the_prediction_orders_them_as_measured() -> None:

@@ -83,8 +83,8 @@ def test_a_part_of_a_page_is_replaced_and_nothing_else() -> None:
 
 def test_warnings_of_rounds_are_counted_once_per_round() -> None:
     busy = '[{"kind": "busy"}, {"kind": "busy"}, {"kind": "few"}]'
-    told = pages.warned(pd.DataFrame({"warnings": [busy, '[{"kind": "busy"}]', None]}))
-    assert told == "Rounds: 3. Warnings that they carry: `busy` 2, `few` 1."
+    reported = pages.warned(pd.DataFrame({"warnings": [busy, '[{"kind": "busy"}]', None]}))
+    assert reported == "Rounds: 3. Warnings that they carry: `busy` 2, `few` 1."
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def word(verdicts: dict[str, list[str]], claim: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("claim", "told"),
+    ("claim", "reported"),
     [
         ("(a) The time grows", "confirmed"),
         ("(a) The limit hardly acts on the time", "agrees"),
@@ -93,9 +93,11 @@ def word(verdicts: dict[str, list[str]], claim: str) -> str:
     ],
 )
 def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
-    verdicts: dict[str, list[str]], claim: str, told: str
+    verdicts: dict[str, list[str]], claim: str, reported: str
 ) -> None:
-    assert word(verdicts, claim) == told or (told == "contradicted" and word(verdicts, claim).startswith(told))
+    assert word(verdicts, claim) == reported or (
+        reported == "contradicted" and word(verdicts, claim).startswith(reported)
+    )
 
 
 def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:

@@ -93,7 +93,9 @@ def test_the_figure_has_a_panel_for_every_main_claim(path: Path) -> None:
     text = comparisons.drawn(measured, PAGES[path])
     for way in PAGES[path].values():
         for one in (way.compared[number] for number in way.main):
-            assert {f">{told}<" for told in (one.condition, one.first, one.second) if f">{told}<" not in text} == set()
+            assert {
+                f">{reported}<" for reported in (one.condition, one.first, one.second) if f">{reported}<" not in text
+            } == set()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -115,15 +117,15 @@ def test_a_study_has_every_condition_and_configuration_that_its_claims_compare(s
 
 @pytest.mark.parametrize("study", WAYS)
 def test_a_claim_that_the_rounds_bear_out_is_confirmed(study: str) -> None:
-    told = verdicts(study, made_up(study, factor=1.5))
-    assert set(told) <= {"confirmed", "agrees"}
+    reported = verdicts(study, made_up(study, factor=1.5))
+    assert set(reported) <= {"confirmed", "agrees"}
 
 
 @pytest.mark.parametrize("study", WAYS)
 def test_a_claim_whose_opposite_the_rounds_bear_out_is_contradicted(study: str) -> None:
     directed = [one.says != "the same" for one in WAYS[study].compared]
-    told = verdicts(study, made_up(study, factor=1 / 1.5))
-    assert [word == "contradicted" for word in told] == directed
+    reported = verdicts(study, made_up(study, factor=1 / 1.5))
+    assert [word == "contradicted" for word in reported] == directed
 
 
 def test_a_scenario_without_a_round_that_counts_leaves_its_claims_open() -> None:

@@ -73,20 +73,23 @@ def test_bundles_that_cost_time_and_save_cpu_are_confirmed() -> None:
 
 
 def test_bundles_that_cost_cpu_are_contradicted() -> None:
-    told = words(left_open.of_bundles(bundled(cpu=1.5)))
-    assert {word for claim, word in told.items() if "CPU" in claim} == {"contradicted"}
+    reported = words(left_open.of_bundles(bundled(cpu=1.5)))
+    assert {word for claim, word in reported.items() if "CPU" in claim} == {"contradicted"}
 
 
 def test_a_breaker_that_keeps_requests_from_the_limit_hinders_it_and_one_that_spares_429_does_not() -> None:
-    told = words(left_open.of_breaker(breaking()))
-    assert told["With a breaker that counts 429 as failures, less is admitted than by the limit alone"] == "confirmed"
-    assert told["With a breaker that doesn't count 429, as much is admitted as by the limit alone"] == "agrees"
+    reported = words(left_open.of_breaker(breaking()))
+    assert (
+        reported["With a breaker that counts 429 as failures, less is admitted than by the limit alone"] == "confirmed"
+    )
+    assert reported["With a breaker that doesn't count 429, as much is admitted as by the limit alone"] == "agrees"
 
 
 def test_a_breaker_that_changes_nothing_is_not_said_to_hinder() -> None:
-    told = words(left_open.of_breaker(breaking(hindered=1.0, noise=0.2)))
+    reported = words(left_open.of_breaker(breaking(hindered=1.0, noise=0.2)))
     assert (
-        told["With a breaker that counts 429 as failures, less is admitted than by the limit alone"] == "inconclusive"
+        reported["With a breaker that counts 429 as failures, less is admitted than by the limit alone"]
+        == "inconclusive"
     )
 
 

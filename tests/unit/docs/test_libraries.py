@@ -45,9 +45,9 @@ def test_the_table_of_differences_has_a_column_for_each_library() -> None:
 
 def test_a_client_that_has_not_been_measured_is_named_as_that() -> None:
     assert "Not measured yet: [" not in table.tables(_with_verdicts(registry.names()))
-    (told,) = re.findall(r"^Not measured yet: .*$", table.tables(_with_verdicts(["native"])), re.MULTILINE)
-    assert "[polly](../clients/polly/client.yaml)" in told
-    assert "[native]" not in told
+    (reported,) = re.findall(r"^Not measured yet: .*$", table.tables(_with_verdicts(["native"])), re.MULTILINE)
+    assert "[polly](../clients/polly/client.yaml)" in reported
+    assert "[native]" not in reported
 
 
 def _with_verdicts(names: list[str]) -> list[object]:

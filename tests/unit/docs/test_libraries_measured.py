@@ -59,7 +59,7 @@ def test_a_client_that_is_twice_as_slow_differs_in_its_times_alone() -> None:
 @pytest.mark.parametrize(("slower", "wrong"), [(1.2, "agrees"), (1.2, "contradicted")])
 def test_a_client_at_the_margin_gets_either_word_in_at_most_five_of_a_hundred_tables(slower: float, wrong: str) -> None:
     tables = (words(made_up(slower=slower, spread=0.1, seed=seed))[2:] for seed in range(RUNS))
-    assert sum(wrong in told for told in tables) / RUNS <= 0.08
+    assert sum(wrong in reported for reported in tables) / RUNS <= 0.08
 
 
 def test_one_block_tells_nothing() -> None:
@@ -91,8 +91,8 @@ def test_a_comparison_that_is_inconclusive_is_counted_as_that() -> None:
 
 def test_the_figure_has_every_client_with_every_pattern() -> None:
     (figure,) = measured.drawn(made_up()).values()
-    wanted = ("native", "other", measured.NONE, *measured.PATTERNS.values())
-    assert [text for text in wanted if f">{text}<" not in figure] == []
+    expected = ("native", "other", measured.NONE, *measured.PATTERNS.values())
+    assert [text for text in expected if f">{text}<" not in figure] == []
 
 
 def test_rejected_calls_are_told_of_breakers_alone() -> None:

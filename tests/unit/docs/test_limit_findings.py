@@ -32,8 +32,8 @@ def rounds(noise: float = 0.02, added: Mapping[str, float] = ADDED_MS) -> pd.Dat
     columns = ["algorithm", "store", "synchronisation", "distance"]
     blocks = [pd.DataFrame(ways, columns=columns).assign(block=block) for block in range(BLOCKS)]
     rows = pd.concat(blocks, ignore_index=True)
-    told = rows.assign(limited=rows["store"] != NONE, throughput=77.5, valid=True, study="rate-limiting-quick")
-    return scattered(answered(told, added), noise, seed=3)
+    reported = rows.assign(limited=rows["store"] != NONE, throughput=77.5, valid=True, study="rate-limiting-quick")
+    return scattered(answered(reported, added), noise, seed=3)
 
 
 def answered(rows: pd.DataFrame, added: Mapping[str, float]) -> pd.DataFrame:
@@ -66,25 +66,29 @@ def near_the_store(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["distance"].isin(("0ms", NONE)) & rows["synchronisation"].isin((PER_REQUEST, NONE))]
 
 
-def verdicts(told: pd.DataFrame) -> dict[str, str]:
-    return {row[0]: row[-1] for row in findings.statements(told, told)}
+def verdicts(reported: pd.DataFrame) -> dict[str, str]:
+    return {row[0]: row[-1] for row in findings.statements(reported, reported)}
 
 
 def test_statements_that_hold_are_confirmed_and_others_contradicted() -> None:
-    told = verdicts(rounds())
-    assert told["The sliding window log deviates less than each other algorithm (points)"] == "confirmed"
-    assert told["CRDT adds less latency than Redis (ms)"] == "confirmed"
-    assert told["25 ms from the store, CRDT adds less latency than Redis (ms)"] == "confirmed"
-    assert told["Throughput is held"] == "agrees"
-    assert told["MySQL adds 7.5 ms or more (ms beyond 7.5)"] == "contradicted"
-    assert told["Lazy leases deviate more than eager ones (points; not in the paper)"] == "confirmed"
+    reported = verdicts(rounds())
+    assert reported["The sliding window log deviates less than each other algorithm (points)"] == "confirmed"
+    assert reported["CRDT adds less latency than Redis (ms)"] == "confirmed"
+    assert reported["25 ms from the store, CRDT adds less latency than Redis (ms)"] == "confirmed"
+    assert reported["Throughput is held"] == "agrees"
+    assert reported["MySQL adds 7.5 ms or more (ms beyond 7.5)"] == "contradicted"
+    assert reported["Lazy leases deviate more than eager ones (points; not in the paper)"] == "confirmed"
 
 
 def test_what_was_not_measured_cannot_be_told_of() -> None:
     near = rounds()[lambda rows: (rows["distance"] != "25ms") & (rows["store"] != "crdt")]
-    told = {row[0]: row[2:] for row in findings.statements(near, near)}
-    assert told["CRDT adds less latency than Redis (ms)"] == ["0 of 0 for, 0 against", "not measured", "inconclusive"]
-    (far,) = [rest for text, rest in told.items() if text.startswith("25 ms from the store")]
+    reported = {row[0]: row[2:] for row in findings.statements(near, near)}
+    assert reported["CRDT adds less latency than Redis (ms)"] == [
+        "0 of 0 for, 0 against",
+        "not measured",
+        "inconclusive",
+    ]
+    (far,) = [rest for text, rest in reported.items() if text.startswith("25 ms from the store")]
     assert far[-1] == "inconclusive"
 
 
@@ -103,8 +107,8 @@ def test_what_is_added_falls_beyond_its_own_size_in_at_most_five_of_a_hundred_ru
 
 
 def test_the_answered_rate_tells_the_mix_of_users() -> None:
-    told = findings.of_findings(rounds(), rounds())
-    assert "Answered per second without a limiter: 77.5; the published users ask 77.5 times." in told
+    reported = findings.of_findings(rounds(), rounds())
+    assert "Answered per second without a limiter: 77.5; the published users ask 77.5 times." in reported
 
 
 def test_a_limiter_that_is_recommended_stands_next_to_asking_a_distant_store() -> None:

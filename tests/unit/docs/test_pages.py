@@ -68,15 +68,15 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(name:
 @pytest.mark.parametrize("name", MODULES)
 def test_a_run_of_each_study_of_a_page_is_read_in_the_full_and_in_the_quick_form(name: str, tmp_path: Path) -> None:
     page = page_of(name)
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     named = replace(page, readers={study: lambda run: {"study": load(run.study).name} for study in page.readers})
     text = (ROOT / "studies" / "quickstart.yaml").read_text(encoding="utf-8")
     (tmp_path / "plan.json").write_text("{}")
     for study in (form for one in page.readers for form in (one, f"{one}-quick")):
         (tmp_path / "study.yaml").write_text(text.replace("name: quickstart", f"name: {study}"), encoding="utf-8")
-        told[study] = str(named.read(RunFolder(tmp_path))["study"])
-    assert told == {study: study for study in told}
-    assert len(told) == 2 * len(page.readers)
+        reported[study] = str(named.read(RunFolder(tmp_path))["study"])
+    assert reported == {study: study for study in reported}
+    assert len(reported) == 2 * len(page.readers)
 
 
 def test_a_run_that_has_not_ended_is_refused_with_what_to_type(tmp_path: Path) -> None:

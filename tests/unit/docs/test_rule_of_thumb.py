@@ -63,9 +63,9 @@ def test_the_figure_draws_the_changes_of_the_tables() -> None:
     assert [text for text in ("12 ms", "48 ms", "callers, 60 % faults", "1/3") if f">{text}<" not in figure] == []
 
 
-@pytest.mark.parametrize(("changes", "told"), [({}, "**confirmed**"), ({"late": 0.5}, "**contradicted**")])
-def test_the_page_begins_with_the_verdict(changes: dict[str, float], told: str) -> None:
-    assert measured.in_short(made_up(**changes)).startswith(f"Measured: the rule is {told}.")
+@pytest.mark.parametrize(("changes", "reported"), [({}, "**confirmed**"), ({"late": 0.5}, "**contradicted**")])
+def test_the_page_begins_with_the_verdict(changes: dict[str, float], reported: str) -> None:
+    assert measured.in_short(made_up(**changes)).startswith(f"Measured: the rule is {reported}.")
 
 
 def test_a_third_that_does_what_the_rule_says_holds() -> None:
@@ -118,8 +118,8 @@ def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
     assert file is not None
     levels = pd.DataFrame([scenario.levels for scenario in expand(study, file).scenarios])
     delays = levels[measured.BACKOFF].dropna().map(lambda text: float(text.removesuffix("ms")) / 1000)
-    told = measured.shares(levels.assign(**{measured.BACKOFF: delays}))
-    assert {measured.LEAST, measured.THIRD, measured.MOST} <= set(told)
+    reported = measured.shares(levels.assign(**{measured.BACKOFF: delays}))
+    assert {measured.LEAST, measured.THIRD, measured.MOST} <= set(reported)
     baselines = levels[levels["strategy"] == "baseline"]
     assert {(users, fault) for users, fault in zip(baselines["users"], baselines[measured.FAULT], strict=True)} == {
         (4, 0), (40, 0), (40, 20), (40, 40), (40, 60),

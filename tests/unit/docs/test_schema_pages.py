@@ -75,8 +75,8 @@ def test_a_page_has_a_section_for_each_definition_with_its_short_forms() -> None
 def test_a_table_has_no_column_that_is_empty_in_all_rows() -> None:
     whole: Schema = {"properties": {"a": {**TEXT, "default": "x"}, "b": {**TEXT, "description": "said"}}}
     assert "| field | value | default | meaning |\n|---|---|---|---|\n" in schemas.page("T", whole)
-    said: Schema = {"properties": {"b": {**TEXT, "description": "said"}}}
-    assert "| field | value | meaning |\n|---|---|---|\n| `b` | a text | said |\n" in schemas.page("T", said)
+    message: Schema = {"properties": {"b": {**TEXT, "description": "said"}}}
+    assert "| field | value | meaning |\n|---|---|---|\n| `b` | a text | said |\n" in schemas.page("T", message)
 
 
 def test_definitions_are_written_out_and_one_within_itself_ends() -> None:

@@ -93,11 +93,11 @@ def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
             "end_us": [10_000, 30_000, 1_000, 1_000, 1_000, 2_000_000],
         }
     )
-    told = left_open.answered(rows).to_dict("index")
-    assert told["shoppers"] == pytest.approx(
+    reported = left_open.answered(rows).to_dict("index")
+    assert reported["shoppers"] == pytest.approx(
         {"good_per_s": 1.0, "good_ms": 20.0, "limited": 20.0, "shed": 20.0, "failed": 20.0}
     )
-    assert (told["flood"]["good_per_s"], told["flood"]["failed"]) == (0.0, 100.0)
+    assert (reported["flood"]["good_per_s"], reported["flood"]["failed"]) == (0.0, 100.0)
 
 
 def test_runs_of_these_studies_are_read() -> None:

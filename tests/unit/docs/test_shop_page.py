@@ -162,15 +162,15 @@ def test_the_time_to_finish_a_pass_is_told_of_groups_that_finish_some() -> None:
 
 
 def test_what_the_rounds_show_is_confirmed() -> None:
-    told = words(shop.verdicts(shop.claims(judged(noise=0.001), walked())))
-    assert set(told.values()) == {"confirmed"}
-    assert len(told) == 5
+    reported = words(shop.verdicts(shop.claims(judged(noise=0.001), walked())))
+    assert set(reported.values()) == {"confirmed"}
+    assert len(reported) == 5
 
 
 def test_what_the_rounds_show_otherwise_is_contradicted_and_what_they_do_not_show_cannot_be_told() -> None:
-    told = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, swing=0.3))))
-    assert told["The sliding window log deviates less than each other algorithm (points)"] == "contradicted"
-    assert told["A limit makes the pass of a user above it longer (open in the paper)"] == "inconclusive"
+    reported = words(shop.verdicts(shop.claims(judged(noise=0.001, exact=9.0), walked(longer=1.0, swing=0.3))))
+    assert reported["The sliding window log deviates less than each other algorithm (points)"] == "contradicted"
+    assert reported["A limit makes the pass of a user above it longer (open in the paper)"] == "inconclusive"
 
 
 def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
@@ -229,8 +229,8 @@ def leases(saves: float = 0.8, less: float = 1.0, noise: float = 0.01, swing: fl
         for swung in [{"worker": 0.0, "balancer": swing * turns(block)}]
         for holder in swung
     ]
-    asked = {"algorithm": "fixed window", "synchronisation": PER_REQUEST, "also": "lease holder worker", "block": 0}
-    return pd.DataFrame([*rows, asked]).assign(limited=True, valid=True, study="rate-limiting-leases-quick")
+    requested = {"algorithm": "fixed window", "synchronisation": PER_REQUEST, "also": "lease holder worker", "block": 0}
+    return pd.DataFrame([*rows, requested]).assign(limited=True, valid=True, study="rate-limiting-leases-quick")
 
 
 def holders(**rule: float) -> str:
@@ -254,10 +254,10 @@ def test_a_balancers_lease_that_saves_more_and_deviates_less_is_confirmed() -> N
 
 
 def test_a_balancers_lease_that_changes_nothing_is_not_said_to_save() -> None:
-    told = {
+    reported = {
         cells[-1] for cells in rows_of(holders(saves=1.0, less=0.0, swing=0.3)) if cells[0].startswith("A balancer")
     }
-    assert told == {"inconclusive"}
+    assert reported == {"inconclusive"}
 
 
 def test_the_part_on_holders_names_the_form_of_the_study_that_was_run() -> None:
@@ -280,10 +280,10 @@ def request(
     journey: int, step: str, call: int, at: int, took: int, *, status: int = 200, attempt: int = 1, **more: bool
 ) -> dict[str, object]:
     """An attempt of one user of the group `high`; times in ms."""
-    told = {"user": 0, "group": "high", "step": step, "call": call, "attempt": attempt, "journey": journey}
+    reported = {"user": 0, "group": "high", "step": step, "call": call, "attempt": attempt, "journey": journey}
     times = {"intended_us": at * MS, "start_us": at * MS, "end_us": (at + took) * MS}
     answer = {"outcome": "answered", "status": float(status), "success": status == 200}
-    return {**told, **times, **answer, "ends_journey": False, "warm_up": False} | more
+    return {**reported, **times, **answer, "ends_journey": False, "warm_up": False} | more
 
 
 def attempts() -> pd.DataFrame:
@@ -301,11 +301,11 @@ def attempts() -> pd.DataFrame:
 
 
 def test_a_transaction_has_the_time_of_admitted_requests_its_rejections_and_all_its_turns() -> None:
-    told = limit_rounds.transactions(attempts())
-    assert told.loc[("high", "1 home")].to_dict() == pytest.approx(
+    reported = limit_rounds.transactions(attempts())
+    assert reported.loc[("high", "1 home")].to_dict() == pytest.approx(
         {"latency_ms": 6.0, "rejected": 100 / 3, "finish_s": 0.504}
     )
-    assert told.loc[("high", "2 log in")].to_dict() == pytest.approx(
+    assert reported.loc[("high", "2 log in")].to_dict() == pytest.approx(
         {"latency_ms": 8.0, "rejected": 0.0, "finish_s": 0.006}
     )
 
@@ -313,8 +313,8 @@ def test_a_transaction_has_the_time_of_admitted_requests_its_rejections_and_all_
 def test_a_round_without_a_finished_pass_has_no_time_to_finish() -> None:
     cut = attempts().assign(ends_journey=False)
     assert limit_rounds.transactions(cut)["finish_s"].isna().all()
-    told = limit_rounds.passes(cut)
-    assert (list(told["passes"]), told["pass_s"].isna().all()) == ([0], True)
+    reported = limit_rounds.passes(cut)
+    assert (list(reported["passes"]), reported["pass_s"].isna().all()) == ([0], True)
 
 
 def test_a_pass_that_began_in_the_warm_up_or_did_not_end_is_not_counted() -> None:

@@ -140,14 +140,14 @@ def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_round_ends_as_soon_as_the_system_has_died_and_keeps_what_it_has(tmp_path: Path) -> None:
-    asked, told = threading.Event(), iter([[], ["envoy ended"]])
+    requested, reported = threading.Event(), iter([[], ["envoy ended"]])
 
     def died() -> list[str]:
-        asked.set()
-        return next(told)
+        requested.set()
+        return next(reported)
 
     second = BATCH.replace(b'"call": [0]', b'"call": [1]').replace(b'"start_us": [5]', b'"start_us": [500]')
-    with scripted(DESCRIPTION, BATCH, later=(asked, second)) as spec, pytest.raises(ClientError) as caught:
+    with scripted(DESCRIPTION, BATCH, later=(requested, second)) as spec, pytest.raises(ClientError) as caught:
         Client(spec, tmp_path).run(ROUND, died)
     assert str(caught.value) == "the system died: envoy ended"
     assert [batch.call.tolist() for batch in caught.value.batches] == [[0]]

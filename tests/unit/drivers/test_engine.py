@@ -34,8 +34,8 @@ def nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     made_up(monkeypatch)
 
 
-def driven(folder: Path, asked: Task) -> Any:
-    return EngineDriver(folder / "load", folder / "logs").drive(asked, folder / "r-0.parquet")
+def driven(folder: Path, requested: Task) -> Any:
+    return EngineDriver(folder / "load", folder / "logs").drive(requested, folder / "r-0.parquet")
 
 
 def test_a_round_is_the_job_that_was_handed_over_and_what_the_engine_says_of_it(
@@ -43,11 +43,13 @@ def test_a_round_is_the_job_that_was_handed_over_and_what_the_engine_says_of_it(
 ) -> None:
     heard: list[int] = []
     begun: list[int] = []
-    asked = replace(task(ONE_REQUEST, warm_up="2s"), told=lambda said: heard.append(said.requests), begun=begun.append)
+    requested = replace(
+        task(ONE_REQUEST, warm_up="2s"), on_progress=lambda message: heard.append(message.requests), begun=begun.append
+    )
     ending(monkeypatch, [{"progress": {"requests": 4, "elapsed_us": 1_000_000}}, {"progress": {"requests": 8}}, over()])
     now = time.monotonic_ns()
-    found = driven(tmp_path, asked)
-    assert MadeUp.jobs == [json.loads(json.dumps(jobs.job(asked).job))]
+    found = driven(tmp_path, requested)
+    assert MadeUp.jobs == [json.loads(json.dumps(jobs.job(requested).job))]
     assert (MadeUp.commands, heard, MadeUp.asked_to_end) == ([["load", "load", "--job"]], [4, 8], 0)
     assert (found.rows, found.cpu_seconds, found.calls, found.shortfall) == (9, 0.25, 7, None)
     assert (found.began_ns, found.measured_from_ns, found.warm_up_rows) == (4_000_000, 2_004_000_000, 2)
@@ -69,8 +71,8 @@ def test_lateness_makes_a_round_invalid_only_where_the_study_bounds_it(
     bounded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ending(monkeypatch, [over(doubts=DOUBTS)])
-    asked = replace(task(ONE_REQUEST), lateness=Lateness.model_validate({"floor": "3ms"}) if bounded else None)
-    assert driven(tmp_path, asked).doubts == [
+    requested = replace(task(ONE_REQUEST), lateness=Lateness.model_validate({"floor": "3ms"}) if bounded else None)
+    assert driven(tmp_path, requested).doubts == [
         Doubt("late_schedule", "it was late", "allow more with `lateness` in the study", bounded),
         Doubt("full", "too many", "raise `in_flight`", True),
     ]
@@ -89,17 +91,17 @@ def test_users_that_reached_neither_their_successes_nor_their_attempts_are_count
     for case, (rows, left) in cases.items():
         monkeypatch.setattr(MadeUp, "rows", rows)
         ending(monkeypatch, [over()])
-        said = f"over its time limit of 20m: {left} users were not finished" if left else None
-        assert driven(tmp_path, task(ONE_REQUEST)).shortfall == said, case
+        message = f"over its time limit of 20m: {left} users were not finished" if left else None
+        assert driven(tmp_path, task(ONE_REQUEST)).shortfall == message, case
 
 
 def test_a_closed_round_without_a_limit_of_attempts_is_short_by_its_successes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = task("workload: {closed: {users: 2, successes: 4}}")
-    for successes, said in ((8, None), (7, "over its time limit of 20m: 1 successes are missing")):
+    requested = task("workload: {closed: {users: 2, successes: 4}}")
+    for successes, message in ((8, None), (7, "over its time limit of 20m: 1 successes are missing")):
         ending(monkeypatch, [over(successes=successes)])
-        assert driven(tmp_path, asked).shortfall == said
+        assert driven(tmp_path, requested).shortfall == message
     ending(monkeypatch, [over(successes=0)])
     assert driven(tmp_path, task("workload: {open: {rate: 1, duration: 1s}}")).shortfall is None
 
@@ -117,7 +119,7 @@ def test_a_round_is_ended_as_soon_as_the_system_has_died(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("message", "cause"),
     [
         ([{"progress": {}}], "the load engine died: killed by SIGKILL"),
         ([{"error": "no file"}], "the load engine gave up: no file"),
@@ -128,9 +130,9 @@ def test_a_round_is_ended_as_soon_as_the_system_has_died(tmp_path: Path, monkeyp
     ],
 )
 def test_an_engine_that_does_not_finish_fails_the_round_with_its_cause(
-    said: list[Any], cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    message: list[Any], cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ending(monkeypatch, said)
+    ending(monkeypatch, message)
     with pytest.raises(DriverError) as failed:
         driven(tmp_path, task(ONE_REQUEST))
     assert str(failed.value).startswith(cause)
@@ -140,10 +142,10 @@ def test_what_a_set_up_captured_is_in_the_job_of_its_round(tmp_path: Path, monke
     captured = [{**ATTEMPT, "captured": {"token": "t-1", "ids": [1, 2]}}, {**ATTEMPT, "captured": {"token": "t-2"}}]
     monkeypatch.setattr(MadeUp, "trace", captured)
     ending(monkeypatch, [over()], [over()])
-    asked = task(SET_UP)
-    driven(tmp_path, asked)
+    requested = task(SET_UP)
+    driven(tmp_path, requested)
     set_up, job = MadeUp.jobs
-    made = jobs.set_up(asked)
+    made = jobs.set_up(requested)
     assert made is not None and set_up == json.loads(json.dumps(made.job))
     assert job["values"]["token"] == "t-2"
     assert engine._as_text([1, 2]) == "[1, 2]"
@@ -175,10 +177,10 @@ def test_a_set_up_of_which_nothing_was_sent_or_an_answer_was_wrong_fails_the_rou
 def test_problems_that_the_engine_finds_are_told_where_the_study_has_their_fields(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = task(SET_UP)
+    requested = task(SET_UP)
     step = {"path": "groups[0].journeys[0].steps[0].path", "message": "is no path", "value": '"auth"'}
     ending(monkeypatch, [{"problems": [step]}], [{"problems": [REFUSED]}])
-    first, second = engine.check(asked, tmp_path)
+    first, second = engine.check(requested, tmp_path)
     assert (first.path, first.message, first.value, first.allowed) == (
         "workload.set_up.steps[0].path",
         "is no path",
@@ -192,8 +194,8 @@ def test_problems_that_the_engine_finds_are_told_where_the_study_has_their_field
 def test_a_check_that_breaks_off_is_one_problem_of_the_workload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for said, why in (([{"error": "no memory"}], "no memory"), ([], "killed by SIGKILL")):
-        ending(monkeypatch, said)
+    for message, why in (([{"error": "no memory"}], "no memory"), ([], "killed by SIGKILL")):
+        ending(monkeypatch, message)
         with pytest.raises(InputError) as refused:
             engine.check(task(ONE_REQUEST), tmp_path)
         (problem,) = refused.value.problems

@@ -101,7 +101,7 @@ def rendered(text: str, **more: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("schedule", "wanted"),
+    ("schedule", "expected"),
     [
         ("rate: 5", {"constant": {"rate": 5}}),
         ("schedule: {constant: {rate: 120/m}}", {"constant": {"rate": 2}}),
@@ -119,10 +119,10 @@ def rendered(text: str, **more: str) -> dict[str, Any]:
         ("schedule: {trace: t.csv}", {"trace": {"file": "/studies/t.csv"}}),
     ],
 )
-def test_every_schedule_becomes_the_engines(schedule: str, wanted: dict[str, Any]) -> None:
+def test_every_schedule_becomes_the_engines(schedule: str, expected: dict[str, Any]) -> None:
     job = rendered(f"workload: {{open: {{{schedule}, duration: 3s, in_flight: 7}}}}", warm_up="1s")
     workload = job["groups"][0]["workload"]["open"]
-    assert workload["schedule"] == wanted
+    assert workload["schedule"] == expected
     assert workload["spacing"] == ("poisson" if "poisson" in schedule else "regular")
     assert workload["max_in_flight"] == 7
     assert (job["warm_up_us"], job["duration_us"]) == (1_000_000, 3_000_000)
@@ -332,17 +332,17 @@ def test_a_step_with_a_header_of_its_own_still_sends_those_of_system_and_group()
 
 
 def test_the_native_client_and_libraries_send_the_same_headers_and_the_requests_own_win() -> None:
-    asked = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {OWN}}}}}")
-    (step,) = jobs.job(asked).job["groups"][0]["journeys"][0]["steps"]
-    library = client_round(asked.treatment, "http://127.0.0.1:1", asked.time_limit, 1).request
+    requested = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {OWN}}}}}")
+    (step,) = jobs.job(requested).job["groups"][0]["journeys"][0]["steps"]
+    library = client_round(requested.treatment, "http://127.0.0.1:1", requested.time_limit, 1).request
     assert step["headers"] == library.headers == HELD
 
 
 def test_a_header_spelled_otherwise_is_the_same_header_for_the_native_client_and_for_libraries() -> None:
     own = "headers: {accept: own, AUTHORIZATION: own}"
-    asked = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {own}}}}}")
-    (step,) = jobs.job(asked).job["groups"][0]["journeys"][0]["steps"]
-    library = client_round(asked.treatment, "http://127.0.0.1:1", asked.time_limit, 1).request
+    requested = signed(f"{{closed: {{users: 1, successes: 1}}, request: {{path: /, {own}}}}}")
+    (step,) = jobs.job(requested).job["groups"][0]["journeys"][0]["steps"]
+    library = client_round(requested.treatment, "http://127.0.0.1:1", requested.time_limit, 1).request
     assert step["headers"] == library.headers == {"X-All": "system", "accept": "own", "AUTHORIZATION": "own"}
 
 
@@ -385,7 +385,7 @@ workload:
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "wanted"),
+    ("text", "path", "expected"),
     [
         (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey.steps[2].timeout"),
         (JOURNEY, "groups[0].journeys[0].steps[0].max_redirects", "workload.journey.steps[0].redirects"),
@@ -434,8 +434,8 @@ workload:
         (STACK, "", ""),
     ],
 )
-def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, wanted: str) -> None:
-    assert jobs.job(task(text)).origin(path) == wanted
+def test_the_engines_paths_lead_back_to_the_study(text: str, path: str, expected: str) -> None:
+    assert jobs.job(task(text)).origin(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -582,12 +582,12 @@ def test_a_warm_up_may_end_by_requests_and_faults_are_told_when_it_will() -> Non
     jsonschema.validate(made, SCHEMA)
     assert (made["warm_up_us"], made["warm_up_requests"]) == (60_000_000, 500)
     begun: list[int] = []
-    told = telling(replace(by_requests, begun=begun.append))
-    told(LoadProgress(elapsed_us=0))
+    reported = telling(replace(by_requests, begun=begun.append))
+    reported(LoadProgress(elapsed_us=0))
     assert begun == []
     now = time.monotonic_ns()
-    told(LoadProgress(elapsed_us=2_000_000, measured_from_us=2_250_000))
-    told(LoadProgress(elapsed_us=2_250_000, measured_from_us=2_250_000))
+    reported(LoadProgress(elapsed_us=2_000_000, measured_from_us=2_250_000))
+    reported(LoadProgress(elapsed_us=2_250_000, measured_from_us=2_250_000))
     assert len(begun) == 1
     assert begun[0] == pytest.approx(now + 250_000_000, abs=5e9)
 
@@ -652,8 +652,8 @@ def test_what_a_set_up_captured_is_a_value_that_the_engine_escapes_wherever_a_te
 
 
 def test_a_value_that_a_set_up_captured_is_in_no_message_of_the_engine() -> None:
-    told = environment.hidden('"t-12345" is not a number: ${token|number}', [], {"token": "t-12345"})
-    assert told == '"${token}" is not a number: ${token|number}'
+    reported = environment.hidden('"t-12345" is not a number: ${token|number}', [], {"token": "t-12345"})
+    assert reported == '"${token}" is not a number: ${token|number}'
 
 
 def test_a_set_up_without_a_step_in_a_scenario_is_left_out() -> None:

@@ -10,8 +10,8 @@ from patternbench.drivers.engine import doubts
 
 def summary(*names: str) -> Any:
     """What the engine says of itself, each of which it finds invalid."""
-    told = [SimpleNamespace(name=name, message="m", remedy="r", invalidates=True) for name in names]
-    return SimpleNamespace(doubts=told)
+    reported = [SimpleNamespace(name=name, message="m", remedy="r", invalidates=True) for name in names]
+    return SimpleNamespace(doubts=reported)
 
 
 def test_a_quick_round_is_not_dropped_for_a_lateness_that_a_slow_one_is_allowed() -> None:

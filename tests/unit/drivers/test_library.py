@@ -19,7 +19,7 @@ from patternbench.study.model.system import Endpoint
 from patternbench.terms.units import Duration
 
 
-class Asked:
+class RequestedRound:
     """A client that does nothing but remember what it was asked for."""
 
     body: ClientRound
@@ -40,7 +40,7 @@ def task(ends: str) -> Task:
 
 
 def test_a_duration_is_the_clients_time_limit_and_nothing_falls_short_of_it(tmp_path: Path) -> None:
-    client = Asked()
+    client = RequestedRound()
     measured = LibraryDriver(cast(Client, client)).drive(task("duration: 2s"), tmp_path / "a.parquet")
     assert (client.body.successes, client.body.time_limit_us) == (None, 2_000_000)
     assert measured.shortfall is None
@@ -48,7 +48,7 @@ def test_a_duration_is_the_clients_time_limit_and_nothing_falls_short_of_it(tmp_
 
 
 def test_users_that_did_not_get_what_they_were_asked_for_fall_short(tmp_path: Path) -> None:
-    client = Asked()
+    client = RequestedRound()
     measured = LibraryDriver(cast(Client, client)).drive(task("successes: 5"), tmp_path / "a.parquet")
     assert (client.body.successes, client.body.time_limit_us) == (5, 9_000_000)
     assert measured.shortfall == "over its time limit of 9s: 3 users were not finished"
@@ -56,13 +56,13 @@ def test_users_that_did_not_get_what_they_were_asked_for_fall_short(tmp_path: Pa
 
 @pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])
 def test_what_a_client_has_begun_may_take_until_the_time_limit_of_the_study(ends: str, tmp_path: Path) -> None:
-    client = Asked()
+    client = RequestedRound()
     LibraryDriver(cast(Client, client)).drive(task(ends), tmp_path / "a.parquet")
     assert client.limit == Duration.parse("9s")
 
 
 def test_a_warm_up_by_requests_is_shared_among_the_users_within_its_time(tmp_path: Path) -> None:
-    client = Asked()
+    client = RequestedRound()
     by_requests = replace(task("duration: 2s"), warm_up_requests=100)
     LibraryDriver(cast(Client, client)).warm_up(by_requests, tmp_path / "w.parquet")
     assert (client.body.users, client.body.successes, client.body.time_limit_us) == (3, 34, 1_000_000)
@@ -70,7 +70,7 @@ def test_a_warm_up_by_requests_is_shared_among_the_users_within_its_time(tmp_pat
 
 @pytest.mark.parametrize("ends", ["duration: 2s", "successes: 5"])
 def test_a_warm_up_lasts_as_long_as_it_says_whatever_ends_the_round(ends: str, tmp_path: Path) -> None:
-    client = Asked()
+    client = RequestedRound()
     LibraryDriver(cast(Client, client)).warm_up(task(ends), tmp_path / "w.parquet")
     assert (client.body.successes, client.body.time_limit_us) == (None, 1_000_000)
     assert client.body.strategy == {"baseline": {}}

@@ -105,8 +105,8 @@ def test_every_limit_of_a_client_names_a_field_that_a_strategy_can_have(client: 
     )
     limits = registry.limits_of(client, {})
     strategies = [scenario.strategy for scenario in expand(every).scenarios]
-    told = {problem.path for problem in itertools.chain(*(problems(client, limits, one) for one in strategies))}
-    assert told == {f"strategy.{name}" for limit in limits for name in limit.fields}
+    reported = {problem.path for problem in itertools.chain(*(problems(client, limits, one) for one in strategies))}
+    assert reported == {f"strategy.{name}" for limit in limits for name in limit.fields}
 
 
 def test_a_client_that_cannot_be_had_has_no_known_limits() -> None:

@@ -99,9 +99,9 @@ def test_a_librarys_client_gets_texts_spelled_as_the_load_engine_spells_them(cas
 
 def test_places_and_texts_of_a_request_are_encoded_once_for_a_librarys_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORD", "a b&c/50%41")
-    told = """"/p/${env:WORD}", body: "$${x} ${env:WORD}", headers: {X: "${size}"},
+    reported = """"/p/${env:WORD}", body: "$${x} ${env:WORD}", headers: {X: "${size}"},
             query: {q: "${env:WORD}", own: "1 %41&", "a b": "$${x} ${size}"}"""
-    text = EXAMPLE.replace("/bytes/1000", told).replace("  request:", "  parameters: {size: 7}\n  request:")
+    text = EXAMPLE.replace("/bytes/1000", reported).replace("  request:", "  parameters: {size: 7}\n  request:")
     request = client_round(expand(study(text)).scenarios[0], "http://h:1", Duration(1000), 5).request
     path, _, query = request.path.partition("?")
     assert path == "/p/a%20b&c/50%41"
@@ -111,8 +111,8 @@ def test_places_and_texts_of_a_request_are_encoded_once_for_a_librarys_client(mo
 
 def test_a_place_with_a_kind_is_filled_in_for_a_librarys_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAYLOAD", "a b")
-    told = '"/p", body: "${env:PAYLOAD|json}", headers: {X: "${size|number}"}, query: {q: "${size|number}"}'
-    text = EXAMPLE.replace("/bytes/1000", told).replace("  request:", "  parameters: {size: 7}\n  request:")
+    reported = '"/p", body: "${env:PAYLOAD|json}", headers: {X: "${size|number}"}, query: {q: "${size|number}"}'
+    text = EXAMPLE.replace("/bytes/1000", reported).replace("  request:", "  parameters: {size: 7}\n  request:")
     request = client_round(expand(study(text)).scenarios[0], "http://h:1", Duration(1000), 5).request
     assert (request.path, request.headers, request.body) == ("/p?q=7", {"X": "7"}, "a b")
 
@@ -130,7 +130,7 @@ def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("path", "wanted"),
+    ("path", "expected"),
     [
         ("request.timeout_us", "workload.request.timeout"),
         ("request.headers.X-Request_us", "workload.request.headers.X-Request_us"),
@@ -141,8 +141,8 @@ def test_a_secret_is_read_from_the_environment_only_when_a_round_is_made(monkeyp
         ("strategy.retry.max_attempts", "strategy.retry.max_attempts"),
     ],
 )
-def test_what_a_client_finds_wrong_leads_back_to_the_study(path: str, wanted: str) -> None:
-    assert round_origins(expand(study()).scenarios[1]).origin(path) == wanted
+def test_what_a_client_finds_wrong_leads_back_to_the_study(path: str, expected: str) -> None:
+    assert round_origins(expand(study()).scenarios[1]).origin(path) == expected
 
 
 def test_every_field_of_a_clients_round_has_an_origin() -> None:

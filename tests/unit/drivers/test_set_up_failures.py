@@ -45,7 +45,7 @@ def test_a_set_up_that_fails_shows_the_answer_next_to_the_status_without_the_sec
     task = Task(
         expand(study(SIGN_IN)).scenarios[0], (Endpoint("http://h"),), Duration(9), Duration(0), 1, 0, Inputs(tmp_path)
     )
-    monkeypatch.setattr(engine, "told", lambda _job, task, _logs: [engine._safe_to_tell(answered, task)])
+    monkeypatch.setattr(engine, "attempts_of", lambda _job, task, _logs: [engine._safe_to_tell(answered, task)])
     with pytest.raises(DriverError) as failed:
         engine.set_up(task, tmp_path)
     assert str(failed.value) == (

@@ -37,7 +37,7 @@ def answering(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json={"cluster_statuses": clusters})
 
 
-def asked(answer: httpx.MockTransport) -> GatewayCounts:
+def requested(answer: httpx.MockTransport) -> GatewayCounts:
     with httpx.Client(transport=answer) as http:
         return counts("http://gateway", {"shop": "http://127.0.0.1:82"}, http)
 
@@ -47,7 +47,7 @@ def kept(folder: Path) -> RoundFiles:
 
 
 def test_counters_of_all_clusters_add_up_and_hosts_have_their_components_names() -> None:
-    assert asked(httpx.MockTransport(answering)) == GatewayCounts(
+    assert requested(httpx.MockTransport(answering)) == GatewayCounts(
         requests=20,
         limited=3,
         overflows=2,
@@ -62,7 +62,7 @@ def test_counters_of_all_clusters_add_up_and_hosts_have_their_components_names()
 def test_an_answer_that_is_not_envoys_is_an_error_that_names_the_path() -> None:
     odd = httpx.MockTransport(lambda _: httpx.Response(200, text="hello"))
     with pytest.raises(ValueError, match="the answer to /stats isn't Envoy's"):
-        asked(odd)
+        requested(odd)
 
 
 def test_a_round_counts_from_its_beginning_and_a_gateway_started_in_it_from_nothing() -> None:

@@ -48,10 +48,10 @@ def test_all_rules_are_valid_by_the_filters_schema(per: object) -> None:
 
 
 def test_the_settings_of_a_route_are_those_of_the_filters_schema() -> None:
-    told, fields = SCHEMA["$defs"]["route"], BundledRoute.model_fields
-    assert fields.keys() == told["properties"].keys()
-    assert {name for name, field in fields.items() if field.is_required()} == set(told["required"])
-    assert fields["per"].default == told["properties"]["per"]["default"]
+    reported, fields = SCHEMA["$defs"]["route"], BundledRoute.model_fields
+    assert fields.keys() == reported["properties"].keys()
+    assert {name for name, field in fields.items() if field.is_required()} == set(reported["required"])
+    assert fields["per"].default == reported["properties"]["per"]["default"]
     defaults = SCHEMA["properties"]
     assert str(Bundler.model_fields["timeout"].default) == defaults["timeout"]["default"].replace("60s", "1m")
     assert Bundler.model_fields["most_waiting"].default == defaults["most_waiting"]["default"]
@@ -80,7 +80,7 @@ def test_what_is_bundled_changes_while_it_runs_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"upstream": "stok"}, "one.upstream: is not among the components in use"),
         ({"routes": []}, "one.routes"),
@@ -92,8 +92,8 @@ def test_what_is_bundled_changes_while_it_runs_and_nothing_else() -> None:
         ({"timeout": "100us"}, "one.timeout"),
     ],
 )
-def test_what_a_bundler_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
+def test_what_a_bundler_cannot_do_is_refused_with_its_place(settings: dict[str, Any], reported: str) -> None:
     entry = ("one", "bundler", {"upstream": "shop", "routes": [ROUTE], **settings})
     with pytest.raises(InputError) as refused:
         topologies.of_entries([entry], ["one"], NEIGHBOURS)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)

@@ -38,11 +38,11 @@ def test_the_content_type_of_a_tree_may_be_said() -> None:
     assert request.headers.get_list("Content-Type") == ["application/vnd.shop+json"]
 
 
-@pytest.mark.parametrize(("status", "wanted"), [(200, ()), (204, ()), (409, (200, 409))])
+@pytest.mark.parametrize(("status", "expected"), [(200, ()), (204, ()), (409, (200, 409))])
 def test_a_call_succeeds_with_a_status_from_200_to_299_or_with_one_that_it_lists(
-    status: int, wanted: tuple[int, ...]
+    status: int, expected: tuple[int, ...]
 ) -> None:
-    made(Call("PUT", "http://shop/limit", status=wanted), status)
+    made(Call("PUT", "http://shop/limit", status=expected), status)
 
 
 def test_a_call_that_fails_tells_its_address_the_answer_and_what_was_expected_and_no_secret() -> None:

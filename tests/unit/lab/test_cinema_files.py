@@ -51,15 +51,15 @@ def test_everything_that_has_metrics_is_scraped(architecture: str) -> None:
 def environments(architecture: str) -> dict[str, dict[str, object]]:
     """The variables of each service, by its name."""
     entries = systems.load("cinema").with_settings({"architecture": architecture})
-    told = {name: fields["env"] for name, kind, fields in entries if kind == "jvm_app"}
-    return {name: env for name, env in told.items() if isinstance(env, dict)}
+    reported = {name: fields["env"] for name, kind, fields in entries if kind == "jvm_app"}
+    return {name: env for name, env in reported.items() if isinstance(env, dict)}
 
 
 @pytest.mark.parametrize("architecture", SERVICES)
 def test_each_cinema_has_a_database_of_its_own(architecture: str) -> None:
-    told = environments(architecture)
+    reported = environments(architecture)
     databases = {
-        name: str(env["DATABASE_URL"]).rpartition("/")[2] for name, env in told.items() if "DATABASE_URL" in env
+        name: str(env["DATABASE_URL"]).rpartition("/")[2] for name, env in reported.items() if "DATABASE_URL" in env
     }
     assert databases == {name: name.replace("-", "_") for name in CINEMAS}
 
@@ -67,8 +67,8 @@ def test_each_cinema_has_a_database_of_its_own(architecture: str) -> None:
 @pytest.mark.parametrize("architecture", SERVICES)
 def test_no_service_is_told_a_variable_that_none_reads(architecture: str) -> None:
     interface = (ROOT / "apps" / "cinema" / "README.md").read_text()
-    told = {variable for env in environments(architecture).values() for variable in env}
-    assert [variable for variable in sorted(told) if f"`{variable}`" not in interface] == []
+    reported = {variable for env in environments(architecture).values() for variable in env}
+    assert [variable for variable in sorted(reported) if f"`{variable}`" not in interface] == []
 
 
 def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
@@ -155,10 +155,10 @@ def test_the_dashboard_reads_the_data_source_that_is_provisioned_with_it() -> No
     assert (source["type"], source["url"]) == ("prometheus", "$PROMETHEUS_URL")
     (provider,) = provisioned("provisioning/dashboards/cinema.yaml")["providers"]
     assert (provider["type"], provider["options"]["path"]) == ("file", "$CINEMA_DASHBOARDS")
-    wanted = {"type": source["type"], "uid": source["uid"]}
+    expected = {"type": source["type"], "uid": source["uid"]}
     for panel in dashboard()["panels"]:
-        assert panel["datasource"] == wanted
-        assert [target["datasource"] for target in panel["targets"]] == [wanted] * len(panel["targets"])
+        assert panel["datasource"] == expected
+        assert [target["datasource"] for target in panel["targets"]] == [expected] * len(panel["targets"])
 
 
 def dashboard() -> dict[str, Any]:

@@ -143,8 +143,8 @@ def test_prometheus_scrapes_every_replica_an_endpoint_and_a_url_each_under_a_nam
     neighbours = Neighbours(["shop-1", "shop-2", "queue"], {"shop": ["shop-1", "shop-2"]})
     launch = KINDS["prometheus"].model_validate({"scrape": scrape}).describe("prometheus", neighbours)
     (file,) = launch.files
-    told = json.dumps(file.content)
-    shops, queue, url = json.loads(told)["scrape_configs"]
+    reported = json.dumps(file.content)
+    shops, queue, url = json.loads(reported)["scrape_configs"]
     assert [entry["labels"]["instance"] for entry in shops["static_configs"]] == ["shop-1", "shop-2"]
     assert queue["static_configs"] == [{"targets": ["${queue.prometheus.address}"], "labels": {"instance": "queue"}}]
     assert (url["scheme"], url["metrics_path"]) == ("https", "/deep/metrics")

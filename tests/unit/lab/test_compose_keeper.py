@@ -45,9 +45,9 @@ class Project:
         return Following(self.done)
 
 
-@pytest.mark.parametrize(("path", "asked"), [("/ready", ["http://127.0.0.1:1234/ready"] * 3), ("", [])])
+@pytest.mark.parametrize(("path", "requested"), [("/ready", ["http://127.0.0.1:1234/ready"] * 3), ("", [])])
 def test_a_project_is_announced_once_its_first_service_answers(
-    path: str, asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: str, requested: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project, urls, paused = Project(), list[str](), list[float]()
 
@@ -61,7 +61,7 @@ def test_a_project_is_announced_once_its_first_service_answers(
     kept: Any = project
     with pytest.raises(ProjectFailed, match="all containers have ended"):
         compose.keep(kept, path, 30)
-    assert urls == asked
-    assert paused == [compose.GLANCE_S] * max(len(asked) - 1, 0)
+    assert urls == requested
+    assert paused == [compose.GLANCE_S] * max(len(requested) - 1, 0)
     assert json.loads(capsys.readouterr().out) == {"ready": True, "web": "127.0.0.1:1234", "api": "127.0.0.1:1235"}
     assert project.done == ["up within 30", "logs", "waited", "terminated"]

@@ -46,7 +46,7 @@ def test_each_of_several_databases_is_an_endpoint_with_its_own_user_and_password
 
 @SERVERS
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"database": "one", "databases": {"core": {}}}, "database does not go with databases"),
         ({"databases": {"root": {}}}, "the name `root` is reserved by the server"),
@@ -57,9 +57,9 @@ def test_each_of_several_databases_is_an_endpoint_with_its_own_user_and_password
     ],
 )
 def test_databases_that_make_no_sense_are_refused(
-    server: type[DatabaseServer], settings: Mapping[str, object], said: str
+    server: type[DatabaseServer], settings: Mapping[str, object], message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         server.model_validate(settings)
 
 

@@ -124,14 +124,14 @@ def test_a_proxy_that_refuses_the_faults_is_an_error(status: int) -> None:
 
 
 def test_faults_are_set_all_at_once_by_a_post_to_the_admin_interface() -> None:
-    asked: list[httpx.Request] = []
+    requested: list[httpx.Request] = []
 
     def keep(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requested.append(request)
         return httpx.Response(200)
 
     faults = [Fault.model_validate({"abort": {"percentage": 20, "status": 500}})]
     inject(httpx.Client(transport=httpx.MockTransport(keep)), "http://127.0.0.1:1", faults)
-    (request,) = asked
+    (request,) = requested
     assert (request.method, request.url.path) == ("POST", "/runtime_modify")
     assert dict(request.url.params) == runtime(faults)

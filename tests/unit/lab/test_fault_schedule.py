@@ -50,8 +50,8 @@ class Clock:
 class Act:
     """Takes note of what it is told, and fails where it should."""
 
-    def __init__(self, name: str, clock: Clock, told: list[tuple[str, str, int]], fails: str) -> None:
-        self.name, self.clock, self.told, self.fails = name, clock, told, fails
+    def __init__(self, name: str, clock: Clock, reported: list[tuple[str, str, int]], fails: str) -> None:
+        self.name, self.clock, self.reported, self.fails = name, clock, reported, fails
 
     def begin(self) -> int:
         return self._note("begin")
@@ -60,18 +60,18 @@ class Act:
         return self._note("end"), {"requests": 3}
 
     def _note(self, what: str) -> int:
-        self.told.append((self.name, what, (self.clock() - ZERO) // 1_000_000))
+        self.reported.append((self.name, what, (self.clock() - ZERO) // 1_000_000))
         if self.fails == f"{self.name} {what}":
             raise StartError("broken")
         return self.clock()
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     clock, notes, fails = Clock(), [], [""]
     monkeypatch.setattr(module, "act_of", lambda fault, name, site: Act(name, clock, notes, fails[0]))
 
-    class Told:
+    class ScheduleRun:
         environment = Environment()
 
         def schedule(self, *faults: dict[str, Any], failing: str = "") -> FaultSchedule:
@@ -82,7 +82,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         def notes(self) -> list[tuple[str, str, int]]:
             return notes
 
-    yield Told()
+    yield ScheduleRun()
 
 
 def window(begins: str, lasts: str) -> dict[str, str]:
@@ -114,13 +114,13 @@ def test_windows_follow_each_other_in_order_of_time_and_an_end_goes_before_a_beg
 
 
 def test_the_second_of_two_windows_that_touch_begins_after_the_first_has_ended_though_it_is_declared_first(
-    told: Any,
+    reported: Any,
 ) -> None:
     touching = {"crash": {}, "where": "a", "when": [window("2s", "1s"), window("1s", "1s")]}
-    with told.schedule(touching) as schedule:
+    with reported.schedule(touching) as schedule:
         schedule.start(ZERO)
         joined(schedule)
-    assert [note[1:] for note in told.notes] == [("begin", 1000), ("end", 2000), ("begin", 2000), ("end", 3000)]
+    assert [note[1:] for note in reported.notes] == [("begin", 1000), ("end", 2000), ("begin", 2000), ("end", 3000)]
     assert len(schedule.acted) == 2
 
 
@@ -128,13 +128,13 @@ class AtReplica:
     """A fault at one replica, with its moments and what it did; or it fails to end."""
 
     def __init__(self, began: int, ended: int | None, **deeds: float) -> None:
-        self.began, self.ended, self.deeds, self.asked = began, ended, deeds, 0
+        self.began, self.ended, self.deeds, self.requested = began, ended, deeds, 0
 
     def begin(self) -> int:
         return self.began
 
     def end(self) -> tuple[int, dict[str, float]]:
-        self.asked += 1
+        self.requested += 1
         if self.ended is None:
             raise StartError(f"replica {self.began} hangs")
         return self.ended, self.deeds
@@ -154,72 +154,72 @@ def test_a_fault_is_undone_at_every_replica_though_two_fail_which_are_both_told(
     acts = [AtReplica(1, None), AtReplica(2, 5), AtReplica(3, None), AtReplica(4, 5)]
     with pytest.raises(StartError, match="replica 1 hangs; replica 3 hangs"):
         ActsTogether(acts).end()
-    assert [act.asked for act in acts] == [1, 1, 1, 1]
+    assert [act.requested for act in acts] == [1, 1, 1, 1]
 
 
-def test_a_fault_of_the_whole_round_acts_from_before_the_load_to_after_it(told: Any) -> None:
-    with told.schedule({"abort": {"percentage": 20}}) as schedule:
-        assert told.notes == [("abort", "begin", 0)]
+def test_a_fault_of_the_whole_round_acts_from_before_the_load_to_after_it(reported: Any) -> None:
+    with reported.schedule({"abort": {"percentage": 20}}) as schedule:
+        assert reported.notes == [("abort", "begin", 0)]
         schedule.start(ZERO)
-    assert told.notes == [("abort", "begin", 0), ("abort", "end", 0)]
+    assert reported.notes == [("abort", "begin", 0), ("abort", "end", 0)]
     assert [(acted.name, acted.deeds) for acted in schedule.acted] == [("abort", {"requests": 3})]
 
 
-def test_a_level_that_does_nothing_begins_nothing(told: Any) -> None:
+def test_a_level_that_does_nothing_begins_nothing(reported: Any) -> None:
     none = [{"abort": {"percentage": 0}}, {"crash": {}, "where": "a", "when": window("1s", "0ms")}]
     none += [{"slow": {"bandwidth": "unlimited"}}, {"delay": {"percentage": 5, "duration": "0ms"}}]
-    with told.schedule(*none) as schedule:
+    with reported.schedule(*none) as schedule:
         schedule.start(ZERO)
-    assert told.notes == []
+    assert reported.notes == []
     assert schedule.acted == []
 
 
-def test_a_window_begins_and_ends_at_its_times_and_is_recorded_as_it_was(told: Any) -> None:
-    with told.schedule({"crash": {}, "where": "a", "when": window("2s", "3s")}) as schedule:
+def test_a_window_begins_and_ends_at_its_times_and_is_recorded_as_it_was(reported: Any) -> None:
+    with reported.schedule({"crash": {}, "where": "a", "when": window("2s", "3s")}) as schedule:
         schedule.start(ZERO)
         joined(schedule)
-    assert told.notes == [("crash", "begin", 2000), ("crash", "end", 5000)]
+    assert reported.notes == [("crash", "begin", 2000), ("crash", "end", 5000)]
     assert [(acted.began_ns - ZERO, acted.ended_ns - ZERO) for acted in schedule.acted] == [(2 * ZERO, 5 * ZERO)]
 
 
-def test_a_fault_that_still_acts_when_the_round_ends_is_undone(told: Any) -> None:
-    with told.schedule({"refuse": {}, "when": {"from": "1s"}}) as schedule:
+def test_a_fault_that_still_acts_when_the_round_ends_is_undone(reported: Any) -> None:
+    with reported.schedule({"refuse": {}, "when": {"from": "1s"}}) as schedule:
         schedule.start(ZERO)
         joined(schedule)
-        assert told.notes == [("refuse", "begin", 1000)]
-    assert told.notes[1:] == [("refuse", "end", 1000)]
+        assert reported.notes == [("refuse", "begin", 1000)]
+    assert reported.notes[1:] == [("refuse", "end", 1000)]
 
 
-def test_all_are_undone_when_the_round_breaks_off_and_the_reason_of_that_is_what_is_told(told: Any) -> None:
+def test_all_are_undone_when_the_round_breaks_off_and_the_reason_of_that_is_what_is_told(reported: Any) -> None:
     both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
-    with pytest.raises(KeyboardInterrupt), told.schedule(*both):
+    with pytest.raises(KeyboardInterrupt), reported.schedule(*both):
         raise KeyboardInterrupt
-    assert [note[:2] for note in told.notes[2:]] == [("stall", "end"), ("abort", "end")]
+    assert [note[:2] for note in reported.notes[2:]] == [("stall", "end"), ("abort", "end")]
 
 
-def test_a_fault_that_cannot_begin_fails_the_round_and_the_others_are_undone(told: Any) -> None:
+def test_a_fault_that_cannot_begin_fails_the_round_and_the_others_are_undone(reported: Any) -> None:
     both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
-    with pytest.raises(StartError, match="broken"), told.schedule(*both, failing="stall begin"):
+    with pytest.raises(StartError, match="broken"), reported.schedule(*both, failing="stall begin"):
         pytest.fail("the round must not begin")
-    assert ("abort", "end", 0) in told.notes
+    assert ("abort", "end", 0) in reported.notes
 
 
-def test_a_fault_that_cannot_be_undone_spoils_the_system_and_the_others_are_undone(told: Any) -> None:
+def test_a_fault_that_cannot_be_undone_spoils_the_system_and_the_others_are_undone(reported: Any) -> None:
     both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
     with (
         pytest.raises(StartError, match="fault stall could not end: broken"),
-        told.schedule(*both, failing="stall end"),
+        reported.schedule(*both, failing="stall end"),
     ):
         pass
-    assert ("abort", "end", 0) in told.notes
-    assert "stall" in told.environment.spoilt
+    assert ("abort", "end", 0) in reported.notes
+    assert "stall" in reported.environment.spoilt
 
 
-def test_a_window_that_cannot_begin_fails_the_round(told: Any) -> None:
+def test_a_window_that_cannot_begin_fails_the_round(reported: Any) -> None:
     fault = {"crash": {}, "where": "a", "when": window("1s", "1s")}
     with (
         pytest.raises(StartError, match="fault crash could not begin"),
-        told.schedule(fault, failing="crash begin") as schedule,
+        reported.schedule(fault, failing="crash begin") as schedule,
     ):
         schedule.start(ZERO)
         joined(schedule)

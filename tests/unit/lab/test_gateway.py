@@ -70,9 +70,9 @@ def test_the_configuration_of_a_gateway_that_says_everything_is_golden() -> None
 
 def test_what_is_not_said_is_off() -> None:
     cluster, routes = resource(CLUSTERS), resource(ROUTES)
-    told = json.dumps([cluster, routes])
-    assert "retry_policy" not in told
-    assert "token_bucket" not in told
+    reported = json.dumps([cluster, routes])
+    assert "retry_policy" not in reported
+    assert "token_bucket" not in reported
     assert json.dumps(cluster).count("1000000") == 6
     assert '"timeout": "0.000000s"' in json.dumps(routes)
 
@@ -101,7 +101,7 @@ def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes()
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"routes": [{"to": "shops"}]}, "edge.routes[0].to: is not among the components in use"),
         ({"routes": [{"to": "http://a.test/base"}]}, "edge.routes[0].to: has a path"),
@@ -118,14 +118,14 @@ def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes()
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str, object], told: str) -> None:
+def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str, object], reported: str) -> None:
     with pytest.raises(InputError) as refused:
         described(**{"routes": [{"to": "shop"}], **settings})
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"limit": {"fill_interval": "20ms"}}, "is too short for Envoy"),
         ({"limit": {"values": {"gold": {}}}}, "has values without a header"),
@@ -138,10 +138,10 @@ def test_what_does_not_go_together_is_refused_with_its_place(settings: dict[str,
         ({"routes": []}, "edge.routes"),
     ],
 )
-def test_a_setting_that_envoy_would_not_take_is_refused(settings: dict[str, object], told: str) -> None:
+def test_a_setting_that_envoy_would_not_take_is_refused(settings: dict[str, object], reported: str) -> None:
     with pytest.raises(InputError) as refused:
         topologies.of_entries([("edge", "gateway", {"routes": [{"to": "shop"}], **settings})], ["edge"], NEIGHBOURS)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 def test_adaptive_concurrency_says_every_number_that_envoy_has_a_default_for() -> None:
@@ -173,10 +173,10 @@ def test_what_an_adaptive_gateway_has_learnt_is_gone_with_the_next_round() -> No
 
 
 def test_an_upstream_of_another_machine_is_called_by_its_own_name() -> None:
-    told = json.dumps(files(described(routes=[{"to": "https://pay.example.test:8443"}])))
-    assert '"hostname": "pay.example.test:8443"' in told
-    assert '"auto_host_rewrite": true' in told
-    assert '"sni": "pay.example.test"' in told
+    reported = json.dumps(files(described(routes=[{"to": "https://pay.example.test:8443"}])))
+    assert '"hostname": "pay.example.test:8443"' in reported
+    assert '"auto_host_rewrite": true' in reported
+    assert '"sni": "pay.example.test"' in reported
     assert "auto_host_rewrite" not in json.dumps(files(described(routes=[{"to": "shop"}])))
 
 

@@ -128,7 +128,7 @@ def test_the_tools_of_the_tests_are_installed_under_the_same_guard(apt: Apt, pol
     environment = {**os.environ, "PATH": str(tmp_path / "bin")}
     done = subprocess.run(["bash", TOOLS], check=False, capture_output=True, text=True, env=environment)
     assert done.returncode == 100, done.stderr
-    asked = (tmp_path / "asked").read_text()
-    assert {"hey", "wrk", "chromium"} <= set(asked.split())
+    requested = (tmp_path / "asked").read_text()
+    assert {"hey", "wrk", "chromium"} <= set(requested.split())
     assert (tmp_path / "guard").read_text().split()[0] == "101"
     assert not policy.exists()

@@ -21,23 +21,23 @@ def process(tmp_path: Path) -> Process:
     return made
 
 
-def noting(asked: list[int]) -> Callable[[Process, int], bytes]:
+def noting(requested: list[int]) -> Callable[[Process, int], bytes]:
     """Reads a log, and notes from where on."""
     read = Process.read
 
     def noted(process: Process, at: int) -> bytes:
-        asked.append(at)
+        requested.append(at)
         return read(process, at)
 
     return noted
 
 
 def test_the_last_words_of_a_flood_are_read_from_its_end(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(Process, "read", noting(asked))
+    requested: list[int] = []
+    monkeypatch.setattr(Process, "read", noting(requested))
     process.log.write_bytes(b"flood\n" * 100_000 + b"the cause\n")
     assert process.tail().endswith("flood | the cause")
-    assert asked == [process.log.stat().st_size - TAIL_BYTES]
+    assert requested == [process.log.stat().st_size - TAIL_BYTES]
 
 
 def test_a_line_without_end_is_cut_in_a_message(process: Process) -> None:
@@ -48,8 +48,8 @@ def test_a_line_without_end_is_cut_in_a_message(process: Process) -> None:
 def test_a_log_is_read_on_where_its_readiness_was_looked_for_before(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(Process, "read", noting(asked))
+    requested: list[int] = []
+    monkeypatch.setattr(Process, "read", noting(requested))
     log = ReadLog(process)
     process.log.write_text("starting\nalmo")
     assert not log.wrote("^almost ready$")
@@ -57,7 +57,7 @@ def test_a_log_is_read_on_where_its_readiness_was_looked_for_before(
         more.write("st ready\n")
     assert log.wrote("^almost ready$")
     assert log.wrote("^almost ready$"), "what was seen once stays seen"
-    assert asked == [0, len("starting\n")]
+    assert requested == [0, len("starting\n")]
 
 
 def test_a_line_beyond_the_first_piece_of_a_log_makes_ready(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,15 +26,15 @@ def launches(system: str, **settings: object) -> dict[str, Launch]:
     return {launch.name: launch for launch in topologies.of_file(systems.load(system), settings).launches}
 
 
-def told(launch: Launch) -> str:
+def reported(launch: Launch) -> str:
     return json.dumps([file.content for file in launch.files])
 
 
 @pytest.mark.parametrize("setting", MARKS)
 def test_a_pattern_of_the_mesh_acts_when_its_setting_says_so_and_not_before(setting: str) -> None:
     level, mark = MARKS[setting]
-    assert mark not in told(launches("mesh")["sidecar"])
-    assert mark in told(launches("mesh", **{setting: level})["sidecar"])
+    assert mark not in reported(launches("mesh")["sidecar"])
+    assert mark in reported(launches("mesh", **{setting: level})["sidecar"])
 
 
 def test_every_setting_that_can_be_none_is_a_pattern_with_a_mark_here() -> None:
@@ -58,8 +58,8 @@ def test_no_round_begins_with_what_another_has_left_in_the_queue(system: str) ->
 
 def test_each_sidecar_of_two_layers_has_retries_of_its_own() -> None:
     layers = launches("layers", outer_retries=2, inner_retries=0)
-    assert '"num_retries": 2' in told(layers["outer"])
-    assert "num_retries" not in told(layers["inner"])
+    assert '"num_retries": 2' in reported(layers["outer"])
+    assert "num_retries" not in reported(layers["inner"])
     assert topologies.of_file(systems.load("layers"), {}).endpoints == ("outer",)
 
 

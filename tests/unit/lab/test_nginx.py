@@ -185,9 +185,9 @@ def test_the_settings_of_limits_are_those_of_the_filters_schema(model: Any, plac
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     assert fields.keys() == node["properties"].keys()
     assert {name for name, field in fields.items() if field.is_required()} == set(node.get("required", ()))
-    for name, told in node["properties"].items():
-        if "default" in told:
-            assert str(fields[name].default) == str(told["default"]), name
+    for name, reported in node["properties"].items():
+        if "default" in reported:
+            assert str(fields[name].default) == str(reported["default"]), name
 
 
 def test_a_limit_without_algorithm_is_left_out_and_a_lease_per_request_is_none() -> None:
@@ -236,7 +236,7 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"upstream": ""}, "needs exactly one upstream for `/`"),
         ({"routes": [{"to": "shop"}]}, "needs exactly one upstream for `/`"),
@@ -254,8 +254,8 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
         ),
     ],
 )
-def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], told: str) -> None:
+def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], reported: str) -> None:
     entry = ("one", "nginx", {"upstream": "shop", "stores": STORES, **settings})
     with pytest.raises(InputError) as refused:
         topologies.of_entries([entry], ["one"], Neighbours(list(URLS)))
-    assert told in str(refused.value)
+    assert reported in str(refused.value)

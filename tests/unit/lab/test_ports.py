@@ -35,9 +35,9 @@ def test_a_port_that_somebody_has_is_passed_over(outgoing: Path) -> None:
     assert given["shop"]["http"] > port
 
 
-@pytest.mark.parametrize("said", ["1024 65535\n", "", "none\n"])
-def test_where_every_port_may_be_outgoing_the_system_gives_one(outgoing: Path, said: str) -> None:
-    outgoing.write_text(said)
+@pytest.mark.parametrize("message", ["1024 65535\n", "", "none\n"])
+def test_where_every_port_may_be_outgoing_the_system_gives_one(outgoing: Path, message: str) -> None:
+    outgoing.write_text(message)
     assert ports.chosen({"shop": {"http": 0}}, outgoing=outgoing)["shop"]["http"] > 0
 
 

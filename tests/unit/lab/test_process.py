@@ -135,14 +135,14 @@ def test_what_is_wrong_with_a_command_is_told_at_its_line(
 ) -> None:
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems" / "plain.sh").touch(0o644)
-    told = problem(tmp_path, *lines)
-    assert str(told).startswith(f"{tmp_path}/systems/own.yaml:{line}: {path}: ")
-    assert words in str(told)
+    reported = problem(tmp_path, *lines)
+    assert str(reported).startswith(f"{tmp_path}/systems/own.yaml:{line}: {path}: ")
+    assert words in str(reported)
 
 
 def test_everything_wrong_with_a_command_is_told_at_once(tmp_path: Path) -> None:
-    told = startable.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
-    assert {one.path for one in told} == {"shop.within", "shop.comand", "shop.user"}
+    reported = startable.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
+    assert {one.path for one in reported} == {"shop.within", "shop.comand", "shop.user"}
 
 
 def test_a_program_that_a_preparation_makes_may_be_missing_before(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_pa
     (tmp_path / "systems").mkdir()
     text = own_system("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
     (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")
-    (told,) = startable.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
-    assert (told.path, told.file) == ("system.settings.runtime", "")
+    (reported,) = startable.settings_problems(systems.load("own", tmp_path), {"runtime": "bun!"})
+    assert (reported.path, reported.file) == ("system.settings.runtime", "")
 
 
 def test_limits_that_are_compared_are_refused_where_they_cannot_act(
@@ -166,18 +166,20 @@ def test_limits_that_are_compared_are_refused_where_they_cannot_act(
     (tmp_path / "systems" / "own.yaml").write_text(text)
     system = systems.load("own", tmp_path)
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "there are none")
-    (told,) = startable.limits_problems(system, {"heap": ["1GB", "2GB"]})
-    assert told.path == "system.settings.heap"
-    assert "its levels would have no effect: memory of shop cannot be limited, because there are none" in told.message
+    (reported,) = startable.limits_problems(system, {"heap": ["1GB", "2GB"]})
+    assert reported.path == "system.settings.heap"
+    assert (
+        "its levels would have no effect: memory of shop cannot be limited, because there are none" in reported.message
+    )
     assert startable.limits_problems(system, {"heap": ["1GB"]}) == []
     monkeypatch.setattr(cgroups, "refusal", lambda limits: "")
     assert startable.limits_problems(system, {"heap": ["1GB", "2GB"]}) == []
 
 
 def test_load_cannot_go_to_a_command_without_an_address(tmp_path: Path) -> None:
-    told = problem(tmp_path, "command: sh", "ports: {}", "ready: {log: up}")
-    assert (told.path, told.line) == ("endpoint", 10)
-    assert "has no address" in told.message
+    reported = problem(tmp_path, "command: sh", "ports: {}", "ready: {log: up}")
+    assert (reported.path, reported.line) == ("endpoint", 10)
+    assert "has no address" in reported.message
 
 
 def test_a_system_file_that_names_the_lab_s_own_fields_is_refused(tmp_path: Path) -> None:

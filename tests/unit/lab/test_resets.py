@@ -17,7 +17,7 @@ CALL = Call("POST", "${self.url}/reset")
 
 
 @pytest.mark.parametrize(
-    ("said", "resets"),
+    ("message", "resets"),
     [
         ("restart", (Restart(),)),
         ("none", ()),
@@ -27,18 +27,18 @@ CALL = Call("POST", "${self.url}/reset")
         (["flush", {"call": {"method": "POST", "url": "${self.url}/reset"}}], (FLUSH, CALL)),
     ],
 )
-def test_a_reset_is_a_word_a_call_a_command_or_several(said: object, resets: tuple[Reset, ...]) -> None:
-    assert resets_of(said, {"flush": (FLUSH,)}, "shop.reset") == resets
+def test_a_reset_is_a_word_a_call_a_command_or_several(message: object, resets: tuple[Reset, ...]) -> None:
+    assert resets_of(message, {"flush": (FLUSH,)}, "shop.reset") == resets
 
 
-@pytest.mark.parametrize("said", ["flsh", {"cal": {}}, {"call": {}, "command": ["a"]}, 5, None, {}])
-def test_anything_else_is_refused_with_what_is_allowed(said: object) -> None:
+@pytest.mark.parametrize("message", ["flsh", {"cal": {}}, {"call": {}, "command": ["a"]}, 5, None, {}])
+def test_anything_else_is_refused_with_what_is_allowed(message: object) -> None:
     with pytest.raises(InputError) as refused:
-        resets_of(said, {"flush": (FLUSH,)}, "shop.reset")
+        resets_of(message, {"flush": (FLUSH,)}, "shop.reset")
     (problem,) = refused.value.problems
-    assert (problem.path, problem.value) == ("shop.reset", said)
+    assert (problem.path, problem.value) == ("shop.reset", message)
     assert problem.allowed.startswith("restart, none, flush, {call: {method, url}}")
-    assert problem.hint == ("did you mean `flush`?" if said == "flsh" else "")
+    assert problem.hint == ("did you mean `flush`?" if message == "flsh" else "")
 
 
 def test_all_that_is_wrong_with_resets_is_told_at_once_where_it_stands() -> None:

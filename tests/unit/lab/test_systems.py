@@ -101,12 +101,12 @@ def test_an_entry_with_one_replica_keeps_its_name(tmp_path: Path) -> None:
 def test_urls_of_a_name_are_references_to_all_its_components_between_commas(tmp_path: Path) -> None:
     pair = system(tmp_path, REPLICATED)
 
-    def told(replicas: int) -> str:
+    def reported(replicas: int) -> str:
         fields = {name: fields for name, _, fields in pair.with_settings({"replicas": replicas})}
         return str(fields["caller"]["env"]["SHOPS"])
 
-    assert told(1) == "${shop.url}"
-    assert told(2) == "${shop-1.url},${shop-2.url}"
+    assert reported(1) == "${shop.url}"
+    assert reported(2) == "${shop-1.url},${shop-2.url}"
 
 
 GUARD = """  - envoy: {name: guard, replicas: "${replicas}", upstream: "shop${replica}"}\n"""
@@ -175,7 +175,7 @@ def test_a_setting_without_a_role_is_a_circumstance(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ("{default: memory, none: memory, about: x}", "only a pattern can have a level `none`"),
         ("{default: a, role: pattern, none: b, allowed: [a], about: x}", "none: b is not one of the values allowed"),
@@ -184,8 +184,8 @@ def test_a_setting_without_a_role_is_a_circumstance(tmp_path: Path) -> None:
         ("{default: 3, role: choice, about: x}", "pattern"),
     ],
 )
-def test_a_setting_that_contradicts_itself_is_refused(tmp_path: Path, setting: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_setting_that_contradicts_itself_is_refused(tmp_path: Path, setting: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         system(tmp_path, FILE.replace("{default: memory, about: where the state is}", setting))
 
 

@@ -127,7 +127,7 @@ PLACES = [
 """What differs between machines: where programs and folders are, and what is made of their content."""
 
 
-def told(launch: Launch) -> Any:
+def reported(launch: Launch) -> Any:
     """A launch as data, without what a machine has or lacks of it."""
     text = json.dumps(asdict(replace(launch, needs=())), default=str)
     for place, name in PLACES:
@@ -151,4 +151,4 @@ def written(found: Any) -> str:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_word_of_how_a_component_is_launched_is_golden(kind: str) -> None:
     launch = KINDS[kind].model_validate(SETTINGS[kind]).describe("one", Neighbours(OTHERS))
-    is_golden(f"lab/launches/{kind}.json", written(told(launch)))
+    is_golden(f"lab/launches/{kind}.json", written(reported(launch)))

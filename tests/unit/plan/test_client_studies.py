@@ -79,8 +79,8 @@ def test_no_percentile_that_is_compared_lies_where_a_further_attempt_begins(name
 def test_a_quick_form_asks_the_same_of_fewer_scenarios_or_as_many(quick: str, whole: str) -> None:
     short, long = (load(ROOT / "studies" / f"{name}.yaml") for name in (quick, whole))
     assert (short.system, short.strategies) == (long.system, long.strategies)
-    told = ([one.levels for one in planned(name).scenarios] for name in (quick, whole))
-    fewer, more = ([{**levels, "duration": None} for levels in every] for every in told)
+    reported = ([one.levels for one in planned(name).scenarios] for name in (quick, whole))
+    fewer, more = ([{**levels, "duration": None} for levels in every] for every in reported)
     assert [levels for levels in fewer if levels not in more] == []
 
 

@@ -51,7 +51,7 @@ def test_equation_1_gives_the_number_of_scenarios(users: list[int], faults: list
 @given(levels_of_users, percentages, st.lists(delays, min_size=1, max_size=3))
 def test_algorithm_1_gives_the_order(users: list[int], faults: list[int], confs: list[list[str]]) -> None:
     plan = expand(loads(text_of(users, faults, confs), "x.yaml"))
-    wanted = [
+    expected = [
         (f, u, f"c{i}", conf)
         for f in faults
         for u in users
@@ -67,7 +67,7 @@ def test_algorithm_1_gives_the_order(users: list[int], faults: list[int], confs:
         )
         for s in plan.scenarios
     ]
-    assert [(f, u, c, d) for f, u, c, d in found] == [(f, u, c, str_of(d)) for f, u, c, d in wanted]
+    assert [(f, u, c, d) for f, u, c, d in found] == [(f, u, c, str_of(d)) for f, u, c, d in expected]
 
 
 def str_of(text: str) -> str:

@@ -115,9 +115,9 @@ def test_the_factors_of_a_plan_that_knew_their_levels_alone_are_told_from_its_sc
 
 def test_a_share_of_traces_that_an_older_plan_calls_a_pattern_is_a_circumstance() -> None:
     plan = expand(study(EXAMPLE, traces="{sample: [0%, 1%]}"))
-    told = {name: factor.as_json() for name, factor in plan.factors.items()}
-    told["traces.sample"] |= {"role": "pattern", "none": "0%"}
-    assert factors_of_stored(kept({**plan.as_json(), "factors": list(told.values())})) == dict(plan.factors)
+    reported = {name: factor.as_json() for name, factor in plan.factors.items()}
+    reported["traces.sample"] |= {"role": "pattern", "none": "0%"}
+    assert factors_of_stored(kept({**plan.as_json(), "factors": list(reported.values())})) == dict(plan.factors)
 
 
 def test_what_an_older_plan_says_of_no_scenario_is_a_circumstance() -> None:

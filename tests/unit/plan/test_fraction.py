@@ -60,7 +60,7 @@ def test_the_textbook_half_of_two_cubed_aliases_each_factor_with_the_other_two()
 
 
 @pytest.mark.parametrize(
-    ("design", "said"),
+    ("design", "message"),
     [
         ("{fraction: 1/2, latin_hypercube: 5}", "design.latin_hypercube: does not go with `fraction`"),
         ("{fraction: 1/2, zip: [[users, retry.backoff.exponential.initial]]}", "design.zip: does not go with"),
@@ -68,10 +68,10 @@ def test_the_textbook_half_of_two_cubed_aliases_each_factor_with_the_other_two()
         ("{latin_hypercube: 45}", "design.latin_hypercube: isn't less than all 45 combinations"),
     ],
 )
-def test_designs_that_cannot_be_made_are_refused(design: str, said: str) -> None:
+def test_designs_that_cannot_be_made_are_refused(design: str, message: str) -> None:
     with pytest.raises(InputError, match=r"design\.") as raised:
         plan(design)
-    assert any(str(problem).startswith(said) for problem in raised.value.problems)
+    assert any(str(problem).startswith(message) for problem in raised.value.problems)
 
 
 def test_a_fraction_that_is_none_is_named_with_its_line() -> None:

@@ -80,7 +80,7 @@ def test_everything_wrong_with_a_map_is_said_at_once() -> None:
             duration=AT_ONCE,
             lease=MapLease(size="huge", share=0, most=0),
         )
-    said = str(raised.value)
+    message = str(raised.value)
     for option in (
         "algorithm",
         "synchronisation",
@@ -91,9 +91,9 @@ def test_everything_wrong_with_a_map_is_said_at_once() -> None:
         "tolerance",
         "duration",
     ):
-        assert f"--{option}" in said
+        assert f"--{option}" in message
     for option in ("lease-size", "lease-share", "lease-most"):
-        assert f"--{option}" in said
+        assert f"--{option}" in message
 
 
 def test_the_clients_of_a_scenario_arrive_as_the_scenario_says() -> None:

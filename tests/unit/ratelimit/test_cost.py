@@ -166,6 +166,6 @@ def test_contrasts_are_clear_after_a_correction_for_how_many_there_are() -> None
     none = cost.mean_interval(np.array([-1.0, 1.1, 0.4, -0.6]))
     single = cost.mean_interval(np.array([3.0]))
     assert one.p == pytest.approx(stats.ttest_1samp([1.0, 1.2, 1.9, 0.9], 0).pvalue)
-    assert [bool(told) for told in cost.clear([one, none, single])] == [True, False, False]
+    assert [bool(reported) for reported in cost.clear([one, none, single])] == [True, False, False]
     assert not any(cost.clear([one, *[none] * 9]))
     assert not any(cost.clear([single]))

@@ -79,8 +79,10 @@ def measured(**columns: list[object]) -> pd.DataFrame:
 
 
 def test_where_a_study_does_not_say_the_cheapest_limiter_that_is_accurate_enough_is_recommended() -> None:
-    asked = study(system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}")
-    plan = expand(asked, systems.load("shop-behind-two-balancers"))
+    requested = study(
+        system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}"
+    )
+    plan = expand(requested, systems.load("shop-behind-two-balancers"))
     factors = {name: factor for name, factor in plan.factors.items() if name == "algorithm"}
     rows = measured(
         algorithm=["no_limiter", "gcra", "fixed_window", "token_bucket"],
@@ -88,11 +90,11 @@ def test_where_a_study_does_not_say_the_cheapest_limiter_that_is_accurate_enough
         throttling_deviation_beyond_20ms=[np.nan, 0.5, 7.0, 0.0],
         decided_without_store=[np.nan, 0.0, 0.0, 0.0],
     )
-    (choice,) = recommend(rows, wish_of(asked, factors, rows.columns)).choices
+    (choice,) = recommend(rows, wish_of(requested, factors, rows.columns)).choices
     assert choice.chosen is not None
     assert choice.chosen.scenario.levels["algorithm"] == "gcra"
     assert choice.verdict == "kept"
-    assert wish_of(asked, factors, ["p95"]).objectives == DEFAULT.objectives
+    assert wish_of(requested, factors, ["p95"]).objectives == DEFAULT.objectives
 
 
 def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failing_means() -> None:
@@ -102,11 +104,13 @@ def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failin
         throttling_deviation_beyond_20ms=[np.nan, 0.5, 7.0],
         decided_without_store=[np.nan, 0.0, 0.0],
     )
-    asked = study(system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}")
-    plan = expand(asked, systems.load("shop-behind-two-balancers"))
+    requested = study(
+        system="{name: shop-behind-two-balancers, settings: {algorithm: [no_limiter, gcra, fixed_window]}}"
+    )
+    plan = expand(requested, systems.load("shop-behind-two-balancers"))
     factors = {name: factor for name, factor in plan.factors.items() if name == "algorithm"}
     report = RunReport("x", "", {}, factors, (), rows.assign(scenario=rows["algorithm"]))
-    (section,) = with_sections(report, asked).sections
+    (section,) = with_sections(report, requested).sections
     assert "throttling deviation beyond 20 ms at most 1 %" in section.choice[-1]
     assert section.choice[-1].endswith("Most calls that fail here are those that the limiter should reject.")
     table = section.tables[0].frame
@@ -114,9 +118,9 @@ def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failin
 
 
 def test_a_study_that_says_what_to_choose_by_is_asked_first() -> None:
-    asked = study(recommend="{objectives: [minimise p95]}")
+    requested = study(recommend="{objectives: [minimise p95]}")
     names = [response.name for response in RESPONSES]
-    assert wish_of(asked, {}, names).objectives == ("minimise p95",)
+    assert wish_of(requested, {}, names).objectives == ("minimise p95",)
 
 
 def test_a_study_may_aim_at_each_response_and_derive_from_it() -> None:

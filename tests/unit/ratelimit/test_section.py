@@ -36,38 +36,38 @@ def row(algorithm: str, ms: float, deviation: float, block: int = 0, **more: obj
     return {**base, **names, COST: ms, "throughput": 80.0, **measured, **ends, **more}
 
 
-def told(rows: list[dict[str, object]], bursts: float | None = None) -> str:
+def reported(rows: list[dict[str, object]], bursts: float | None = None) -> str:
     return "\n".join(accuracy.words(pd.DataFrame(rows), lambda _row: bursts))
 
 
 def test_who_is_accurate_enough_is_counted_and_named_where_they_are_few() -> None:
     rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("sliding window log", 10.5, 0.0)]
-    words = told([*rows, row("gcra", 10.6, 5.0)])
+    words = reported([*rows, row("gcra", 10.6, 5.0)])
     first = "With the store 0ms away, 2 of 3 configurations are accurate enough"
     assert f"{first}: fixed window over redis, sliding window log over redis." in words
     many = [row("gcra", 10, 0.0, synchronisation=f"{number}. lease") for number in range(accuracy.NAMED + 1)]
-    assert "4 of 4 configurations are accurate enough." in told(many)
+    assert "4 of 4 configurations are accurate enough." in reported(many)
 
 
 def test_accuracy_that_holds_only_for_even_clients_is_said_to_be_so() -> None:
     rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("gcra", 10, 5.0)]
-    assert "For 1 of them this holds only for even arrivals." in told(rows, 14.5)
-    assert "(simulated): up to 14.5 %, with fixed window over redis at 0ms." in told(rows, 14.5)
-    assert "bursts" not in told(rows, 0.5)
-    assert "bursts" not in told(rows)
+    assert "For 1 of them this holds only for even arrivals." in reported(rows, 14.5)
+    assert "(simulated): up to 14.5 %, with fixed window over redis at 0ms." in reported(rows, 14.5)
+    assert "bursts" not in reported(rows, 0.5)
+    assert "bursts" not in reported(rows)
 
 
 def test_where_nothing_is_accurate_enough_the_nearest_is_named() -> None:
-    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 5.0), row("fixed window", 10, 4.0)])
+    words = reported([row("no limiter", 10, 0), row("gcra", 10.4, 5.0), row("fixed window", 10, 4.0)])
     assert "none is accurate enough. The closest is fixed window over redis with 4.00 %" in words
 
 
 def test_where_no_store_answered_that_is_said() -> None:
-    assert "no store answered" in told([row("no limiter", 10, 0), row("gcra", 10.4, 0, missing=50.0)])
+    assert "no store answered" in reported([row("no limiter", 10, 0), row("gcra", 10.4, 0, missing=50.0)])
 
 
 def test_what_has_no_valid_round_is_named() -> None:
-    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
+    words = reported([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("fixed window", 10.5, 0.5)])
     assert "1 of 1 configurations is accurate enough: fixed window over redis." in words
     assert (
         "Without a valid round yet, and therefore in no table and no recommendation: gcra over redis at 0ms." in words
@@ -75,12 +75,12 @@ def test_what_has_no_valid_round_is_named() -> None:
 
 
 def test_a_configuration_with_one_valid_round_is_not_said_to_have_none() -> None:
-    words = told([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("gcra", 10.5, 0.0, block=1)])
+    words = reported([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False), row("gcra", 10.5, 0.0, block=1)])
     assert "Without a valid round" not in words
 
 
 def test_an_overhead_over_rounds_that_are_not_valid_is_not_known() -> None:
-    words = told([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
+    words = reported([row("no limiter", 10, 0, valid=False), row("gcra", 10.4, 0.0)])
     assert "No round without a limiter is valid yet, so the latency that the limiters add is unknown." in words
 
 
@@ -224,9 +224,9 @@ def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
         "Accuracy map",
     ]
     for figure in found.figures:
-        wanted = set(re.findall(r'"data": {"name": "([^"]+)"}', json.dumps(figure.spec)))
-        assert wanted
-        assert wanted <= set(figure.spec["datasets"])
+        expected = set(re.findall(r'"data": {"name": "([^"]+)"}', json.dumps(figure.spec)))
+        assert expected
+        assert expected <= set(figure.spec["datasets"])
 
 
 def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherwise() -> None:

@@ -66,9 +66,9 @@ def test_a_response_is_numbers_however_they_are_written(tmp_path: Path) -> None:
 def test_a_missing_number_is_said_and_so_are_numbers_that_are_names(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("size,version\n1,1.1\nNA,1.10\n3,1.1\n")
-    said = " ".join(tables.read(path).notes)
-    assert "size has no number in 1 cells (NA)" in said
-    assert "version is read as names, not as numbers" in said
+    message = " ".join(tables.read(path).notes)
+    assert "size has no number in 1 cells (NA)" in message
+    assert "version is read as names, not as numbers" in message
 
 
 def test_levels_that_print_alike_are_one_level(tmp_path: Path) -> None:

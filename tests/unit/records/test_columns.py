@@ -84,8 +84,8 @@ def test_a_table_has_the_types_of_its_columns_whatever_is_missing(tmp_path: Path
 
 
 def test_a_plan_is_valid_by_its_schema() -> None:
-    asked = study()
-    plan = expand(asked)
-    made = planned(plan, rounds_of(plan.scenarios, 1, 1, "shuffled"), asked).as_json()
+    requested = study()
+    plan = expand(requested)
+    made = planned(plan, rounds_of(plan.scenarios, 1, 1, "shuffled"), requested).as_json()
     jsonschema.validate(json.loads(json.dumps(made)), SCHEMAS["plan"]())
     assert [factor["name"] for factor in made["factors"]] == list(plan.factors)

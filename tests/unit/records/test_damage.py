@@ -35,8 +35,8 @@ def test_a_whole_line_from_the_journal_of_another_run_is_told_and_counts_for_no_
     Journal(run.journal).append(foreign)
     assert damage.lost_lines(run) == [2]
     assert damage.rounds(run) == [entry(0)]
-    (said,) = damage.sentences(run, damage.rounds(run))
-    assert f"{run.journal} is damaged at line 2; type `patternbench resume" in said
+    (message,) = damage.sentences(run, damage.rounds(run))
+    assert f"{run.journal} is damaged at line 2; type `patternbench resume" in message
 
 
 def test_lines_of_the_plans_rounds_and_of_warm_ups_are_no_damage(run: RunFolder) -> None:

@@ -42,8 +42,8 @@ def test_files_are_copied_and_hashed(tmp_path: Path, run: RunFolder) -> None:
     (tmp_path / "a.csv").write_text("at_us\n5\n")
     noted = keep(run, ["a.csv", "a.csv"], tmp_path)
     digest = hashlib.sha256(b"at_us\n5\n").hexdigest()
-    told = {name: file.as_json() for name, file in noted.items()}
-    assert told == {"a.csv": {"sha256": digest, "bytes": 8, "copy": f"inputs/{digest[:12]}-a.csv"}}
+    reported = {name: file.as_json() for name, file in noted.items()}
+    assert reported == {"a.csv": {"sha256": digest, "bytes": 8, "copy": f"inputs/{digest[:12]}-a.csv"}}
     (tmp_path / "a.csv").write_text("at_us\n6\n")
     inputs = kept(run, noted, tmp_path)
     assert inputs.path("a.csv").read_text() == "at_us\n5\n"

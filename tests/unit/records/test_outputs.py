@@ -28,9 +28,9 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def refused(*asked: Path, read: tuple[Path, ...] = (), force: bool = False) -> str:
+def refused(*requested: Path, read: tuple[Path, ...] = (), force: bool = False) -> str:
     with pytest.raises(InputError) as raised:
-        check_outputs(asked, read, force)
+        check_outputs(requested, read, force)
     return str(raised.value)
 
 

@@ -70,7 +70,7 @@ def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "path", "said"),
+    ("changed", "path", "message"),
     [
         ({"rounds": [{"index": 0, "block": 0, "scenario": "b"}]}, "rounds[0].scenario", "the plan has no scenario b"),
         ({"rounds": [{"index": -1, "block": 0, "scenario": "a"}]}, "rounds[0]", "count from 0"),
@@ -81,7 +81,7 @@ def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
     ],
 )
 def test_a_plan_whose_parts_contradict_each_other_is_refused_with_the_place_and_what_to_do(
-    changed: dict[str, object], path: str, said: str, tmp_path: Path
+    changed: dict[str, object], path: str, message: str, tmp_path: Path
 ) -> None:
     whole = {"factors": {"users": [1, 2]}, "scenarios": [{"id": "a", "levels": {"users": 1}}], "rounds": []}
     (tmp_path / "plan.json").write_text(json.dumps({**whole, **changed}))
@@ -89,5 +89,5 @@ def test_a_plan_whose_parts_contradict_each_other_is_refused_with_the_place_and_
         stored.plan(RunFolder(tmp_path))
     problem = refused.value.problems[0]
     assert problem.path == path
-    assert said in problem.message
+    assert message in problem.message
     assert "restore it from a copy" in str(problem)

@@ -104,8 +104,10 @@ def test_of_a_table_that_no_run_wrote_nothing_is_known(tmp_path: Path) -> None:
 
 def test_rows_without_a_level_are_counted_once_for_every_verb_that_reads_the_table(tmp_path: Path) -> None:
     rows = "".join(f"{name},{users},0.5\n" for name in ("retry", "", "breaker", "") for users in (1, 2))
-    (said,) = tables.read(text(tmp_path, f"strategy,users,p95\n{rows}")).notes
-    assert said.startswith("4 of 8 rows have no strategy (row 3, 4, 7, ...); where it is a factor, they are scenarios")
+    (message,) = tables.read(text(tmp_path, f"strategy,users,p95\n{rows}")).notes
+    assert message.startswith(
+        "4 of 8 rows have no strategy (row 3, 4, 7, ...); where it is a factor, they are scenarios"
+    )
 
 
 def test_a_level_that_does_not_apply_to_another_columns_levels_is_no_gap(tmp_path: Path) -> None:
@@ -114,8 +116,8 @@ def test_a_level_that_does_not_apply_to_another_columns_levels_is_no_gap(tmp_pat
 
 
 def test_a_row_without_a_response_is_counted_too(tmp_path: Path) -> None:
-    (said,) = tables.read(text(tmp_path, "users,p95\n1,0.1\n1,\n2,0.2\n2,0.3\n")).notes
-    assert said == "1 of 4 rows has no p95 (row 2); such a row counts for its other responses alone"
+    (message,) = tables.read(text(tmp_path, "users,p95\n1,0.1\n1,\n2,0.2\n2,0.3\n")).notes
+    assert message == "1 of 4 rows has no p95 (row 2); such a row counts for its other responses alone"
 
 
 @pytest.mark.parametrize("end", [".csv", ".parquet"])

@@ -45,21 +45,21 @@ def test_scenarios_of_several_faults_say_which_of_them_acts() -> None:
     faults = acting_faults(FACTORS, SCENARIOS)
     assert list(faults.factors) == ["method", FAULT, "users"]
     assert list(faults.factors[FAULT].levels) == SAID
-    assert [faults.told(one.levels) for one in SCENARIOS[:2]] == [
-        {"method": "a", FAULT: said, "users": 5} for said in SAID[:2]
+    assert [faults.reported(one.levels) for one in SCENARIOS[:2]] == [
+        {"method": "a", FAULT: message, "users": 5} for message in SAID[:2]
     ]
 
 
 def test_the_seconds_of_an_analysis_are_told_as_the_durations_of_a_plan() -> None:
     faults = acting_faults(FACTORS, SCENARIOS)
-    assert faults.told({CRASH: Seconds(4.0), FREEZE: Seconds(0.0)}) == {FAULT: "crash registry for 4 s"}
+    assert faults.reported({CRASH: Seconds(4.0), FREEZE: Seconds(0.0)}) == {FAULT: "crash registry for 4 s"}
 
 
 def test_a_single_fault_keeps_its_factors() -> None:
     alone = {name: one for name, one in FACTORS.items() if name != CRASH}
     faults = acting_faults(alone, SCENARIOS)
     assert faults.factors == alone
-    assert faults.told(SCENARIOS[1].levels) == SCENARIOS[1].levels
+    assert faults.reported(SCENARIOS[1].levels) == SCENARIOS[1].levels
 
 
 def test_faults_that_act_together_keep_their_factors() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.factors import factors
-from tests.unit.report.test_findings import of, plain, run_with, said
+from tests.unit.report.test_findings import message, of, plain, run_with
 
 from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.observe.section import Section, Stand
@@ -32,8 +32,8 @@ def beside(report: RunReport, stand: Stand) -> list[Headline]:
     return headlines(findings(report, arrangement), arrangement, [section])
 
 
-def titles(told: list[Headline]) -> list[str]:
-    return [one.title for one in told]
+def titles(reported: list[Headline]) -> list[str]:
+    return [one.title for one in reported]
 
 
 def test_no_card_denies_the_gain_of_what_is_clearly_the_choice() -> None:
@@ -55,15 +55,15 @@ def test_no_card_names_a_gain_over_a_baseline_that_is_the_choice() -> None:
 
 def test_what_breaks_a_limit_of_the_choice_gains_nothing_in_any_card() -> None:
     gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
-    told = beside(gains, Stand("goodput", ALL, best=frozenset({"baseline"}), broken=frozenset({"retry"})))
-    assert "gains" not in plain(of(told, "p95 of successful calls"))
+    reported = beside(gains, Stand("goodput", ALL, best=frozenset({"baseline"}), broken=frozenset({"retry"})))
+    assert "gains" not in plain(of(reported, "p95 of successful calls"))
 
 
 def test_what_fails_least_is_not_told_beside_what_came_closest() -> None:
     failing = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.0, "retry": 41.0})
-    assert "fails least" in plain(of(said(failing)[1], "Successful calls (share)"))
-    told = beside(failing, Stand(P95, ALL, broken=ALL, closest=True))
-    assert "fails least" not in " ".join(map(plain, told))
+    assert "fails least" in plain(of(message(failing)[1], "Successful calls (share)"))
+    reported = beside(failing, Stand(P95, ALL, broken=ALL, closest=True))
+    assert "fails least" not in " ".join(map(plain, reported))
 
 
 def of_faults(retry_under_abort: float, retry_else: float) -> RunReport:
@@ -79,20 +79,20 @@ def of_faults(retry_under_abort: float, retry_else: float) -> RunReport:
 
 
 def test_an_answer_that_turns_with_the_fault_is_told_for_each_and_not_as_a_mean() -> None:
-    card = of(said(of_faults(0.4, 1.5))[1], "p95 of successful calls")
+    card = of(message(of_faults(0.4, 1.5))[1], "p95 of successful calls")
     assert "gains" not in card.lead
     assert "retry is better at fault kind abort, and worse at fault kind none." in plain(card)
-    assert said(of_faults(0.4, 1.5))[1][0].lead.startswith("No free gain")
+    assert message(of_faults(0.4, 1.5))[1][0].lead.startswith("No free gain")
 
 
 def test_a_gain_that_is_a_mean_over_conditions_says_so_and_where_it_is_clear() -> None:
-    card = plain(of(said(of_faults(0.4, 1.0))[1], "p95 of successful calls"))
+    card = plain(of(message(of_faults(0.4, 1.0))[1], "p95 of successful calls"))
     assert "Retry gains over baseline on average over 2 conditions." in card
     assert "By itself clearly better at fault kind abort." in card
 
 
 def test_the_table_of_configurations_has_a_row_for_each_of_a_few_conditions() -> None:
-    found, _ = said(of_faults(0.4, 1.5))
+    found, _ = message(of_faults(0.4, 1.5))
     rows = [name for name, _ in by_condition(found, found.by_item)]
     assert rows == ["retry, fault kind none", "retry, fault kind abort"]
 
@@ -104,15 +104,15 @@ def limited(refused: float) -> RunReport:
 
 
 def test_what_a_limit_lets_through_is_said_to_be_set_and_is_no_finding() -> None:
-    told = said(limited(1.0))[1]
-    assert [plain(one) for one in told if one.title == "What the limit lets through"] == [REFUSED]
-    assert not {"Goodput", "Successful calls (share)", "Time to a success"} & set(titles(told))
-    assert "kept failed calls" not in plain(of(told, "p95 of successful calls"))
+    reported = message(limited(1.0))[1]
+    assert [plain(one) for one in reported if one.title == "What the limit lets through"] == [REFUSED]
+    assert not {"Goodput", "Successful calls (share)", "Time to a success"} & set(titles(reported))
+    assert "kept failed calls" not in plain(of(reported, "p95 of successful calls"))
 
 
 def test_failures_that_a_limit_did_not_cause_are_found() -> None:
     assert not set_by_limits(limited(0.5).done)
-    assert "Successful calls (share)" in titles(said(limited(0.5))[1])
+    assert "Successful calls (share)" in titles(message(limited(0.5))[1])
     assert not set_by_limits(pd.DataFrame({"failure_rate": [0.0], "limited_rate": [0.0]}))
 
 

@@ -63,9 +63,9 @@ def test_the_claims_of_a_run_are_printed_as_markdown(run: RunFolder) -> None:
 
 
 def test_the_claims_of_a_run_are_printed_as_json(run: RunFolder) -> None:
-    told = json.loads(printed(run.path, "--part", "claims", "--format", "json"))
-    assert next(claim["says"] for claim in told["claims"]) == "a retry | makes <b>calls</b> succeed"
-    assert told["intervals"] == sum(len(claim["changes"]) for claim in told["claims"])
+    reported = json.loads(printed(run.path, "--part", "claims", "--format", "json"))
+    assert next(claim["says"] for claim in reported["claims"]) == "a retry | makes <b>calls</b> succeed"
+    assert reported["intervals"] == sum(len(claim["changes"]) for claim in reported["claims"])
 
 
 def test_the_page_shows_what_the_study_says_as_text(run: RunFolder) -> None:
@@ -124,7 +124,7 @@ def refused(tmp_path: Path, response: str, from_: str, to: str, where: str = "{}
 
 
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "message"),
     [
         (("p59", "{users: 4}", "{users: 40}"), "claims[0].response: `p59` isn't a response"),
         (("p95", "{usres: 4}", "{users: 40}"), "did you mean `users`?"),
@@ -139,11 +139,11 @@ def refused(tmp_path: Path, response: str, from_: str, to: str, where: str = "{}
     ],
 )
 def test_plan_refuses_a_claim_that_no_scenario_can_decide_with_its_line(
-    tmp_path: Path, claim: tuple[str, ...], said: str
+    tmp_path: Path, claim: tuple[str, ...], message: str
 ) -> None:
-    told = refused(tmp_path, *claim)
-    assert said in told
-    assert "study.yaml:9: claims[0]" in told
+    reported = refused(tmp_path, *claim)
+    assert message in reported
+    assert "study.yaml:9: claims[0]" in reported
 
 
 def test_plan_says_how_many_rounds_the_claims_take(tmp_path: Path) -> None:

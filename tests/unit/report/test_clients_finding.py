@@ -48,32 +48,32 @@ def run_of(slower: dict[str, float], rounds: int = 8, noise: float = 0.02, seed:
     )
 
 
-def said(report: RunReport) -> list[Headline]:
+def message(report: RunReport) -> list[Headline]:
     return client_headlines(report, layout(report))
 
 
 def test_clients_that_differ_are_named_with_intervals_the_greatest_difference_first() -> None:
-    (told,) = said(run_of({"a": 1.0, "b": 1.0, "c": 1.3, "d": 1.6}))
-    assert told.title == "Clients"
-    first, *lines = told.lead.replace("\u00a0", " ").split("\n")
+    (reported,) = message(run_of({"a": 1.0, "b": 1.0, "c": 1.3, "d": 1.6}))
+    assert reported.title == "Clients"
+    first, *lines = reported.lead.replace("\u00a0", " ").split("\n")
     assert first == "Compared with a, which does the same:"
     (line,) = lines
     assert line.startswith("p95 of successful calls: d +")
     assert line.index(" d +") < line.index(" c +")
     assert " b " not in line
-    assert "No clear difference: Successful calls (share), Goodput, Time to a success." in told.more[0]
+    assert "No clear difference: Successful calls (share), Goodput, Time to a success." in reported.more[0]
 
 
 @pytest.mark.slow
 def test_of_equal_clients_at_most_one_run_in_twenty_names_a_difference() -> None:
     runs = [run_of(dict.fromkeys("abcd", 1.0), rounds=6, seed=seed) for seed in range(100)]
-    wrong = sum("No client differs clearly" not in told.lead for run in runs for told in said(run))
+    wrong = sum("No client differs clearly" not in reported.lead for run in runs for reported in message(run))
     assert wrong <= 9
 
 
 def test_a_run_of_one_client_or_of_one_round_says_nothing_of_clients() -> None:
-    assert said(run_of({"a": 1.0})) == []
-    assert said(run_of({"a": 1.0, "b": 2.0}, rounds=1)) == []
+    assert message(run_of({"a": 1.0})) == []
+    assert message(run_of({"a": 1.0, "b": 2.0}, rounds=1)) == []
 
 
 def test_the_finding_on_clients_follows_what_to_choose() -> None:
@@ -90,6 +90,8 @@ def test_a_difference_with_a_condition_parts_the_clients_that_it_names() -> None
     many = [plain._replace(item=f"c{number}", change=float(number)) for number in range(1, 9)]
     assert "; c −10" in _line("p95", [even, plain]).replace("\u00a0", " ")
     assert "), " in _line("p95", [plain, plain._replace(item="d")])
-    told = _line("p95", many)
-    assert [told.index(f"c{number} ") for number in (8, 7)] == sorted(told.index(f"c{number} ") for number in (8, 7))
-    assert f", and {len(many) - clients._NAMED} more." in told
+    reported = _line("p95", many)
+    assert [reported.index(f"c{number} ") for number in (8, 7)] == sorted(
+        reported.index(f"c{number} ") for number in (8, 7)
+    )
+    assert f", and {len(many) - clients._NAMED} more." in reported

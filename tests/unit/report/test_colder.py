@@ -21,8 +21,8 @@ def colder(*entries: Entry) -> list[int]:
 def test_a_round_after_a_start_without_warm_up_is_colder_than_the_others() -> None:
     none = WarmUpRecord("none", ["shop"])
     assert colder(entry(0, none, started=True), entry(1, none), entry(2, none)) == [0]
-    (told, *_) = with_colder([entry(0, none, started=True), entry(1, none), entry(2, none)])
-    assert told.doubts[0].message == "shop had just been started and got no warm-up, unlike in 2 other rounds"
+    (reported, *_) = with_colder([entry(0, none, started=True), entry(1, none), entry(2, none)])
+    assert reported.doubts[0].message == "shop had just been started and got no warm-up, unlike in 2 other rounds"
 
 
 def test_rounds_that_are_all_as_cold_are_not_doubted() -> None:

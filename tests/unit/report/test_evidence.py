@@ -105,9 +105,9 @@ def test_the_assumed_aim_of_a_recommendation_is_said_and_the_studys_own_is_follo
 
 
 def test_the_first_screen_says_what_to_choose_where_and_how_surely() -> None:
-    told, aim = sections()["recommendation"].choice
-    assert told.splitlines()[0].startswith("Abort percentage 0\xa0%, users 50")
-    assert "retry · 40 ms, but these rounds can't tell it apart from retry · 20 ms, retry · 60 ms" in told
+    reported, aim = sections()["recommendation"].choice
+    assert reported.splitlines()[0].startswith("Abort percentage 0\xa0%, users 50")
+    assert "retry · 40 ms, but these rounds can't tell it apart from retry · 20 ms, retry · 60 ms" in reported
     assert aim.startswith("Aim: the lowest p95 of successful calls with failed calls at most 1 %. The study does not")
 
 
@@ -126,7 +126,7 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (choice(0, 9, "tie", ["retry", "baseline"]), "baseline, because these rounds show no gain over it"),
         (choice(0, 9, "tie", ["retry", "hedge"]), "retry, but these rounds can't tell it apart from hedge"),
@@ -145,8 +145,8 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
         ),
     ],
 )
-def test_each_verdict_has_words_of_its_own_on_the_first_screen(made: Choice, said: str) -> None:
-    assert where_chosen(recommended([made]), FACTORS) == [f"Abort percentage 0\xa0%, users 9: {said}."]
+def test_each_verdict_has_words_of_its_own_on_the_first_screen(made: Choice, message: str) -> None:
+    assert where_chosen(recommended([made]), FACTORS) == [f"Abort percentage 0\xa0%, users 9: {message}."]
 
 
 def recommended(choices: list[Choice]) -> Recommendation:
@@ -172,17 +172,17 @@ BUNDLES = factors(
 
 
 def test_a_level_that_all_configurations_of_its_kind_have_is_not_named() -> None:
-    said = [
+    message = [
         where_chosen(replace(recommended([bundled({}, chosen, 0, 1, 2)]), conditions=()), BUNDLES)
         for chosen in range(3)
     ]
-    assert said == [["Clearly no auto bundle."], ["Clearly all · method a."], ["Clearly all · method b."]]
+    assert message == [["Clearly no auto bundle."], ["Clearly all · method a."], ["Clearly all · method b."]]
 
 
 def test_what_configurations_differ_in_under_another_condition_is_named_under_all() -> None:
     made = [bundled({"users": 1}, 0, 1, 0), bundled({"users": 2}, 0, 2, 0)]
-    said = where_chosen(replace(recommended(made), conditions=("users",)), BUNDLES)
-    assert said == ["Users 1: clearly all · method a.", "Users 2: clearly all · method b."]
+    message = where_chosen(replace(recommended(made), conditions=("users",)), BUNDLES)
+    assert message == ["Users 1: clearly all · method a.", "Users 2: clearly all · method b."]
 
 
 def test_a_choice_is_named_as_figures_name_it() -> None:
@@ -237,21 +237,21 @@ def test_many_conditions_are_counted_and_what_is_not_clear_is_told_apart() -> No
 def test_a_choice_that_is_not_clear_everywhere_is_not_shown_as_a_gain() -> None:
     run = synthetic_run()
     arrangement = layout(run)
-    told = [
+    reported = [
         headlines(findings(run, arrangement), arrangement, [replace(section, choice_is_clear=clear)])[0].verdict
         for section in [sections()["recommendation"]]
         for clear in (False, True)
     ]
     assert not sections()["recommendation"].choice_is_clear
-    assert told == ["inconclusive", "better"]
+    assert reported == ["inconclusive", "better"]
 
 
 @pytest.mark.parametrize(
-    ("clear", "said"),
+    ("clear", "message"),
     [(0, "not clear under any of them"), (2, "clearly under 2, not clear under the others"), (3, "clearly under each")],
 )
-def test_a_count_of_conditions_calls_no_choice_a_tie_that_is_only_not_clear(clear: int, said: str) -> None:
-    assert counted("retry", 3, clear, 8) == f"retry is the choice under 3 of 8 conditions: {said}."
+def test_a_count_of_conditions_calls_no_choice_a_tie_that_is_only_not_clear(clear: int, message: str) -> None:
+    assert counted("retry", 3, clear, 8) == f"retry is the choice under 3 of 8 conditions: {message}."
 
 
 def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() -> None:
@@ -282,10 +282,10 @@ def test_every_picture_is_plain_data() -> None:
 
 def test_a_model_whose_coefficients_never_vary_between_blocks_has_its_section_too() -> None:
     """Rounds that repeat in every block leave variances of rounding alone, some of them below zero."""
-    asked = study(changed(models="['p95 + failure_rate ~ users * strategy']"))
+    requested = study(changed(models="['p95 + failure_rate ~ users * strategy']"))
     run = synthetic_run()
     levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in run.scenarios])
-    found = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), asked).sections
+    found = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), requested).sections
     (words,) = [" ".join(section.words) for section in found if section.anchor == "model-1-2"]
     assert "Wald " in words
     assert "nan" not in words

@@ -250,10 +250,10 @@ def test_each_answer_of_several_is_an_item_of_a_list(small: RunReport) -> None:
 
 
 def test_calls_that_a_limit_rejected_are_said_to_count_as_failed(small: RunReport) -> None:
-    said = "Calls that a limit rejected (status 429) count as failed"
-    assert said not in render(small)
+    message = "Calls that a limit rejected (status 429) count as failed"
+    assert message not in render(small)
     limited = replace(small, rounds=small.rounds.assign(limited_rate=12.5))
-    assert f"{said}: up to 12.5 % of a scenario" in render(limited)
+    assert f"{message}: up to 12.5 % of a scenario" in render(limited)
 
 
 def test_a_column_without_a_title_has_no_empty_heading(small: RunReport) -> None:
@@ -270,10 +270,10 @@ def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
 
 
 def test_a_round_with_two_warnings_is_one_round_of_those_that_carry_one(small: RunReport) -> None:
-    told = [[{"message": "busy"}, {"message": "late"}]] + [None] * (len(small.rounds) - 1)
-    doubtful = replace(small, rounds=small.rounds.assign(warnings=told))
+    reported = [[{"message": "busy"}, {"message": "late"}]] + [None] * (len(small.rounds) - 1)
+    doubtful = replace(small, rounds=small.rounds.assign(warnings=reported))
     assert doubted(doubtful) == 1
-    assert f"1 of {len(told)} rounds has a warning, most often: busy." in render(doubtful)
+    assert f"1 of {len(reported)} rounds has a warning, most often: busy." in render(doubtful)
 
 
 def test_equal_warnings_are_counted_once(whole: RunReport) -> None:

@@ -50,7 +50,7 @@ def run_with(
     )  # fmt: skip
 
 
-def said(report: RunReport) -> tuple[Findings, list[Headline]]:
+def message(report: RunReport) -> tuple[Findings, list[Headline]]:
     arrangement: Layout = layout(report)
     found = findings(report, arrangement)
     return found, headlines(found, arrangement)
@@ -65,7 +65,7 @@ def plain(headline: Headline) -> str:
 
 
 def test_a_true_gain_is_found_with_an_interval_around_it() -> None:
-    found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}))
+    found, _ = message(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}))
     row = next(found.by_item.query("response == 'call_success_p95'").itertuples())
     assert row.verdict == "better"
     assert row.low < -40 < row.high
@@ -76,7 +76,7 @@ def test_a_response_that_two_configurations_have_in_no_common_block_is_compared_
     report = run_with({"baseline": (0.1, 0.2), "retry": (0.05, 0.1)})
     early, first = report.rounds["block"] < 4, report.rounds["scenario"] == "baseline"
     rounds = report.rounds.assign(call_success_p95=report.rounds["call_success_p95"].where(early == first))
-    found, _ = said(replace(report, rounds=rounds))
+    found, _ = message(replace(report, rounds=rounds))
     table = found.by_item
     lacking = table[table["response"] == "call_success_p95"].iloc[0]
     assert (lacking["conditions"], lacking["verdict"]) == (0, "too few rounds")
@@ -85,19 +85,19 @@ def test_a_response_that_two_configurations_have_in_no_common_block_is_compared_
 
 def test_of_lines_that_fail_alike_none_fails_least() -> None:
     times = dict.fromkeys(("baseline", "retry", "breaker"), (1.0, 1.0))
-    _, alike = said(run_with(times, failed=dict.fromkeys(times, 100.0)))
+    _, alike = message(run_with(times, failed=dict.fromkeys(times, 100.0)))
     assert not any("fails least" in plain(line) for line in alike)
-    _, apart = said(run_with(times, failed={"baseline": 100.0, "retry": 90.0, "breaker": 100.0}))
+    _, apart = message(run_with(times, failed={"baseline": 100.0, "retry": 90.0, "breaker": 100.0}))
     assert any("retry fails least" in plain(line) for line in apart)
 
 
 def test_no_difference_is_not_called_one() -> None:
-    found, _ = said(run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}))
+    found, _ = message(run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}))
     assert set(found.by_item["verdict"]) == {"inconclusive"}
 
 
 def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
-    _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4), "breaker": (0.8, 1.0)}))
+    _, lines = message(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4), "breaker": (0.8, 1.0)}))
     success = plain(of(lines, "p95 of successful calls"))
     assert success.startswith("Retry, breaker gain over baseline. retry ")
     assert "0 % of calls failed, 0 % rejected. Its cost: time to a success +3" in success
@@ -108,34 +108,34 @@ def test_the_largest_gain_is_named_with_its_cost_and_what_it_rejects() -> None:
 
 
 def test_a_line_that_nothing_shows_better_is_not_named_among_the_better_ones() -> None:
-    _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0), "breaker": (1.0, 1.0)}))
+    _, lines = message(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0), "breaker": (1.0, 1.0)}))
     assert "clearly worse in none: retry. " in plain(lines[0])
     assert "breaker" not in lines[0].lead
 
 
 def test_when_every_gain_costs_something_it_says_so() -> None:
-    _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4)}))
+    _, lines = message(run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.4)}))
     assert lines[0].lead.startswith(
         "No free gain: each configuration that beats baseline in one response or condition is worse in another"
     )
 
 
 def test_when_nothing_beats_the_baseline_it_says_so() -> None:
-    _, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (2.0, 1.0), "breaker": (1.5, 1.0)}))
-    told = of(lines, "p95 of successful calls")
-    assert told.verdict == "worse"
-    assert plain(told) == "Everything that kept failed calls at 1 % or below is worse than baseline."
+    _, lines = message(run_with({"baseline": (1.0, 1.0), "retry": (2.0, 1.0), "breaker": (1.5, 1.0)}))
+    reported = of(lines, "p95 of successful calls")
+    assert reported.verdict == "worse"
+    assert plain(reported) == "Everything that kept failed calls at 1 % or below is worse than baseline."
 
 
 def test_answers_that_are_fast_because_they_are_refused_are_no_gain() -> None:
     report = run_with(
         {"baseline": (1.0, 1.0), "breaker": (0.1, 9.0)}, failed={"breaker": 98.0}, rejected={"breaker": 97.0}
     )
-    found, lines = said(report)
+    found, lines = message(report)
     assert found.by_item.query("response == 'call_success_p95'")["verdict"].tolist() == ["better"]
     assert plain(of(lines, "p95 of successful calls")) == "Only baseline kept failed calls at 1 % or below."
-    told = plain(of(lines, "Successful calls (share)"))
-    assert told.endswith("breaker fails least of the others: 98 % of calls failed, 97 % rejected.")
+    reported = plain(of(lines, "Successful calls (share)"))
+    assert reported.endswith("breaker fails least of the others: 98 % of calls failed, 97 % rejected.")
     assert all("gain" not in plain(line).replace("No free gain", "") for line in lines)
 
 
@@ -170,11 +170,11 @@ def in_regions(**failed: tuple[float, float]) -> RunReport:
 
 
 def test_a_line_that_breaks_the_limit_under_one_condition_gains_nothing() -> None:
-    found, lines = said(in_regions(baseline=(0.0, 0.0), retry=(0.0, 1.5)))
+    found, lines = message(in_regions(baseline=(0.0, 0.0), retry=(0.0, 1.5)))
     assert found.by_item["failed"].tolist() == [1.5] * len(found.by_item)
     assert not found.by_item["keeps"].any()
     assert of(lines, "p95 of successful calls").lead == "Only baseline kept failed calls at 1\u00a0% or below."
-    _, kept = said(in_regions(baseline=(0.0, 0.0), retry=(0.0, 0.9)))
+    _, kept = message(in_regions(baseline=(0.0, 0.0), retry=(0.0, 0.9)))
     assert of(kept, "p95 of successful calls").lead == "Retry gains over baseline on average over 2 conditions."
 
 
@@ -182,10 +182,10 @@ def test_a_line_that_breaks_the_limit_under_one_condition_gains_nothing() -> Non
 def test_a_baseline_that_breaks_the_limit_under_one_condition_is_not_said_to_keep_it(
     broken: tuple[float, float],
 ) -> None:
-    _, lines = said(in_regions(baseline=broken, retry=(9.0, 9.0)))
-    told = plain(of(lines, "p95 of successful calls"))
-    assert told.startswith("Nothing kept failed calls at 1 % or below")
-    assert "Only baseline" not in told
+    _, lines = message(in_regions(baseline=broken, retry=(9.0, 9.0)))
+    reported = plain(of(lines, "p95 of successful calls"))
+    assert reported.startswith("Nothing kept failed calls at 1 % or below")
+    assert "Only baseline" not in reported
 
 
 def test_a_difference_is_as_sure_whatever_is_measured_beside_it_that_bears_no_verdict() -> None:
@@ -193,7 +193,7 @@ def test_a_difference_is_as_sure_whatever_is_measured_beside_it_that_bears_no_ve
     neither = [name for name in (*HEADLINES, *BESIDE) if RESPONSES[name].better is Better.NEITHER]
     apart = np.where(report.rounds["scenario"] == "retry", 9.0, 1.0) * np.linspace(1, 1.1, len(report.rounds))
     beside, alone = (
-        said(replace(report, rounds=rounds))[0].by_item.set_index("response")["p"]
+        message(replace(report, rounds=rounds))[0].by_item.set_index("response")["p"]
         for rounds in (report.rounds.assign(**dict.fromkeys(neither, apart)), report.rounds.drop(columns=neither))
     )
     assert neither and 0 < alone["call_success_p95"] < 1
@@ -202,8 +202,8 @@ def test_a_difference_is_as_sure_whatever_is_measured_beside_it_that_bears_no_ve
 
 def test_the_failure_limit_of_the_study_decides_what_may_gain() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)}, failed={"retry": 4.0})
-    _, strict = said(report)
-    _, mild = said(replace(report, failure_limit=5.0))
+    _, strict = message(report)
+    _, mild = message(replace(report, failure_limit=5.0))
     assert of(strict, "p95 of successful calls").lead == "Only baseline kept failed calls at 1\u00a0% or below."
     assert of(mild, "p95 of successful calls").lead == "Retry gains over baseline."
 
@@ -216,7 +216,7 @@ def test_comparison_recommendation_and_report_tell_one_difference_alike() -> Non
     (compared,) = compare_with_baseline(table, ["strategy=baseline"], how).differences
     (choice,) = recommend(table, Criteria(("minimise call_success_p95",), by=("strategy",), factors=known)).choices
     (recommended,) = choice.against_baseline
-    row = next(said(report)[0].by_scenario.query("response == 'call_success_p95'").itertuples())
+    row = next(message(report)[0].by_scenario.query("response == 'call_success_p95'").itertuples())
     expected = pytest.approx((compared.relative, compared.relative_interval.low, compared.relative_interval.high))
     assert (row.change, row.low, row.high) == expected
     ends = recommended.relative_interval
@@ -224,27 +224,27 @@ def test_comparison_recommendation_and_report_tell_one_difference_alike() -> Non
 
 
 def test_one_round_supports_no_claim() -> None:
-    found, lines = said(run_with({"baseline": (1.0, 1.0), "retry": (0.1, 0.1)}, rounds=1))
+    found, lines = message(run_with({"baseline": (1.0, 1.0), "retry": (0.1, 0.1)}, rounds=1))
     assert set(found.by_item["verdict"]) == {"too few rounds"}
     assert all(line.lead.startswith("Too few rounds") for line in lines)
 
 
 def test_false_discoveries_stay_rare_among_many_equal_lines() -> None:
     same = {"baseline": (1.0, 1.0)} | {f"line {place}": (1.0, 1.0) for place in range(60)}
-    found, _ = said(run_with(same, rounds=5))
+    found, _ = message(run_with(same, rounds=5))
     assert (found.by_item["verdict"] != "inconclusive").mean() <= 0.05
 
 
 def test_a_study_of_one_line_has_nothing_to_compare() -> None:
-    found, lines = said(run_with({"baseline": (1.0, 1.0)}))
+    found, lines = message(run_with({"baseline": (1.0, 1.0)}))
     assert found.by_item.empty
     assert lines == []
 
 
 def test_shares_are_compared_in_points() -> None:
-    found, lines = said(synthetic_run(rounds=4, users=[50], client=["native"]))
-    told = found.by_item[found.by_item["response"].isin(["success_rate", "rejected_rate"])]
-    assert not told["relative"].any()
+    found, lines = message(synthetic_run(rounds=4, users=[50], client=["native"]))
+    reported = found.by_item[found.by_item["response"].isin(["success_rate", "rejected_rate"])]
+    assert not reported["relative"].any()
     assert set(found.by_item["response"]) == {*HEADLINES, *BESIDE}
     assert [line.title for line in lines[1:]] == [
         "Successful calls (share)", "Goodput", "Time to a success", "p95 of successful calls",
@@ -252,20 +252,20 @@ def test_shares_are_compared_in_points() -> None:
 
 
 def test_the_published_shape_flips_along_the_fault_axis() -> None:
-    found, lines = said(replace(synthetic_run(client=["native"]), failure_limit=20.0))
+    found, lines = message(replace(synthetic_run(client=["native"]), failure_limit=20.0))
     slow = found.by_level.query("response == 'time_to_success' and item == 'retry · 60 ms'")
     assert slow.sort_values("x")["verdict"].tolist()[0] == "inconclusive"
     assert slow.sort_values("x")["verdict"].tolist()[-1] == "worse"
-    told = plain(of(lines, "Successful calls (share)"))
-    assert told.startswith(
+    reported = plain(of(lines, "Successful calls (share)"))
+    assert reported.startswith(
         "Nothing that kept failed calls at 20 % or below is clearly better than baseline at 0 %; retry"
     )
-    assert "gain over baseline" in told
-    assert "nothing kept failed calls at 20 % or below at 80 %. " in told
+    assert "gain over baseline" in reported
+    assert "nothing kept failed calls at 20 % or below at 80 %. " in reported
 
 
 def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
-    _, lines = said(replace(synthetic_run(rounds=6, users=[50], fault=[40]), failure_limit=50.0))
+    _, lines = message(replace(synthetic_run(rounds=6, users=[50], fault=[40]), failure_limit=50.0))
     assert "over baseline of the same client" in plain(of(lines, "Successful calls (share)"))
 
 
@@ -273,7 +273,7 @@ def test_with_several_clients_each_is_compared_with_its_own_baseline() -> None:
 @pytest.mark.parametrize("response", HEADLINES)
 def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str) -> None:
     run = synthetic_run(rounds=2, fault=[0, 80])
-    found, _ = said(run)
+    found, _ = message(run)
     pairs = found.by_scenario[found.by_scenario["response"] == response]
     assert len(pairs) == 2 * 3 * 2 * 6
     assert (pairs["conditions"] == 1).all()
@@ -283,7 +283,7 @@ def test_only_rounds_of_the_same_client_and_condition_are_compared(response: str
     slow = [levels[name]["client"] == "native" or levels[name][FAULT] == 80 for name in run.rounds["scenario"]]
     times = ["time_to_success", "call_success_p95"]
     slower = run.rounds.assign(**{name: run.rounds[name] * np.where(slow, 7.0, 1.0) for name in times})
-    again, _ = said(replace(run, rounds=slower))
+    again, _ = message(replace(run, rounds=slower))
     changes = again.by_scenario.loc[again.by_scenario["response"] == response, "change"]
     assert list(changes) == pytest.approx(list(pairs["change"]))
 
@@ -292,11 +292,11 @@ def test_a_section_that_knows_what_to_choose_leads_the_findings() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.6, 1.0)})
     arrangement = layout(report)
     section = Section("limits", "Limits", choice=["Choose the log.", "It is exact."])
-    told = headlines(findings(report, arrangement), arrangement, [Section("steps", "Steps"), section])
-    assert [plain(headline) for headline in told if headline.title == "What to choose"] == [
+    reported = headlines(findings(report, arrangement), arrangement, [Section("steps", "Steps"), section])
+    assert [plain(headline) for headline in reported if headline.title == "What to choose"] == [
         "Choose the log. It is exact."
     ]
-    assert told[0].title == "What to choose"
+    assert reported[0].title == "What to choose"
 
 
 def test_neighbours_that_say_the_same_are_one_headline_under_all_their_titles() -> None:
@@ -318,6 +318,6 @@ def test_levels_that_are_bare_numbers_are_told_with_what_they_count() -> None:
 
 def test_what_fails_least_is_the_reference_where_it_breaks_the_limit_too_but_by_less() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.4, "retry": 41.2})
-    told = plain(of(said(report)[1], "Successful calls (share)"))
-    assert "baseline fails least: 8.4 % of calls failed." in told
-    assert "retry fails least" not in told
+    reported = plain(of(message(report)[1], "Successful calls (share)"))
+    assert "baseline fails least: 8.4 % of calls failed." in reported
+    assert "retry fails least" not in reported

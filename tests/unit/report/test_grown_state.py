@@ -27,12 +27,12 @@ def test_files_of_a_component_that_grow_from_round_to_round_are_a_warning_at_the
     entries = [entry(block, {"db": 1_000_000 * (block + 1), "web": 5000}) for block in range(BLOCKS)]
     rounds = marked(table(), entries)
     assert list(rounds["warnings"][:-1]) == [None] * (BLOCKS - 1)
-    (first, told) = json.loads(rounds["warnings"].iloc[-1])
-    assert (first["kind"], told["kind"], told["invalidates"]) == ("few_calls", "state_grows", False)
-    assert told["message"].startswith("files of db grew from 1.41 MB to 5.48 MB over 6 blocks of rounds, so later")
-    assert "`db`" in told["remedy"]
-    assert "reset: restart" in told["remedy"]
-    assert sentences(rounds) == [f"{told['message']}; {told['remedy']}"]
+    (first, reported) = json.loads(rounds["warnings"].iloc[-1])
+    assert (first["kind"], reported["kind"], reported["invalidates"]) == ("few_calls", "state_grows", False)
+    assert reported["message"].startswith("files of db grew from 1.41 MB to 5.48 MB over 6 blocks of rounds, so later")
+    assert "`db`" in reported["remedy"]
+    assert "reset: restart" in reported["remedy"]
+    assert sentences(rounds) == [f"{reported['message']}; {reported['remedy']}"]
 
 
 def test_calls_of_a_database_that_grow_with_what_earlier_rounds_stored_are_a_warning() -> None:

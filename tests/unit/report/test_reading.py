@@ -64,17 +64,18 @@ def test_the_system_is_named_by_its_url_and_never_by_who_logs_in() -> None:
 
 def test_a_load_study_says_what_was_measured_at_both_ends_of_the_load() -> None:
     run = load_run()
-    told = {headline.title: headline.lead for headline in measured(run, layout(run))}
-    assert "50 users" in told["p95 response time"] and "150 users" in told["p95 response time"]
-    assert "over 4 rounds" in told["p95 response time"]
-    assert told["p95 response time"].split(";")[0] in render(run)
+    reported = {headline.title: headline.lead for headline in measured(run, layout(run))}
+    assert "50 users" in reported["p95 response time"] and "150 users" in reported["p95 response time"]
+    assert "over 4 rounds" in reported["p95 response time"]
+    assert reported["p95 response time"].split(";")[0] in render(run)
 
 
 def test_of_several_configurations_it_says_which_one_took_so_long() -> None:
     run = synthetic_run(rounds=4, fault=[0], client=["native"], strategy=["baseline", "retry"])
-    told = {headline.title: headline.lead for headline in measured(run, layout(run))}
+    reported = {headline.title: headline.lead for headline in measured(run, layout(run))}
     assert re.search(
-        r"at (baseline|retry · \d0 ms), 50 users; .* at (baseline|retry · \d0 ms), 150 users", told["p95 response time"]
+        r"at (baseline|retry · \d0 ms), 50 users; .* at (baseline|retry · \d0 ms), 150 users",
+        reported["p95 response time"],
     )
 
 
@@ -108,8 +109,8 @@ def run_folder(path: Path, config: dict[str, Any], **noted: Any) -> Path:
     (path / "plan.json").write_text(
         json.dumps({"factors": [], "scenarios": [{"id": "x", "levels": {}, "config": config}], "rounds": []})
     )
-    told = {"manifest": 1, "study": "x", "study_file": "x.yaml", "left_out": {}, **noted}
-    (path / "manifest.json").write_text(json.dumps(told))
+    reported = {"manifest": 1, "study": "x", "study_file": "x.yaml", "left_out": {}, **noted}
+    (path / "manifest.json").write_text(json.dumps(reported))
     return path
 
 
@@ -119,9 +120,9 @@ def test_a_comparison_names_both_runs_and_the_fault_and_setting_in_which_they_di
     other = {"name": "target", "settings": {"workers": 8}}
     fault = {"abort": {"percentage": 20}}
     b = run_folder(tmp_path / "b", {"system": other, "faults": fault, "strategy": {"baseline": {}}}, envoy="1.40.0")
-    names, said = two_runs.about(a, b)
+    names, message = two_runs.about(a, b)
     assert str(a) in names and str(b) in names
-    assert said == "They differ in workers: 4 in A, 8 in B; abort.percentage: none in A, 20 in B."
+    assert message == "They differ in workers: 4 in A, 8 in B; abort.percentage: none in A, 20 in B."
     assert two_runs.about(a, a)[1] == "Their settings and machines are the same."
 
 

@@ -110,11 +110,11 @@ def test_each_scenario_is_compared_with_the_one_where_every_pattern_is_none() ->
 def test_findings_speak_of_patterns_of_both_sides_alone_and_together() -> None:
     made = report()
     found = findings(made, layout(made)).by_scenario
-    told = found[(found["response"] == "call_success_p95") & (found["condition"] == "lag 0 ms")].set_index("item")
+    reported = found[(found["response"] == "call_success_p95") & (found["condition"] == "lag 0 ms")].set_index("item")
     assert found["item"].nunique() == 15
-    alone = told.loc["baseline · bundle 25"]
+    alone = reported.loc["baseline · bundle 25"]
     assert (alone["verdict"], alone["change"]) == ("better", pytest.approx(-50, abs=2))
-    together = told.loc["retry · bundle 25"]
+    together = reported.loc["retry · bundle 25"]
     assert (together["verdict"], together["change"]) == ("worse", pytest.approx(0.5 * 0.7 * 4 * 100 - 100, abs=3))
 
 
@@ -254,5 +254,5 @@ def test_what_to_choose_is_on_the_first_screen_though_no_two_scenarios_are_compa
     only = replace(made, scenarios=made.scenarios[:1])
     section = Section("recommendation", "What to choose", [], choice=["Only one was measured."])
     arrangement = layout(only)
-    (told,) = headlines(findings(only, arrangement), arrangement, [section])
-    assert told.lead == "Only one was measured."
+    (reported,) = headlines(findings(only, arrangement), arrangement, [section])
+    assert reported.lead == "Only one was measured."

@@ -82,24 +82,24 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(recommend, list(arguments))
 
 
-@pytest.mark.parametrize("asked", WISHES)
+@pytest.mark.parametrize("requested", WISHES)
 def test_the_command_and_the_report_come_to_the_same_choice_on_the_same_run(
-    tmp_path: Path, asked: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, requested: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, section = run_folder(tmp_path, STUDY + asked, monkeypatch)
-    told = json.loads(run(folder, "--json").stdout_bytes)
+    folder, section = run_folder(tmp_path, STUDY + requested, monkeypatch)
+    reported = json.loads(run(folder, "--json").stdout_bytes)
     table = section.tables[0].frame
     assert len(table) == 2 * 2 * 2 * 2  # faults, users and client: each condition has a choice of its own
-    assert [choice["chosen"] for choice in told["choices"]] == table["choose"].tolist()
-    said = [choice["in_words"].partition(": ")[0].removeprefix("At ") for choice in told["choices"]]
-    assert said == table["condition"].tolist()
-    assert told["objectives"] == (["maximise goodput"] if asked else ["minimise call_success_p95"])
+    assert [choice["chosen"] for choice in reported["choices"]] == table["choose"].tolist()
+    message = [choice["in_words"].partition(": ")[0].removeprefix("At ") for choice in reported["choices"]]
+    assert message == table["condition"].tolist()
+    assert reported["objectives"] == (["maximise goodput"] if requested else ["minimise call_success_p95"])
 
 
 def test_what_is_typed_goes_before_what_the_study_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _ = run_folder(tmp_path, STUDY + WISHES[1], monkeypatch)
-    told = json.loads(run(folder, "--objective", "minimise call_success_p95", "--json").stdout_bytes)
-    assert (told["objectives"], told["subject_to"]) == (["minimise call_success_p95"], [])
+    reported = json.loads(run(folder, "--objective", "minimise call_success_p95", "--json").stdout_bytes)
+    assert (reported["objectives"], reported["subject_to"]) == (["minimise call_success_p95"], [])
 
 
 def test_a_table_that_is_no_run_needs_an_objective(tmp_path: Path) -> None:

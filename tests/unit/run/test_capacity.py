@@ -28,17 +28,19 @@ def test_a_round_has_the_rate_and_the_duration_of_the_search_and_all_else_of_the
     assert (list(at.rate), list(at.duration), list(at.in_flight)) == ([70.5], [Duration.parse("3s")], [10_000])
 
 
-def said(*steps: RateStep) -> str:
+def message(*steps: RateStep) -> str:
     objective = parse_objective("p95 <= 100ms")
     rounds = [RateRound(step, 0.01, 0.02, "") for step in steps]
     return in_words(rounds, capacity([], objective), objective, Limits())
 
 
 def test_the_words_on_the_knee_count_the_calls_that_they_rest_on() -> None:
-    few = said(RateStep(10, 50, 0), RateStep(20, 100, 0), RateStep(40, 200, 60))
+    few = message(RateStep(10, 50, 0), RateStep(20, 100, 0), RateStep(40, 200, 60))
     assert few.endswith(" Up to 20/s 0 of 150 calls missed it.")
-    assert said(RateStep(10, 20_000, 3), RateStep(20, 40_000, 900)).endswith(" Up to 10/s 3 of 20,000 calls missed it.")
-    assert "missed it" not in said(RateStep(10, 50, 40)).partition("/s")[2]
+    assert message(RateStep(10, 20_000, 3), RateStep(20, 40_000, 900)).endswith(
+        " Up to 10/s 3 of 20,000 calls missed it."
+    )
+    assert "missed it" not in message(RateStep(10, 50, 40)).partition("/s")[2]
 
 
 @pytest.mark.parametrize("workload", ["{open: {rate: [1, 2], duration: 1s}}", "{closed: {users: 1, requests: 5}}"])

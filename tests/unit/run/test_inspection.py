@@ -54,10 +54,10 @@ def test_plan_names_every_file_that_cannot_be_read_at_its_line(tmp_path: Path) -
     (tmp_path / "study.yaml").write_text(FILES)
     with pytest.raises(InputError) as error:
         CliRunner().invoke(plan, [str(tmp_path / "study.yaml")], catch_exceptions=False)
-    told = [str(problem) for problem in error.value.problems]
-    assert len(told) == 2
-    assert "study.yaml:7: workload.feeder.file: there is no such file (got 'names.csv')" in told[0]
-    assert "is a pipe, a socket or a device; a file is needed (got 'pipe')" in told[1]
+    reported = [str(problem) for problem in error.value.problems]
+    assert len(reported) == 2
+    assert "study.yaml:7: workload.feeder.file: there is no such file (got 'names.csv')" in reported[0]
+    assert "is a pipe, a socket or a device; a file is needed (got 'pipe')" in reported[1]
 
 
 def test_plan_names_a_setting_that_a_component_refuses(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_a_study_of_a_jar_that_is_not_built_is_planned_and_only_its_run_is_refus
     assert planned.exit_code == 0
     assert "1 scenario x 10 rounds" in planned.output
     assert f"before it can run: system `own` cannot start: {lacking}" in planned.output
-    asked = load(tmp_path / "study.yaml")
-    (problem,) = preflight.system_problems(asked, Inputs(tmp_path))
+    requested = load(tmp_path / "study.yaml")
+    (problem,) = preflight.system_problems(requested, Inputs(tmp_path))
     assert f"{problem.message}: {problem.hint}".startswith(f"system `own` cannot start: {lacking}")
 
 
@@ -117,12 +117,12 @@ def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -
 
 def test_secrets_that_are_written_out_are_told_with_their_lines_and_hidden() -> None:
     document = parse_study(SECRETS, "study.yaml")
-    told = inspection.warnings_of(document)
-    assert [sentence.partition(" contains")[0] for sentence in told] == [
+    reported = inspection.warnings_of(document)
+    assert [sentence.partition(" contains")[0] for sentence in reported] == [
         "study.yaml:5: system.headers.Authorization",
         "study.yaml:11: workload.journey[0].form.password",
     ]
-    assert "in the study and plan.json of its folder, readable only by your account" in told[0]
+    assert "in the study and plan.json of its folder, readable only by your account" in reported[0]
     shown = secrets.blanked(SECRETS, document)
     assert "abc.def" not in shown
     assert "pa55" not in shown
@@ -154,21 +154,21 @@ def test_the_copy_of_a_file_is_read_by_those_alone_who_may_read_the_original(mod
 def test_whether_a_system_is_ready_is_told_by_the_head_of_its_answer_alone(tmp_path: Path) -> None:
     """A body that never ends would be waited for until its reader is out of memory or time."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        asked = threading.Event()
+        requested = threading.Event()
 
         def answer() -> None:
             connection, _ = server.accept()
             with connection:
                 connection.recv(1 << 16)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
-                asked.set()
+                requested.set()
                 connection.recv(1)  # until the other side has gone
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         preflight.check_urls(study(changed(system=f"{{url: '{url}'}}")), Inputs(tmp_path))
-        assert asked.wait(10)
+        assert requested.wait(10)
         thread.join(10)
 
 

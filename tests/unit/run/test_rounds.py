@@ -41,24 +41,24 @@ class Listener:
     """Keeps what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def round_started(self, _: Any) -> None:
-        self.told.append("started")
+        self.reported.append("started")
 
     def round_progressed(self, _: Any) -> None: ...
 
     def round_ended(self, entry: Entry) -> None:
-        self.told.append(f"ended {entry.round}")
+        self.reported.append(f"ended {entry.round}")
 
 
-def rounds(folder: Path, wanted: int, carried_out: Any, seed: int = 1) -> tuple[RunFolder, Listener, dict[str, Any]]:
+def rounds(folder: Path, expected: int, carried_out: Any, seed: int = 1) -> tuple[RunFolder, Listener, dict[str, Any]]:
     """A run of one scenario by an executor, or with one that is made of its folder."""
     study = loads(STUDY.format(seed=seed), "x.yaml")
     (scenario,) = expand(study).scenarios
     run, listener, noted = RunFolder(folder), Listener(), {}
     run.create()
-    places = [Round(index, index, scenario.id) for index in range(wanted)]
+    places = [Round(index, index, scenario.id) for index in range(expected)]
     planned = {"rounds": [place.as_json() for place in places], "factors": {}}
     write_json(run.plan, planned | {"scenarios": [scenario.as_json()]})
     runner = Runner([scenario], Orders(study, {}, folder), run, listener, noted.__setitem__)
@@ -122,7 +122,7 @@ def test_journal_progress_and_manifest_stay_with_the_coordinator(tmp_path: Path)
     files = [(entry.status, entry.file) for entry in read(run.journal)]
     warm = [("warm_up", "warm-up-000"), ("done", "00000"), ("warm_up", "warm-up-001"), ("done", "00001")]
     assert files == [*warm, ("done", "00002")]
-    assert listener.told == ["started", "ended 0", "started", "ended 1", "started", "ended 2"]
+    assert listener.reported == ["started", "ended 0", "started", "ended 1", "started", "ended 2"]
     assert noted == {"accounts": {"redis": "redis"}}
 
 
@@ -165,14 +165,16 @@ def test_no_order_is_given_for_a_level_with_which_the_system_failed_to_start_twi
     places = [Round(index, index // 2, scenarios[index % 2].id) for index in range(8)]
     runner = Runner(scenarios, Orders(study, {}, tmp_path), run, listener, {}.__setitem__)
     runner.run([places], Failing().of(run))
-    assert [told for told in listener.told if told != "started"] == [f"ended {index}" for index in (0, 1, 2, 3, 5, 7)]
+    assert [reported for reported in listener.reported if reported != "started"] == [
+        f"ended {index}" for index in (0, 1, 2, 3, 5, 7)
+    ]
 
 
 def test_no_order_is_given_once_the_system_is_gone(tmp_path: Path) -> None:
     gone = Doubt("target_gone", "gone", "start it", invalidates=True)
     run, listener, _ = rounds(tmp_path / "run", 3, Elsewhere([gone]).of)
     assert len([entry for entry in read(run.journal) if entry.round >= 0]) == 1
-    assert listener.told == ["started", "ended 0"]
+    assert listener.reported == ["started", "ended 0"]
 
 
 @pytest.mark.usefixtures("quiet")
@@ -247,10 +249,13 @@ class Reached(Nothing):
 def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[object, ...]] = []
+    reported: list[tuple[object, ...]] = []
     watched = observing.watched
-    monkeypatch.setattr(observing, "watched", lambda *words: told.append(words) or watched(*words))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(observing, "watched", lambda *words: reported.append(words) or watched(*words))  # type: ignore[func-returns-value]
     monkeypatch.setattr(RoundFixture, "environment", lambda *_: Reached())
     rounds(tmp_path / "run", 2, LocalExecutor)
-    assert [(one[1], one[2]) for one in told] == [("00000", Reached().endpoints()), ("00001", Reached().endpoints())]
-    assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in told)
+    assert [(one[1], one[2]) for one in reported] == [
+        ("00000", Reached().endpoints()),
+        ("00001", Reached().endpoints()),
+    ]
+    assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in reported)

@@ -27,10 +27,10 @@ class Answering(BaseHTTPRequestHandler):
     """Answers what it is told to, and keeps the paths and headers that it was asked for."""
 
     status: ClassVar[int] = 200
-    asked: ClassVar[list[tuple[str, str | None]]] = []
+    requested: ClassVar[list[tuple[str, str | None]]] = []
 
     def do_GET(self) -> None:
-        self.asked.append((self.path, self.headers.get("X-Key")))
+        self.requested.append((self.path, self.headers.get("X-Key")))
         self.send_response(self.status)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -43,7 +43,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A service that is up, and no engine."""
     made_up(monkeypatch)
     monkeypatch.setattr(Answering, "status", 200)
-    Answering.asked.clear()
+    Answering.requested.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -72,8 +72,8 @@ def test_a_trial_takes_every_journey_of_every_group_once_after_the_set_up(
     monkeypatch.setattr(MadeUp, "trace", [{**GOOD, "captured": {"token": "t-1"}}])
     ending(monkeypatch, *[[NO_PROBLEM]] * 2, *[[over()]] * 5)
     found = list(trying.trials(written(url, SHOP)))
-    told = [(one.group, one.journey, one.good) for one in found]
-    assert told == [("set-up", 1, True), ("buyers", 1, True), ("buyers", 2, True), ("sellers", 1, True)]
+    reported = [(one.group, one.journey, one.good) for one in found]
+    assert reported == [("set-up", 1, True), ("buyers", 1, True), ("buyers", 2, True), ("sellers", 1, True)]
     sent = [job["groups"][0]["journeys"][0]["steps"][0]["path"] for job in MadeUp.jobs[2:]]
     assert sent == ["/in", "/in", "/a", "/b", "/c/${token}"]
     assert MadeUp.jobs[-1]["values"]["token"] == "t-1"
@@ -110,7 +110,7 @@ def test_what_the_engine_refuses_or_does_not_answer_is_told_before_anything_is_s
         list(trying.trials(study))
     (problem,) = refused.value.problems
     assert (problem.message, problem.path, problem.allowed) == ("answers 500", "system.ready", "a status below 500")
-    assert Answering.asked == [("/up", "a")]
+    assert Answering.requested == [("/up", "a")]
     assert [command[0] for command in MadeUp.commands] == ["check", "check"]
 
 
@@ -151,14 +151,16 @@ def test_each_round_of_a_search_is_open_load_at_its_rate_with_a_seed_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("workload", "said"),
+    ("workload", "message"),
     [
         ("workload: {open: {rate: [1, 2], duration: 1s}}", "the study has 2 scenarios"),
         ("workload: {closed: {users: 1, successes: 1}}", "has no rate to search"),
     ],
 )
-def test_a_study_of_several_scenarios_or_without_a_rate_cannot_be_searched(workload: str, said: str, url: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_study_of_several_scenarios_or_without_a_rate_cannot_be_searched(
+    workload: str, message: str, url: str
+) -> None:
+    with pytest.raises(InputError, match=message):
         searched(written(url, workload), [1.0])
 
 
@@ -168,7 +170,7 @@ def test_the_search_of_a_url_asks_for_its_path_and_query_as_they_are(url: str, m
     (job,) = MadeUp.jobs
     step = job["groups"][0]["journeys"][0]["steps"][0]
     assert (step["method"], step["path"]) == ("GET", "/a%20b?x=$${y}")
-    assert Answering.asked[0][0] == "/a%20b"
+    assert Answering.requested[0][0] == "/a%20b"
     assert (job["warm_up_us"], job["groups"][0]["workload"]["open"]["max_in_flight"]) == (1_000_000, 10_000)
 
 

@@ -95,8 +95,8 @@ def test_rounds_that_were_not_tried_are_counted_apart_from_those_to_go() -> None
     made = [entry(0, 0, scenario="good1"), entry(1, 0, scenario="good2")]
     made += [replace(one, round=one.round + 2) for one in failed("bad1", "bad2")]
     done = [*made, entry(4, 0, scenario="good1"), entry(5, 0, scenario="good2")]
-    (told,) = lacking(run, done)
-    assert told.startswith("2 of 8 rounds were not tried")
+    (reported,) = lacking(run, done)
+    assert reported.startswith("2 of 8 rounds were not tried")
     assert "2 of 8 rounds to go" in lacking(run, made)[1]
 
 
@@ -117,7 +117,7 @@ NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
 
 
 @pytest.mark.parametrize(
-    ("made", "faults", "said"),
+    ("made", "faults", "message"),
     [
         ([entry(0, 0), entry(1, 1)], NO_FAULT, []),
         ([entry(0, 0), entry(1, 1, LATE)], NO_FAULT, []),
@@ -128,18 +128,18 @@ NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
     ],
 )
 def test_a_run_that_is_not_what_was_asked_for_says_what_it_lacks(
-    made: list[Entry], faults: dict[str, Any], said: list[str]
+    made: list[Entry], faults: dict[str, Any], message: list[str]
 ) -> None:
     found = lacking(prepared(faults), made)
-    assert len(found) == len(said)
-    assert all(part in sentence for part, sentence in zip(said, found, strict=True))
+    assert len(found) == len(message)
+    assert all(part in sentence for part, sentence in zip(message, found, strict=True))
 
 
 def test_the_remedy_of_a_stopped_run_names_its_folder() -> None:
     assert "patternbench resume /runs/x --retry-invalid" in lacking(prepared(NO_FAULT), [entry(0, 0, GONE)])[0]
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str, Any]) -> tuple[str | None, int]:
+def requested(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str, Any]) -> tuple[str | None, int]:
     """What is said of a system that answers so one time after the other, and how often was waited."""
     left, pauses = iter(answers), []
     problem = [Problem("does not answer: refused", value="http://x")]
@@ -148,14 +148,14 @@ def asked(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict[str
 
 
 def test_a_system_that_is_back_within_a_moment_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asked(monkeypatch, [False, False, True], {"url": "http://x"}) == (None, 2)
+    assert requested(monkeypatch, [False, False, True], {"url": "http://x"}) == (None, 2)
 
 
 def test_a_system_that_stays_away_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    said, pauses = asked(monkeypatch, [False] * TRIES, {"urls": [{"url": "http://x", "weight": 1}]})
-    assert said == "http://x does not answer: refused"
+    message, pauses = requested(monkeypatch, [False] * TRIES, {"urls": [{"url": "http://x", "weight": 1}]})
+    assert message == "http://x does not answer: refused"
     assert pauses == TRIES - 1
 
 
 def test_a_system_of_the_lab_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asked(monkeypatch, [], {"name": "target"}) == (None, 0)
+    assert requested(monkeypatch, [], {"name": "target"}) == (None, 0)

@@ -33,30 +33,30 @@ def inputs(tmp_path: Path) -> Inputs:
     return Inputs(tmp_path)
 
 
-def told(inputs: Inputs, **changes: str) -> list[str]:
-    asked = study(**{"series": "{cpu: up}", **changes})
-    return [str(problem) for problem in watch_problems.described(asked, expand(asked), inputs)]
+def reported(inputs: Inputs, **changes: str) -> list[str]:
+    requested = study(**{"series": "{cpu: up}", **changes})
+    return [str(problem) for problem in watch_problems.described(requested, expand(requested), inputs)]
 
 
 def test_series_of_a_system_without_prometheus_are_refused_with_what_to_do(inputs: Inputs) -> None:
-    (one,) = told(inputs, system="target")
+    (one,) = reported(inputs, system="target")
     assert one.startswith("series: the system has no component `prometheus` to query for the series")
     assert "`prometheus: URL`" in one
-    (url,) = told(inputs, system="{url: 'http://localhost:1'}")
+    (url,) = reported(inputs, system="{url: 'http://localhost:1'}")
     assert "allowed: envoy" in url
 
 
 def test_a_component_that_only_some_scenarios_have_is_missed_in_the_others(inputs: Inputs) -> None:
-    assert told(inputs, system="watched", prometheus="monitor") == []
+    assert reported(inputs, system="watched", prometheus="monitor") == []
     varied = "{name: watched, settings: {watch: [true, false]}}"
-    (missed,) = told(inputs, system=varied, prometheus="monitor")
+    (missed,) = reported(inputs, system=varied, prometheus="monitor")
     assert missed.startswith("prometheus: the system has no component `monitor` to query for the series")
-    (misspelt,) = told(inputs, system="watched", prometheus="montior")
+    (misspelt,) = reported(inputs, system="watched", prometheus="montior")
     assert "did you mean `monitor`?" in misspelt
 
 
 def test_a_prometheus_that_already_runs_needs_no_component(inputs: Inputs) -> None:
-    assert told(inputs, system="target", prometheus="http://localhost:9090") == []
+    assert reported(inputs, system="target", prometheus="http://localhost:9090") == []
 
 
 def test_models_and_wishes_may_name_the_summaries_of_the_studys_own_series_alone() -> None:
@@ -65,8 +65,8 @@ def test_models_and_wishes_may_name_the_summaries_of_the_studys_own_series_alone
         "derived": "{per_call: series.cpu.max / goodput}",
         "recommend": "{objectives: [min series.cpu.last]}",
     }
-    asked = study(series="{cpu: up}", **names)
-    evidence.check(asked, expand(asked))
+    requested = study(series="{cpu: up}", **names)
+    evidence.check(requested, expand(requested))
     other = study(series="{memory: up}", **names)
     with pytest.raises(InputError) as raised:
         evidence.check(other, expand(other))

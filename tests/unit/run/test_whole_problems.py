@@ -83,7 +83,7 @@ def problems(text: str, folder: Path) -> list[Problem]:
     with gathered(found):
         study, inputs = loads(completed(text), "study.yaml"), Inputs(folder)
         plan = preflight.expanded(study, inputs)
-        found += preflight.asked_problems(study, plan)
+        found += preflight.driver_problems(study, plan)
         with gathered(found):
             found += preflight.described_problems(study, plan, inputs)
         with gathered(found):
@@ -92,7 +92,7 @@ def problems(text: str, folder: Path) -> list[Problem]:
     return found
 
 
-def told(problem: Problem, folder: Path) -> str:
+def reported(problem: Problem, folder: Path) -> str:
     parts = {name: str(part).replace(str(folder), "FOLDER") for name, part in asdict(problem).items() if part}
     lines = [f"    {name}: {part[:150]}" for name, part in parts.items() if name not in ("message", "path")]
     return "\n".join([f"  {problem.path or '-'}: {problem.message}", *lines])
@@ -102,7 +102,7 @@ def told(problem: Problem, folder: Path) -> str:
 def test_every_problem_of_a_study_is_told_as_agreed(name: str, tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("name,age\na,1\n")
     found = problems(WRONG[name], tmp_path)
-    is_golden(f"problems/{name}.txt", "".join(f"{told(one, tmp_path)}\n" for one in found))
+    is_golden(f"problems/{name}.txt", "".join(f"{reported(one, tmp_path)}\n" for one in found))
 
 
 class Refusing:
@@ -140,7 +140,7 @@ strategies:
 
 
 @pytest.mark.parametrize(
-    ("change", "failure", "said"),
+    ("change", "failure", "message"),
     [
         (("", ""), None, [("strategies[1].retry.max_attempts", "client mine: is odd", 3, "an even number")]),
         (("", ""), ClientError("it died"), [("clients", "it died", None, "")]),
@@ -163,7 +163,7 @@ strategies:
 def test_what_a_client_refuses_is_told_at_its_place_in_the_study(
     change: tuple[str, str],
     failure: Exception | None,
-    said: list[tuple[object, ...]],
+    message: list[tuple[object, ...]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -173,7 +173,7 @@ def test_what_a_client_refuses_is_told_at_its_place_in_the_study(
     study, inputs = loads(completed(OWN.replace(*change)), "study.yaml"), Inputs(tmp_path)
     plan = preflight.expanded(study, inputs)
     found = preflight.inexpressible(study, plan.scenarios, inputs, [], frozenset())
-    assert [(one.path, one.message, one.value, one.allowed) for one in found] == said
+    assert [(one.path, one.message, one.value, one.allowed) for one in found] == message
     kept = [one for one in found if not one.path.startswith("strategies[1]")]
     at = [Problem("x", "strategies[1].retry.max_attempts.level"), Problem("y", "strategies[1].retry")]
     assert preflight.inexpressible(study, plan.scenarios, inputs, at, frozenset()) == ([] if failure else kept)

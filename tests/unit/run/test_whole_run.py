@@ -157,8 +157,8 @@ def nothing_is_there(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(executor.doubts, "of_load", lambda measured, *_: list(measured.doubts))
 
 
-def _titled(told: RunReport, path: Path) -> None:
-    path.write_text(told.study_name)
+def _titled(reported: RunReport, path: Path) -> None:
+    path.write_text(reported.study_name)
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_every_round_is_asked_what_the_study_says(finished: Finished) -> None:
 
 def test_the_manifest_says_what_was_measured(finished: Finished) -> None:
     noted = finished.held("manifest.json")
-    told: Mapping[str, object] = {
+    reported: Mapping[str, object] = {
         "manifest": 1,
         "study": "made-up",
         "study_file": str(finished.folder.parent / "study.yaml"),
@@ -364,7 +364,7 @@ def test_the_manifest_says_what_was_measured(finished: Finished) -> None:
         "git_commit": None,
         "certificates_verified": True,
     }
-    assert {name: noted[name] for name in told} == told
+    assert {name: noted[name] for name in reported} == reported
     assert len(noted["machines"]) == 1
     (machine,) = noted["machines"].values()
     assert "load_at_start" in noted["machine"] and "load_at_start" not in machine
@@ -386,21 +386,21 @@ def test_the_manifest_names_the_commit_of_the_study(tmp_path: Path, head: str, c
 
 
 def test_a_run_with_failed_rounds_says_how_many_and_what_to_type(finished: Finished) -> None:
-    said = " ".join(finished.result.output.split())
+    message = " ".join(finished.result.output.split())
     assert finished.result.return_value == 1
     failed = "2 of 18 rounds failed; the first: it broke the contract; to run them again, type "
-    assert f"{failed}`patternbench resume {finished.folder} --retry-failed`" in said
-    assert "1 of 18 rounds are not valid and left out; the first: too late; use fewer users" in said
-    assert f"report: {finished.folder / 'report.html'}" in said
+    assert f"{failed}`patternbench resume {finished.folder} --retry-failed`" in message
+    assert "1 of 18 rounds are not valid and left out; the first: too late; use fewer users" in message
+    assert f"report: {finished.folder / 'report.html'}" in message
 
 
 def test_the_end_of_a_run_as_json_counts_its_rounds(environment: Path) -> None:
     result = typed(run, str(environment / "study.yaml"), "--out", str(environment / "run"), "--json")
-    told = json.loads(result.stdout)
+    reported = json.loads(result.stdout)
     measured = sum(entry.seconds for entry in rounds_of(environment / "run"))
-    assert told.pop("measured_seconds") == pytest.approx(measured, abs=0.001)
-    assert told.pop("wall_seconds") > measured
-    assert told == {
+    assert reported.pop("measured_seconds") == pytest.approx(measured, abs=0.001)
+    assert reported.pop("wall_seconds") > measured
+    assert reported == {
         "run": str(environment / "run"),
         "report": str(environment / "run/report.html"),
         "scenarios": 6,

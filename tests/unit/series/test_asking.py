@@ -44,13 +44,13 @@ class MadeUp:
 
     def __init__(self, lines: Mapping[str, list[dict[str, object]]], samples: Mapping[str, list[dict[str, object]]]):
         self.lines, self.samples = lines, samples
-        self.asked: list[tuple[str, Fields]] = []
+        self.requested: list[tuple[str, Fields]] = []
         self.headers: list[str] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         fields = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
         what = request.url.path.rpartition("/")[2]
-        self.asked.append((what, fields))
+        self.requested.append((what, fields))
         self.headers.append(request.headers.get("X-Scope-OrgID", ""))
         if fields["query"].startswith("bad"):
             return httpx.Response(400, json={"status": "error", "error": f"parse error in {fields['query']}"})
@@ -66,7 +66,9 @@ class MadeUp:
         return httpx.Response(200, json={"status": "success", "data": {"result": [sample(found)]}})
 
     def times(self, what: str) -> list[tuple[float, float]]:
-        return [(float(f["start"]) - BEGAN, float(f["end"]) - BEGAN) for asked, f in self.asked if asked == what]
+        return [
+            (float(f["start"]) - BEGAN, float(f["end"]) - BEGAN) for requested, f in self.requested if requested == what
+        ]
 
 
 UP = {
@@ -83,28 +85,28 @@ def asker(prometheus: Callable[[httpx.Request], httpx.Response], *, shared: bool
     return Asker(at, shared, clock=lambda: BEGAN + 4 + clock + 0.1 * next(ticks), pause=lambda _: None)
 
 
-def asked_of(prometheus: MadeUp, query: str = "cpu", *, shared: bool = False) -> SeenSeries:
+def requested_of(prometheus: MadeUp, query: str = "cpu", *, shared: bool = False) -> SeenSeries:
     return asker(prometheus, shared=shared).series({"cpu": Series(query=query)}, LOAD)
 
 
 def test_the_values_of_a_query_are_kept_with_their_time_from_the_rounds_start() -> None:
-    seen = asked_of(MadeUp({"cpu": [line(__name__="cpu", mode="user")]}, UP))
+    seen = requested_of(MadeUp({"cpu": [line(__name__="cpu", mode="user")]}, UP))
     assert seen.samples["second"].tolist() == [0, 1, 2, 3, 4]
     assert set(seen.samples["labels"]) == {'{"mode": "user"}'}
-    assert (seen.asked.measured_from_s, seen.asked.length_s) == (1.0, 4.0)
+    assert (seen.requested.measured_from_s, seen.requested.length_s) == (1.0, 4.0)
 
 
 def test_values_that_are_no_finite_number_are_kept_as_prometheus_writes_them() -> None:
-    values = asked_of(MadeUp({"cpu": [line("NaN", mode="a"), line("+Inf", mode="b")]}, UP)).samples["value"]
+    values = requested_of(MadeUp({"cpu": [line("NaN", mode="a"), line("+Inf", mode="b")]}, UP)).samples["value"]
     assert values.isna().sum() == 5
     assert (values == float("inf")).sum() == 5
 
 
 def test_label_sets_that_multiply_are_bounded_and_counted() -> None:
     many = [line(user=str(number)) for number in range(MOST_LABEL_SETS + 7)]
-    seen = asked_of(MadeUp({"cpu": many}, UP))
+    seen = requested_of(MadeUp({"cpu": many}, UP))
     assert seen.samples["labels"].nunique() == MOST_LABEL_SETS
-    assert (seen.asked.series["cpu"].label_sets, seen.asked.series["cpu"].left_out) == (MOST_LABEL_SETS + 7, 7)
+    assert (seen.requested.series["cpu"].label_sets, seen.requested.series["cpu"].left_out) == (MOST_LABEL_SETS + 7, 7)
 
 
 def test_a_long_round_is_asked_for_in_parts_that_leave_no_step_out_and_take_none_twice() -> None:
@@ -117,8 +119,8 @@ def test_a_long_round_is_asked_for_in_parts_that_leave_no_step_out_and_take_none
 def glances(scrapes: Mapping[str, float]) -> int:
     """How often an asker looks whether the last scrapes are there, when these are each target's."""
     prometheus = MadeUp({}, UP | {SCRAPES: [sample(at, instance=name) for name, at in scrapes.items()]})
-    asked_of(prometheus)
-    return sum(bool(OF_ALL_TARGETS.fullmatch(fields["query"])) for _, fields in prometheus.asked)
+    requested_of(prometheus)
+    return sum(bool(OF_ALL_TARGETS.fullmatch(fields["query"])) for _, fields in prometheus.requested)
 
 
 def test_the_last_scrape_of_a_round_is_waited_for_but_not_for_ever() -> None:
@@ -132,12 +134,12 @@ def test_the_last_scrape_of_the_slowest_target_is_waited_for_too() -> None:
 
 
 def test_a_target_of_our_own_that_was_down_is_told_whatever_the_queries_are_about() -> None:
-    targets = asked_of(MadeUp({"cpu": [line()]}, UP)).asked.targets
+    targets = requested_of(MadeUp({"cpu": [line()]}, UP)).requested.targets
     assert [(target.instance, target.scrapes, target.failed) for target in targets] == [("one", 4, 1), ("two", 4, 0)]
 
 
 def test_of_a_shared_prometheus_only_the_targets_of_the_series_matter() -> None:
-    targets = asked_of(MadeUp({"cpu": [line(instance="two")]}, UP), shared=True).asked.targets
+    targets = requested_of(MadeUp({"cpu": [line(instance="two")]}, UP), shared=True).requested.targets
     assert [target.instance for target in targets] == ["two"]
 
 
@@ -150,36 +152,36 @@ def test_every_query_that_cannot_be_answered_is_named_before_the_load() -> None:
 
 def test_headers_go_with_every_query() -> None:
     prometheus = MadeUp({}, UP)
-    asked_of(prometheus)
+    requested_of(prometheus)
     assert set(prometheus.headers) == {"shop"}
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (httpx.Response(200, text="<html>a login page</html>"), "doesn't answer like Prometheus: <html>a login"),
         (httpx.Response(502, text="bad gateway"), "answers 502: bad gateway"),
         (httpx.Response(200, json={"status": "success", "data": {"result": [{"metric": 1}]}}), "doesn't answer like"),
     ],
 )
-def test_what_is_no_prometheus_is_told_as_such(answer: httpx.Response, said: str) -> None:
+def test_what_is_no_prometheus_is_told_as_such(answer: httpx.Response, message: str) -> None:
     with pytest.raises(ObservationError) as raised:
         asker(lambda _: answer).series({"cpu": Series(query="cpu")}, LOAD)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "MOST_BYTES", 50)
     with pytest.raises(ObservationError, match="more than 50 bytes; aggregate in the query"):
-        asked_of(MadeUp({"cpu": [line()]}, UP))
+        requested_of(MadeUp({"cpu": [line()]}, UP))
 
 
 def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp_path: Path) -> None:
-    seen = asked_of(MadeUp({"cpu": [line()]}, UP))
+    seen = requested_of(MadeUp({"cpu": [line()]}, UP))
     kept.write(tmp_path / "series", seen)
     read = OBSERVER.read(RoundFiles({}, tmp_path / "series"))
     assert read is not None
-    assert read.asked == seen.asked
+    assert read.requested == seen.requested
     assert read.samples.to_dict() == seen.samples.to_dict()
     assert OBSERVER.read(RoundFiles({}, tmp_path / "nothing")) is None
     for name in (samples.FILE, kept.ASKED):
@@ -227,7 +229,7 @@ def test_a_prometheus_that_already_runs_and_does_not_answer_is_one_problem_of_th
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf"])
 def test_a_share_of_nothing_is_kept_and_costs_no_round(value: str, tmp_path: Path) -> None:
-    seen = asked_of(MadeUp({"cpu": [line(value, mode="a")]}, UP))
+    seen = requested_of(MadeUp({"cpu": [line(value, mode="a")]}, UP))
     kept.write(tmp_path / "series", seen)
     again = kept.read(tmp_path / "series")
     assert again is not None
@@ -238,10 +240,10 @@ def test_a_share_of_nothing_is_kept_and_costs_no_round(value: str, tmp_path: Pat
 def test_a_series_of_more_values_than_were_asked_for_is_refused() -> None:
     many = line(mode="user") | {"values": [[BEGAN, "1"]] * 1000}
     with pytest.raises(ObservationError, match="more values of a series than it was asked for"):
-        asked_of(MadeUp({"cpu": [many]}, UP))
+        requested_of(MadeUp({"cpu": [many]}, UP))
 
 
 def test_a_prometheus_with_targets_without_end_is_refused() -> None:
     scrapes = [sample(4, job="shop", instance=str(number)) for number in range(MOST_TARGETS + 1)]
     with pytest.raises(ObservationError, match="it scrapes 1,001 targets; at most 1,000 are kept"):
-        asked_of(MadeUp({"cpu": [line()]}, UP | {"count_over_time(up": scrapes}))
+        requested_of(MadeUp({"cpu": [line()]}, UP | {"count_over_time(up": scrapes}))

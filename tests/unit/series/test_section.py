@@ -18,23 +18,25 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, ActedFault, Entry, Journal
 from patternbench.report.build import gather
 from patternbench.series.records import kept
-from patternbench.series.records.kept import AskedSeries, RoundQueries, SeenSeries
+from patternbench.series.records.kept import RequestedSeries, RoundQueries, SeenSeries
 
 ROUNDS = 3
 SERIES = {
-    "cpu": AskedSeries(
+    "cpu": RequestedSeries(
         query="cpu", unit="cores", title="CPU in use", better="lower", step_s=1.0, label_sets=1, left_out=0
     ),
-    "modes": AskedSeries(query="m", unit="", title="", better="neither", step_s=1.0, label_sets=2, left_out=0),
-    "gone": AskedSeries(query="g", unit="", title="", better="neither", step_s=1.0, label_sets=0, left_out=0),
+    "modes": RequestedSeries(query="m", unit="", title="", better="neither", step_s=1.0, label_sets=2, left_out=0),
+    "gone": RequestedSeries(query="g", unit="", title="", better="neither", step_s=1.0, label_sets=0, left_out=0),
 }
 
 
 def seen(round_: int) -> SeenSeries:
     rows = [("cpu", "{}", float(second), 1.0 + round_) for second in range(4)]
     rows += [("modes", json.dumps({"mode": mode}), 1.0, 5.0) for mode in ("user", "system")]
-    asked = RoundQueries(prometheus="http://localhost", measured_from_s=0.0, length_s=4.0, series=SERIES, targets=[])
-    return SeenSeries(asked, pd.DataFrame(rows, columns=["series", "labels", "second", "value"]))
+    requested = RoundQueries(
+        prometheus="http://localhost", measured_from_s=0.0, length_s=4.0, series=SERIES, targets=[]
+    )
+    return SeenSeries(requested, pd.DataFrame(rows, columns=["series", "labels", "second", "value"]))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from patternbench.analyze.rounds import CHOSEN
 from patternbench.series.analyze.summaries import only_ones, summaries, typical
 from patternbench.series.gaps import doubts_of
 from patternbench.series.observer import OBSERVER
-from patternbench.series.records.kept import AskedSeries, RoundQueries, ScrapedTarget, SeenSeries
+from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.study.watching import SERIES_PREFIX, Series, Watch
 
 ONE, TWO = '{"mode": "user"}', '{"mode": "system"}'
@@ -24,21 +24,21 @@ def samples(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
 CPU = samples(("cpu", "{}", 0.0, 9.0), ("cpu", "{}", 1.0, 1.0), ("cpu", "{}", 2.0, 3.0), ("cpu", "{}", 3.0, 2.0))
 
 
-def asked(label_sets: int = 1, left_out: int = 0) -> AskedSeries:
-    return AskedSeries(
+def requested(label_sets: int = 1, left_out: int = 0) -> RequestedSeries:
+    return RequestedSeries(
         query="up", unit="", title="", better="neither", step_s=1.0, label_sets=label_sets, left_out=left_out
     )
 
 
-def seen(table: pd.DataFrame, *targets: ScrapedTarget, **series: AskedSeries) -> SeenSeries:
-    told = RoundQueries(
+def seen(table: pd.DataFrame, *targets: ScrapedTarget, **series: RequestedSeries) -> SeenSeries:
+    reported = RoundQueries(
         prometheus="http://localhost",
         measured_from_s=1.0,
         length_s=4.0,
-        series=series or {"cpu": asked()},
+        series=series or {"cpu": requested()},
         targets=list(targets),
     )
-    return SeenSeries(told, table)
+    return SeenSeries(reported, table)
 
 
 def target(scrapes: int = 9, failed: int = 0) -> ScrapedTarget:
@@ -57,7 +57,7 @@ def test_a_value_that_is_no_number_counts_nowhere() -> None:
 
 def test_a_series_of_one_label_set_gives_responses_and_one_of_several_gives_undefined_ones() -> None:
     table = pd.concat([CPU, samples(("modes", ONE, 1.0, 1.0), ("modes", TWO, 1.0, 2.0))])
-    measured = OBSERVER.measured(seen(table, cpu=asked(), modes=asked(2), gone=asked(0)), {})
+    measured = OBSERVER.measured(seen(table, cpu=requested(), modes=requested(2), gone=requested(0)), {})
     assert (measured["series.cpu.mean"], measured["series.cpu.max"], measured["series.cpu.last"]) == (2.0, 3.0, 2.0)
     undefined = {name for name, value in measured.items() if math.isnan(value)}
     assert undefined == {
@@ -84,8 +84,8 @@ def test_the_typical_course_is_the_median_of_the_rounds_at_each_step() -> None:
         (seen(CPU, target()), []),
         (seen(CPU), []),
         (seen(CPU[CPU["second"] < 1]), ["series_empty"]),
-        (seen(CPU, target(), cpu=asked(), gone=asked(0)), ["series_empty"]),
-        (seen(CPU, cpu=asked(3_000, 2_900)), ["series_left_out"]),
+        (seen(CPU, target(), cpu=requested(), gone=requested(0)), ["series_empty"]),
+        (seen(CPU, cpu=requested(3_000, 2_900)), ["series_left_out"]),
         (seen(CPU, target(failed=1)), ["scrape_down"]),
         (seen(CPU, target(scrapes=2)), ["few_scrapes"]),
         (seen(CPU.head(0), target(0, 0)), ["series_empty", "few_scrapes"]),
@@ -98,7 +98,7 @@ def test_what_may_mislead_about_series_is_told_with_the_round(what: SeenSeries, 
 
 
 def test_a_doubt_names_the_series_and_the_target_that_it_is_about() -> None:
-    (empty,) = doubts_of(seen(CPU, cpu=asked(), gone=asked(0)))
+    (empty,) = doubts_of(seen(CPU, cpu=requested(), gone=requested(0)))
     assert "`gone`" in empty.message
     assert "`cpu`" not in empty.message
     (down,) = doubts_of(seen(CPU, target(failed=2)))

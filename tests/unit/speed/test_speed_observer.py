@@ -43,20 +43,20 @@ def probe_of(text: str) -> SpeedProbe | None:
     return loads(changed(speed_probe=text), "study.yaml").speed_probe
 
 
-def load_of(asked: Watched, seconds: float) -> None:
+def load_of(requested: Watched, seconds: float) -> None:
     """A load that begins now and takes some time."""
-    asked.load.began = asked.load.measured_from = time.time()
+    requested.load.began = requested.load.measured_from = time.time()
     time.sleep(seconds)
-    asked.load.ended = time.time()
+    requested.load.ended = time.time()
 
 
 def test_a_round_is_probed_before_and_after_its_load_and_never_during_it(tmp_path: Path) -> None:
-    asked = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
-    with OBSERVER.watch(asked):
-        load_of(asked, 0.05)
+    requested = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
+    with OBSERVER.watch(requested):
+        load_of(requested, 0.05)
     seen = OBSERVER.read(kept(tmp_path / "speed"))
     assert seen is not None
-    before, after = seen[seen["second"] < 0], seen[seen["second"] > asked.load.ended - asked.load.began]
+    before, after = seen[seen["second"] < 0], seen[seen["second"] > requested.load.ended - requested.load.began]
     assert len(before) > 1 and len(after) > 1
     assert len(before) + len(after) == len(seen)
     assert set(seen["cpu"]) == {HERE[0]}
@@ -65,11 +65,11 @@ def test_a_round_is_probed_before_and_after_its_load_and_never_during_it(tmp_pat
 
 
 def test_no_probe_runs_beside_the_load_that_could_move_it(tmp_path: Path) -> None:
-    asked = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
+    requested = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
     threads = set(threading.enumerate())
-    with OBSERVER.watch(asked):
+    with OBSERVER.watch(requested):
         assert set(threading.enumerate()) == threads
-        load_of(asked, 0.0)
+        load_of(requested, 0.0)
 
 
 def test_samples_taken_during_the_load_by_earlier_versions_are_no_speed_of_the_machine(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_samples_taken_during_the_load_by_earlier_versions_are_no_speed_of_the_m
 
 
 def test_all_cpus_are_probed_in_turn_if_none_is_named(tmp_path: Path) -> None:
-    asked = watched(tmp_path / "speed", SpeedProbe())
-    with OBSERVER.watch(asked):
-        load_of(asked, 0.0)
+    requested = watched(tmp_path / "speed", SpeedProbe())
+    with OBSERVER.watch(requested):
+        load_of(requested, 0.0)
     seen = OBSERVER.read(kept(tmp_path / "speed"))
     assert seen is not None
     assert set(seen["cpu"]) == set(HERE)
@@ -106,11 +106,11 @@ def test_the_probe_ends_with_the_round() -> None:
 
 
 def test_a_study_without_a_probe_has_no_column_and_no_file(tmp_path: Path) -> None:
-    asked = watched(tmp_path / "speed", None)
-    with OBSERVER.watch(asked):
+    requested = watched(tmp_path / "speed", None)
+    with OBSERVER.watch(requested):
         pass
     assert OBSERVER.read(kept(tmp_path / "speed")) is None
-    assert list(OBSERVER.responses_of(asked.watch)) == []
+    assert list(OBSERVER.responses_of(requested.watch)) == []
 
 
 def test_samples_within_the_load_do_not_count() -> None:
@@ -151,7 +151,7 @@ def test_cpus_are_written_as_in_a_system_file(text: str, cpus: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{cpus: 0..3}", "names no CPUs"),
         ("{cpus: 1.5}", "speed_probe.cpus"),
@@ -162,9 +162,9 @@ def test_cpus_are_written_as_in_a_system_file(text: str, cpus: tuple[int, ...]) 
         ("yes please", "speed_probe"),
     ],
 )
-def test_a_probe_that_makes_no_sense_is_refused(text: str, said: str) -> None:
+def test_a_probe_that_makes_no_sense_is_refused(text: str, message: str) -> None:
     (problem,) = problems(changed(speed_probe=text))
-    assert said in f"{problem.path} {problem}"
+    assert message in f"{problem.path} {problem}"
 
 
 def test_models_take_the_probes_time_where_there_is_a_probe() -> None:

@@ -73,7 +73,7 @@ def test_what_a_json_text_never_closes_runs_to_its_end(opening: str) -> None:
     assert kept == (text if opening == '"' else '{"a": 1}\n' + " " * len("/* b // c"))
 
 
-def said_of(path: Path) -> str:
+def stated_of(path: Path) -> str:
     problem = problem_of(path)
     assert problem is not None
     return problem.message
@@ -83,10 +83,10 @@ def test_pipes_devices_sockets_and_folders_are_no_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind(str(tmp_path / "socket"))
-        assert said_of(tmp_path / "pipe") == "is a pipe, a socket or a device; a file is needed"
-        assert said_of(Path("/dev/zero")) == "is a pipe, a socket or a device; a file is needed"
-        assert said_of(tmp_path / "socket").startswith(("cannot be read", "is a pipe"))
-        assert said_of(tmp_path) == "is a folder; a file is needed"
+        assert stated_of(tmp_path / "pipe") == "is a pipe, a socket or a device; a file is needed"
+        assert stated_of(Path("/dev/zero")) == "is a pipe, a socket or a device; a file is needed"
+        assert stated_of(tmp_path / "socket").startswith(("cannot be read", "is a pipe"))
+        assert stated_of(tmp_path) == "is a folder; a file is needed"
 
 
 def test_a_missing_file_is_named_with_its_nearest_neighbour(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_json_nested_20000_deep_is_refused(tmp_path: Path) -> None:
     "number", ["7" * 5000, "-" + "7" * 301, "0x" + "f" * 5000, "0o" + "7" * 5000, "7_" * 2500 + "7"]
 )
 def test_a_number_of_thousands_of_digits_is_refused_with_its_line(number: str) -> None:
-    told = refused(f"name: x\nseed: {number}\n")
-    assert told.startswith("study.yaml:2: cannot be taken: a number of ")
-    assert told.endswith(" digits; allowed: at most 300")
+    reported = refused(f"name: x\nseed: {number}\n")
+    assert reported.startswith("study.yaml:2: cannot be taken: a number of ")
+    assert reported.endswith(" digits; allowed: at most 300")
 
 
 def test_a_long_text_and_a_number_of_300_digits_are_read() -> None:

@@ -20,9 +20,9 @@ def only(rounds: str) -> str:
 
 
 def refused(**changes: str) -> list[str]:
-    asked = study(**changes)
+    requested = study(**changes)
     with pytest.raises(InputError) as raised:
-        evidence.check(asked, expand(asked))
+        evidence.check(requested, expand(requested))
     return [str(problem) for problem in raised.value.problems]
 
 
@@ -38,7 +38,7 @@ def test_a_rule_has_bounds_and_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "said"),
+    ("rounds", "message"),
     [
         ("0", "rounds: is not allowed here (got 0); allowed: at least 1"),
         ("many", "allowed: a whole number"),
@@ -50,10 +50,10 @@ def test_a_rule_has_bounds_and_defaults() -> None:
         ("{until: {response: p95, half_width: 5%}, mox: 4}", "unknown key; allowed: until, min, max; did you mean"),
     ],
 )
-def test_what_is_wrong_with_rounds_is_said_once_and_with_its_line(rounds: str, said: str) -> None:
+def test_what_is_wrong_with_rounds_is_said_once_and_with_its_line(rounds: str, message: str) -> None:
     text = only(rounds)
     assert text.startswith("study.yaml:17: ")
-    assert said in text
+    assert message in text
 
 
 def test_the_rule_is_the_one_that_the_study_asks_for() -> None:
@@ -64,9 +64,9 @@ def test_the_rule_is_the_one_that_the_study_asks_for() -> None:
 
 
 def test_a_response_that_nobody_measures_is_refused_before_anything_runs() -> None:
-    (said,) = refused(rounds=RULE.replace("p95", "p96"))
-    assert said.startswith("rounds.until.response: `p96` isn't a response")
-    assert "did you mean `p9" in said
+    (message,) = refused(rounds=RULE.replace("p95", "p96"))
+    assert message.startswith("rounds.until.response: `p96` isn't a response")
+    assert "did you mean `p9" in message
 
 
 def test_formulas_are_read_with_the_studys_own_factors() -> None:
@@ -85,5 +85,5 @@ def test_objectives_and_limits_are_read_before_anything_runs() -> None:
 
 def test_rounds_and_wishes_change_no_id() -> None:
     ids = [s.id for s in expand(study()).scenarios]
-    asked = study(rounds=RULE, models="[p95 ~ users]", recommend="{objectives: [minimise p95]}")
-    assert [s.id for s in expand(asked).scenarios] == ids
+    requested = study(rounds=RULE, models="[p95 ~ users]", recommend="{objectives: [minimise p95]}")
+    assert [s.id for s in expand(requested).scenarios] == ids

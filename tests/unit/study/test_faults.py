@@ -40,9 +40,9 @@ def scenarios(faults: str) -> tuple[Scenario, ...]:
 
 
 def refused(faults: str) -> str:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         scenarios(faults)
-    return str(told.value)
+    return str(reported.value)
 
 
 def test_there_is_an_example_of_every_kind() -> None:
@@ -67,8 +67,8 @@ def test_a_fault_of_each_kind_survives_a_scenarios_plain_data(kind: str) -> None
 
 def test_a_fault_at_the_edge_for_the_whole_round_is_written_as_it_always_was() -> None:
     plain = Fault.model_validate({"abort": {"percentage": 20}})
-    said = Fault.model_validate({"abort": {"percentage": 20}, "where": "edge", "when": []})
-    assert plain.as_plain() == said.as_plain() == {"percentage": 20, "status": 503}
+    message = Fault.model_validate({"abort": {"percentage": 20}, "where": "edge", "when": []})
+    assert plain.as_plain() == message.as_plain() == {"percentage": 20, "status": 503}
 
 
 def test_several_of_a_kind_at_different_places_are_factors_of_their_own() -> None:

@@ -57,8 +57,10 @@ def test_the_path_of_a_url_is_asked_for_with_its_query() -> None:
     text = (DATA / "listing-3.json").read_text()
     url = re.search(r'"targetUrl": "([^"]*)"', text)
     assert url is not None
-    asked = loads(text.replace(url[1], "http://localhost:9211/bytes/1000?seed=7&x=a%20b"), "x.json").workload.request
-    assert list(asked.path) == ["/bytes/1000?seed=7&x=a%20b"]
+    requested = loads(
+        text.replace(url[1], "http://localhost:9211/bytes/1000?seed=7&x=a%20b"), "x.json"
+    ).workload.request
+    assert list(requested.path) == ["/bytes/1000?seed=7&x=a%20b"]
 
 
 def test_an_unknown_key_is_an_error_with_its_line_and_the_nearest_known_key() -> None:
@@ -88,7 +90,7 @@ def test_a_bad_level_is_reported_on_its_line_of_the_original() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "reported"),
     [
         ("fault", "abort", "x.json:1: fault: isn't a mapping (got 'abort')"),
         ("clientSpecs", ["java"], "x.json:1: clientSpecs[0]: isn't a mapping (got 'java')"),
@@ -99,10 +101,10 @@ def test_a_bad_level_is_reported_on_its_line_of_the_original() -> None:
         ),
     ],
 )
-def test_what_should_be_a_mapping_and_is_none_is_told_where_it_stands(key: str, value: object, told: str) -> None:
+def test_what_should_be_a_mapping_and_is_none_is_told_where_it_stands(key: str, value: object, reported: str) -> None:
     spec = {"rounds": 1, "users": [1], "succRequests": 1, "maxRequests": 1, "targetUrl": "http://server/"}
     text = json.dumps({**spec, "fault": None, "clientSpecs": [], key: value})
-    assert str(problems(text, "x.json")[0]).startswith(told)
+    assert str(problems(text, "x.json")[0]).startswith(reported)
 
 
 def test_a_first_delay_times_several_powers_is_refused() -> None:

@@ -29,8 +29,10 @@ def test_a_series_is_a_query_or_a_query_with_its_words() -> None:
 
 
 def test_what_observers_are_asked_for_is_no_part_of_a_scenario() -> None:
-    asked = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%, counting_pass: true}")
-    assert [one.id for one in expand(asked).scenarios] == [one.id for one in expand(study()).scenarios]
+    requested = study(
+        series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%, counting_pass: true}"
+    )
+    assert [one.id for one in expand(requested).scenarios] == [one.id for one in expand(study()).scenarios]
 
 
 def test_a_study_that_asks_for_nothing_asks_observers_for_nothing() -> None:
@@ -39,17 +41,17 @@ def test_a_study_that_asks_for_nothing_asks_observers_for_nothing() -> None:
 
 
 def test_what_a_study_asks_for_travels_with_its_orders(tmp_path: Path) -> None:
-    asked = study(series="{cpu: up}", prometheus="{url: 'http://localhost:9090'}", traces="{sample: 0.5}")
-    scenario = expand(asked).scenarios[0]
-    order = Orders(asked, {}, tmp_path).of(Round(0, 0, scenario.id), scenario, "00000", "warm-up-000")
+    requested = study(series="{cpu: up}", prometheus="{url: 'http://localhost:9090'}", traces="{sample: 0.5}")
+    scenario = expand(requested).scenarios[0]
+    order = Orders(requested, {}, tmp_path).of(Round(0, 0, scenario.id), scenario, "00000", "warm-up-000")
     arrived = RoundOrder.from_json(order.as_json()).watch
-    assert arrived == asked.watch
+    assert arrived == requested.watch
     assert arrived.prometheus == PrometheusAt(url="http://localhost:9090")
 
 
 def test_a_counting_pass_observes_nothing_but_traces() -> None:
-    asked = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%}", speed_probe="{}")
-    counting = counting_watch(asked.watch)
+    requested = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%}", speed_probe="{}")
+    counting = counting_watch(requested.watch)
     assert (dict(counting.series), counting.speed_probe) == ({}, None)
     assert counting.traces is not None
     assert share_of(counting.traces.sample.level) == 1
@@ -70,7 +72,7 @@ def test_the_share_that_is_traced_is_written_as_a_share_or_in_percent(sample: st
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("series", "{CPU: up}", "small letters, digits and `_`"),
         ("series", "{cpu: {unit: s}}", "`query` is missing"),
@@ -86,15 +88,15 @@ def test_the_share_that_is_traced_is_written_as_a_share_or_in_percent(sample: st
         ("prometheus", "prometheus", "prometheus does not go with a study without `series`"),
     ],
 )
-def test_what_is_wrong_is_said_once_and_with_its_line(key: str, value: str, said: str) -> None:
+def test_what_is_wrong_is_said_once_and_with_its_line(key: str, value: str, message: str) -> None:
     text = only(**{key: value})
     assert text.startswith("study.yaml")
-    assert said in text
+    assert message in text
 
 
 def test_a_login_in_the_url_of_prometheus_is_refused_since_records_would_hold_it() -> None:
-    said = problems(changed(series="{cpu: up}", prometheus="http://me:word@localhost:9090"))
-    assert any("holds a user or a password" in str(problem) for problem in said)
+    message = problems(changed(series="{cpu: up}", prometheus="http://me:word@localhost:9090"))
+    assert any("holds a user or a password" in str(problem) for problem in message)
 
 
 def test_the_response_of_a_summary_is_called_after_its_series() -> None:

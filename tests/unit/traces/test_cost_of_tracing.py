@@ -63,8 +63,8 @@ def test_findings_compare_what_is_traced_alike() -> None:
     made = report()
     arrangement = layout(made)
     assert {placed.condition for placed in arrangement.scenarios} == {f"traces sample {share}" for share in SLOWER}
-    told = findings(made, arrangement).by_scenario.query("response == 'call_success_p95'")
-    assert told["change"].tolist() == pytest.approx([-50.0] * 3, abs=0.1)
+    reported = findings(made, arrangement).by_scenario.query("response == 'call_success_p95'")
+    assert reported["change"].tolist() == pytest.approx([-50.0] * 3, abs=0.1)
 
 
 def test_each_share_is_told_with_what_it_costs_against_the_same_scenarios_without_tracing() -> None:

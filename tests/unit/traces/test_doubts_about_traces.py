@@ -132,12 +132,12 @@ def run(tmp_path: Path) -> RunFolder:
 
 def test_a_counting_pass_that_failed_is_told_with_what_to_type_and_is_no_round(run: RunFolder) -> None:
     assert [entry.file for entry in damage.rounds(run)] == ["00000"]
-    (told,) = damage.uncounted(run)
-    assert told.startswith(
+    (reported,) = damage.uncounted(run)
+    assert reported.startswith(
         "1 of 1 counting passes failed, so no calls are counted there; the first: the shop fell over"
     )
-    assert "--retry-failed" in told
-    assert {"what": "counted calls", "why": told} in gather(run).left_out
+    assert "--retry-failed" in reported
+    assert {"what": "counted calls", "why": reported} in gather(run).left_out
 
 
 def test_the_last_try_of_a_counting_pass_is_what_counts(run: RunFolder) -> None:

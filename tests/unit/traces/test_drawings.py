@@ -116,8 +116,8 @@ def test_the_words_of_an_edge_that_is_alone_between_two_layers_are_on_its_line()
 
 
 def test_a_call_back_is_told_from_the_call_that_led_to_it() -> None:
-    said = texts(service_graph([edge(EDGE, "a"), edge("a", "b"), edge("b", "a", per_request=3)], 10.0))
-    assert {"1 per request, 10/s", "← 3 per request, 30/s"} <= set(said)
+    message = texts(service_graph([edge(EDGE, "a"), edge("a", "b"), edge("b", "a", per_request=3)], 10.0))
+    assert {"1 per request, 10/s", "← 3 per request, 30/s"} <= set(message)
 
 
 def test_tops_that_are_wanted_too_near_to_each_other_give_way_alike_and_stay_below_the_margin() -> None:
@@ -126,9 +126,9 @@ def test_tops_that_are_wanted_too_near_to_each_other_give_way_alike_and_stay_bel
 
 
 def test_a_graph_says_how_often_how_long_and_how_much_fails() -> None:
-    said = texts(service_graph([edge(EDGE, "a"), edge("a", "b", per_request=6, errors=0.03)], 20.0))
-    assert {"6 per request, 120/s", "p50 1 ms, p95 2 ms", "3 % failed"} <= set(said)
-    assert sum("failed" in text for text in said) == 1
+    message = texts(service_graph([edge(EDGE, "a"), edge("a", "b", per_request=6, errors=0.03)], 20.0))
+    assert {"6 per request, 120/s", "p50 1 ms, p95 2 ms", "3 % failed"} <= set(message)
+    assert sum("failed" in text for text in message) == 1
 
 
 def order(lines: int) -> pd.DataFrame:
@@ -158,15 +158,15 @@ def test_heads_and_tags_of_a_sequence_diagram_are_not_over_each_other_or_outside
 
 def test_a_sequence_diagram_names_its_steps_and_folds_what_is_repeated() -> None:
     request = typical(forest(table(*order(1).to_dict("records"))).requests)
-    said = texts(sequence_diagram("GET /orders/{id}", "shop", 0.003, steps(request)))
-    assert {"load", "shop", "mariadb core", "GET /orders/{id} · 3 ms", "SELECT 0 · 1 ms"} <= set(said)
+    message = texts(sequence_diagram("GET /orders/{id}", "shop", 0.003, steps(request)))
+    assert {"load", "shop", "mariadb core", "GET /orders/{id} · 3 ms", "SELECT 0 · 1 ms"} <= set(message)
 
 
 def test_a_sequence_of_too_many_steps_says_how_many_it_leaves_out() -> None:
     spans = order(60)
     spans["statement"] = [f"SELECT {number}" for number in range(len(spans))]
-    said = texts(sequence_diagram("GET /orders/{id}", "shop", 0.1, steps(forest(spans).requests[0])))
-    assert f"{60 - (MOST_ROWS - 1)} further steps are left out" in said
+    message = texts(sequence_diagram("GET /orders/{id}", "shop", 0.1, steps(forest(spans).requests[0])))
+    assert f"{60 - (MOST_ROWS - 1)} further steps are left out" in message
 
 
 def scenario(folder: Path, name: str, lines: int) -> TracedScenario:

@@ -50,11 +50,11 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
 def answers(spool: Spool, *requests: dict[str, object], path: str = "/v1/traces") -> list[httpx.Response]:
     """What the receiver answers to each of several requests."""
 
-    async def asked() -> list[httpx.Response]:
+    async def requested() -> list[httpx.Response]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(Receiver(spool)), base_url="http://r") as client:
             return [await client.request("POST", path, **request) for request in requests]  # type: ignore[arg-type]
 
-    return asyncio.run(asked())
+    return asyncio.run(requested())
 
 
 def body(content: bytes, content_type: str = PROTOBUF, **headers: str) -> dict[str, object]:
@@ -98,10 +98,10 @@ def test_a_span_in_protobuf_becomes_a_row_of_what_its_attributes_say(spool: Spoo
     assert not ExportTraceServiceResponse.FromString(answer.content).partial_success.rejected_spans
     (row,) = kept(spool).to_dict("records")
     assert list(row) == SCHEMA.names
-    told = {"service": "shop", "kind": "server", "method": "GET", "route": "/orders/{id}", "status": 500}
-    told |= {"path": "/orders/7", "error": True, "in_memory_calls": 52.0, "start_ns": NOW, "end_ns": NOW + 1000}
-    told |= {"trace_id": f"{1:032x}", "span_id": f"{1:016x}", "parent_id": b"12345678".hex(), "peer": "shop:80"}
-    assert {name: row[name] for name in told} == told
+    reported = {"service": "shop", "kind": "server", "method": "GET", "route": "/orders/{id}", "status": 500}
+    reported |= {"path": "/orders/7", "error": True, "in_memory_calls": 52.0, "start_ns": NOW, "end_ns": NOW + 1000}
+    reported |= {"trace_id": f"{1:032x}", "span_id": f"{1:016x}", "parent_id": b"12345678".hex(), "peer": "shop:80"}
+    assert {name: row[name] for name in reported} == reported
     assert "secret" not in str(row)
 
 
@@ -162,16 +162,16 @@ def test_what_is_no_export_is_refused_and_counted_by_its_reason(
 def test_a_body_that_is_sent_piece_by_piece_is_read_to_the_limit_and_no_further(spool: Spool) -> None:
     messages = [{"type": "http.request", "body": b"\0" * 100_000, "more_body": True}] * 1000
     taken = iter(messages)
-    told: list[dict[str, object]] = []
+    reported: list[dict[str, object]] = []
 
     async def receive() -> dict[str, object]:
         return next(taken)
 
     async def send(message: dict[str, object]) -> None:
-        told.append(message)
+        reported.append(message)
 
     asyncio.run(Receiver(spool)(EXPORT, receive, send))
-    assert told[0]["status"] == 413
+    assert reported[0]["status"] == 413
     assert 1000 - len(list(taken)) == MOST_BYTES // 100_000 + 1
 
 
@@ -196,18 +196,18 @@ def test_a_span_that_cannot_be_is_left_out_counted_and_told_to_its_sender(
     spool: Spool, span: Span, reason: str
 ) -> None:
     (answer,) = answers(spool, body(export(span, otlp_span(2))))
-    told = ExportTraceServiceResponse.FromString(answer.content).partial_success
-    assert (told.rejected_spans, told.error_message) == (1, f"1 {reason.replace('_', ' ')}")
+    reported = ExportTraceServiceResponse.FromString(answer.content).partial_success
+    assert (reported.rejected_spans, reported.error_message) == (1, f"1 {reason.replace('_', ' ')}")
     assert (spool.received.spans, spool.received.kept, spool.received.left_out) == (2, 1, {reason: 1})
     assert len(kept(spool)) == 1
 
 
 @pytest.mark.parametrize("agent", ["Prometheus/2.42.0", "kube-probe/1.29"])
 def test_a_scrape_or_a_probe_is_no_request(spool: Spool, agent: str) -> None:
-    told = {"user_agent.original": agent, "http.request.method": "GET", "url.path": "/actuator/prometheus"}
-    scrape = otlp_span(kind=Span.SPAN_KIND_SERVER, attributes=told)
-    asked = otlp_span(2, kind=Span.SPAN_KIND_SERVER, attributes={**told, "user_agent.original": "curl/8"})
-    answers(spool, body(export(scrape, asked)))
+    reported = {"user_agent.original": agent, "http.request.method": "GET", "url.path": "/actuator/prometheus"}
+    scrape = otlp_span(kind=Span.SPAN_KIND_SERVER, attributes=reported)
+    requested = otlp_span(2, kind=Span.SPAN_KIND_SERVER, attributes={**reported, "user_agent.original": "curl/8"})
+    answers(spool, body(export(scrape, requested)))
     seen = forest(kept(spool))
     assert (len(seen.requests), seen.background) == (1, 1)
 
@@ -260,17 +260,17 @@ def test_spans_that_began_before_the_round_and_come_late_are_counted_and_not_kep
 
 def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "READ_S", 0.01)
-    told: list[dict[str, object]] = []
+    reported: list[dict[str, object]] = []
 
     async def receive() -> dict[str, object]:
         await asyncio.Event().wait()
         return {}
 
     async def send(message: dict[str, object]) -> None:
-        told.append(message)
+        reported.append(message)
 
     asyncio.run(Receiver(spool)(EXPORT, receive, send))
-    assert (told[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
+    assert (reported[0]["status"], spool.received.refused) == (408, {"too_slow": 1})
 
 
 def stalls(beginning: bytes) -> Callable[[], Awaitable[dict[str, object]]]:
@@ -336,7 +336,7 @@ def test_a_time_of_thousands_of_digits_is_no_error(spool: Spool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "reported"),
     [
         ("SELECT * FROM a WHERE b = 'O''Hara' AND c = -1.5e3", "SELECT * FROM a WHERE b = ? AND c = ?"),
         ("select t1.a from t1 where id in (1, 2,3)", "select t1.a from t1 where id in (?)"),
@@ -345,8 +345,8 @@ def test_a_time_of_thousands_of_digits_is_no_error(spool: Spool) -> None:
         ('select "Name" from a where b = $1', 'select "Name" from a where b = $1'),
     ],
 )
-def test_a_statement_is_kept_without_its_literals(raw: str, told: str) -> None:
-    assert without_literals(raw) == told
+def test_a_statement_is_kept_without_its_literals(raw: str, reported: str) -> None:
+    assert without_literals(raw) == reported
 
 
 def test_in_double_quotes_mysql_has_text() -> None:

@@ -74,11 +74,11 @@ def test_requests_added_up_round_after_round_have_the_medians_and_means_of_all_t
 
 
 def test_a_median_of_calls_is_not_known_where_those_of_one_request_are_not() -> None:
-    told = requests(np.random.default_rng(3), 9).assign(operation="a")
+    reported = requests(np.random.default_rng(3), 9).assign(operation="a")
     totals = RequestTotals()
-    totals.add(told)
+    totals.add(reported)
     assert not math.isnan(totals.operations["a"].calls["in_memory_calls"].median)
-    totals.add(told.head(1).assign(in_memory_calls=math.nan))
+    totals.add(reported.head(1).assign(in_memory_calls=math.nan))
     assert math.isnan(totals.operations["a"].calls["in_memory_calls"].median)
     assert totals.are_known("in_memory_calls")
 

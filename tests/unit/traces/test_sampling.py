@@ -83,10 +83,13 @@ def environment(launch: Launch, share: float) -> dict[str, str]:
 
 def test_a_component_that_can_be_traced_is_told_by_the_standard_variables() -> None:
     can = Launch(**{**vars(SHOP), "traced": True, "env": {"MODE": "x"}})
-    told = environment(can, 0.01)
-    assert told["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"${{{RECEIVER}.url}}"
-    assert (told["OTEL_TRACES_SAMPLER"], told["OTEL_TRACES_SAMPLER_ARG"]) == ("parentbased_traceidratio", "0.01")
-    assert (told["OTEL_SERVICE_NAME"], told["MODE"]) == ("shop", "x")
+    reported = environment(can, 0.01)
+    assert reported["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"${{{RECEIVER}.url}}"
+    assert (reported["OTEL_TRACES_SAMPLER"], reported["OTEL_TRACES_SAMPLER_ARG"]) == (
+        "parentbased_traceidratio",
+        "0.01",
+    )
+    assert (reported["OTEL_SERVICE_NAME"], reported["MODE"]) == ("shop", "x")
     assert environment(can, 1)["OTEL_TRACES_SAMPLER"] == "parentbased_always_on"
     assert environment(SHOP, 1) == {}
 
@@ -109,11 +112,11 @@ def test_a_service_that_exports_over_grpc_is_given_the_receivers_port_for_grpc(
     own: dict[str, str], of_study: str, protocol: str
 ) -> None:
     can = Launch(**{**vars(SHOP), "traced": True, "env": own})
-    told = traced(Topology((can,), ("shop",)), Tracing(1, protocol=of_study)).launches[0].env
-    assert told[GENERAL] == told[OF_TRACES] == protocol
+    reported = traced(Topology((can,), ("shop",)), Tracing(1, protocol=of_study)).launches[0].env
+    assert reported[GENERAL] == reported[OF_TRACES] == protocol
     by_grpc = f"${{{RECEIVER}.grpc}}", f"${{{RECEIVER}.grpc}}"
     by_http = f"${{{RECEIVER}.url}}", f"${{{RECEIVER}.url}}/v1/traces"
-    addresses = told["OTEL_EXPORTER_OTLP_ENDPOINT"], told["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+    addresses = reported["OTEL_EXPORTER_OTLP_ENDPOINT"], reported["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
     assert addresses == (by_grpc if protocol == "grpc" else by_http)
 
 
@@ -123,9 +126,9 @@ def test_a_protocol_that_the_receiver_does_not_speak_is_refused_before_anything_
     system = {"patternbench-system": 1, "name": "shop", "about": "x", "components": [shop], "endpoint": "shop"}
     (tmp_path / "systems" / "shop.yaml").write_text(json.dumps(system))
     (tmp_path / "study.yaml").write_text(changed(EXAMPLE, system="shop", traces="{}"))
-    told = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
-    said = f"shop.env.{GENERAL}: the receiver of traces does not speak this protocol"
-    assert f"{said} (got 'thrift'); allowed: http/protobuf, http/json, grpc" in str(told.exception)
+    reported = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
+    message = f"shop.env.{GENERAL}: the receiver of traces does not speak this protocol"
+    assert f"{message} (got 'thrift'); allowed: http/protobuf, http/json, grpc" in str(reported.exception)
 
 
 def test_the_receiver_has_one_port_for_each_protocol() -> None:
@@ -145,8 +148,8 @@ def test_commands_that_receive_no_spans_do_not_import_grpc() -> None:
 
 def test_a_component_may_name_its_service_and_nothing_else_of_tracing() -> None:
     own = {"OTEL_SERVICE_NAME": "orders", "OTEL_TRACES_SAMPLER": "always_off"}
-    told = environment(Launch(**{**vars(SHOP), "traced": True, "env": own}), 1)
-    assert (told["OTEL_SERVICE_NAME"], told["OTEL_TRACES_SAMPLER"]) == ("orders", "parentbased_always_on")
+    reported = environment(Launch(**{**vars(SHOP), "traced": True, "env": own}), 1)
+    assert (reported["OTEL_SERVICE_NAME"], reported["OTEL_TRACES_SAMPLER"]) == ("orders", "parentbased_always_on")
 
 
 def test_a_jvm_gets_the_agent_beside_the_options_that_it_has() -> None:
@@ -182,8 +185,8 @@ def test_an_agent_that_is_not_the_one_that_we_know_is_not_taken(
 def test_counted_calls_may_explain_a_response_where_traces_are_asked_for() -> None:
     models = '["AverageSuccessTime ~ database_calls + derived.total"]'
     derived = "{total: database_calls * users}"
-    asked = study(models=models, derived=derived, traces="{counting_pass: true}")
-    evidence.check(asked, expand(asked))
+    requested = study(models=models, derived=derived, traces="{counting_pass: true}")
+    evidence.check(requested, expand(requested))
     without = study(models='["AverageSuccessTime ~ database_calls"]')
     with pytest.raises(InputError, match="`database_calls` isn't a factor or covariate of this study"):
         evidence.check(without, expand(without))
@@ -191,10 +194,10 @@ def test_counted_calls_may_explain_a_response_where_traces_are_asked_for() -> No
 
 def test_a_plan_says_that_each_scenario_is_executed_once_more(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(changed(EXAMPLE, system="target", traces="{counting_pass: true}"))
-    told = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
-    assert told.exit_code == 0, told.output
+    reported = CliRunner().invoke(cli, ["plan", str(tmp_path / "study.yaml")])
+    assert reported.exit_code == 0, reported.output
     count = len(expand(study()).scenarios)
-    assert f"to count its calls: {count} counting passes" in " ".join(told.output.split())
+    assert f"to count its calls: {count} counting passes" in " ".join(reported.output.split())
 
 
 COUNTED = {"PATTERNBENCH_CALLS_PACKAGES": "org.example"}

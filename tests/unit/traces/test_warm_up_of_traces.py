@@ -59,11 +59,11 @@ def rows(number: int, took_ms: int, warm_up: bool) -> pa.Table:
 def test_requests_and_attempts_of_the_warm_up_are_in_no_response_of_traces(tmp_path: Path) -> None:
     seen = read(round_of(tmp_path, cold=20, warm=30))
     assert seen is not None
-    told = of_round(seen)
-    assert told["traced_requests"] == seen.succeeded == 30
-    assert told["backend_time"] == pytest.approx(WARM_MS / 1000)
+    reported = of_round(seen)
+    assert reported["traced_requests"] == seen.succeeded == 30
+    assert reported["backend_time"] == pytest.approx(WARM_MS / 1000)
     assert seen.answered_s == pytest.approx((WARM_MS + 2) / 1000)
-    assert told["network_time"] == pytest.approx(0.002)
+    assert reported["network_time"] == pytest.approx(0.002)
 
 
 def test_a_run_in_which_no_span_came_has_a_report_without_bars() -> None:

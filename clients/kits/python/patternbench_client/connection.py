@@ -17,13 +17,13 @@ class Connection:
     """Kept alive, without retries, redirects or cookies of its own; closed with ``close``."""
 
     def __init__(self, round_: Round, context: ssl.SSLContext) -> None:
-        asked = round_.request
+        requested = round_.request
         transport = httpx.AsyncHTTPTransport(verify=context, limits=ONE, retries=0, trust_env=False)
         self._client = httpx.AsyncClient(transport=transport, timeout=None, follow_redirects=False, trust_env=False)
-        content = None if asked.body is None else asked.body.encode()
-        url = round_.target.rstrip("/") + asked.path
-        self._request = lambda: httpx.Request(asked.method, url, headers=asked.headers, content=content)
-        self._timeout_s = asked.timeout_us / 1e6
+        content = None if requested.body is None else requested.body.encode()
+        url = round_.target.rstrip("/") + requested.path
+        self._request = lambda: httpx.Request(requested.method, url, headers=requested.headers, content=content)
+        self._timeout_s = requested.timeout_us / 1e6
 
     async def send(self) -> Outcome:
         """One attempt: its outcome once the last byte has been read, or when it failed."""

@@ -32,7 +32,7 @@ class ContractServer:
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, until it is closed or a round was streamed over it."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            async for call, body in asked(reader):
+            async for call, body in requested(reader):
                 if call == "POST /rounds" and await self._round(body, reader, writer):
                     break
                 if call != "POST /rounds":
@@ -124,7 +124,7 @@ def _of_policies(round_: Round, adapter: Adapter) -> Iterator[Refusal]:
             yield replace(refusal, path=f"{path}.{refusal.path}" if refusal.path else path)
 
 
-async def asked(reader: asyncio.StreamReader) -> AsyncIterator[Ask]:
+async def requested(reader: asyncio.StreamReader) -> AsyncIterator[Ask]:
     """The requests of a connection: method and path, and the body."""
     while True:
         first, *fields = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")

@@ -60,11 +60,11 @@ class User:
         return outcome
 
     def _has_enough(self) -> bool:
-        asked = self._round
+        requested = self._round
         return (
-            (asked.successes is not None and self._successes >= asked.successes)
-            or (asked.max_attempts is not None and self._attempts >= asked.max_attempts)
-            or self._running.now_us() >= asked.time_limit_us
+            (requested.successes is not None and self._successes >= requested.successes)
+            or (requested.max_attempts is not None and self._attempts >= requested.max_attempts)
+            or self._running.now_us() >= requested.time_limit_us
         )
 
     async def _pause(self, pause_us: int) -> None:

@@ -29,8 +29,8 @@ def comparison_json(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()
 
 
 def _percent_only(comparison: Comparison, response: str) -> float | None:
-    told = any(d.in_percent for d in comparison.differences if d.response == response)
-    return comparison.noise_floor[response] if told else None
+    reported = any(d.in_percent for d in comparison.differences if d.response == response)
+    return comparison.noise_floor[response] if reported else None
 
 
 def difference_json(d: Difference) -> dict[str, object]:

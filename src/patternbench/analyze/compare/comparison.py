@@ -197,8 +197,8 @@ def _means_of_runs(tables: Sequence[pd.DataFrame], columns: ColumnRoles) -> dict
 def _one_value_a_run(runs: Sequence[ScenarioRounds], responses: Sequence[str]) -> ScenarioRounds:
     values = {}
     for name in responses:
-        told = is_relative(name, *(one.values[name] for one in runs))
-        values[name] = finite(pd.Series([middle(one.values[name], told) for one in runs], dtype=float))
+        reported = is_relative(name, *(one.values[name] for one in runs))
+        values[name] = finite(pd.Series([middle(one.values[name], reported) for one in runs], dtype=float))
     return replace(runs[0], values=values, blocks={}, counts={})
 
 
@@ -235,29 +235,31 @@ def compare_with_baseline(
     columns = replace(columns, typical=how.looks.typical)
     table, seen = looked_at(table, columns, how.looks)
     all_of_them = scenarios(table, columns)
-    wanted = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
-    bases = _bases(all_of_them, wanted, how.factors)
+    expected = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
+    bases = _bases(all_of_them, expected, how.factors)
     raise_if_any(_no_base(bases, baseline, how.factors))
-    pairs, lonely = partners(all_of_them, bases, {*wanted, *how.factors.patterns})
-    notes = [*seen, *_first_declared_notes(bases, wanted, how.factors), *_lonely_notes(lonely)]
+    pairs, lonely = partners(all_of_them, bases, {*expected, *how.factors.patterns})
+    notes = [*seen, *_first_declared_notes(bases, expected, how.factors), *_lonely_notes(lonely)]
     matched = [matched_by_block(a, b, columns.responses) for a, b in pairs]
     left = [*_unpaired_notes(matched), *_selected_notes(pairs, columns.responses)]
     return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *left])
 
 
-def _bases(every: Sequence[ScenarioRounds], wanted: Mapping[str, object], factors: FactorTable) -> list[ScenarioRounds]:
+def _bases(
+    every: Sequence[ScenarioRounds], expected: Mapping[str, object], factors: FactorTable
+) -> list[ScenarioRounds]:
     """The scenarios at the wanted levels; without any those that the run's report compares with, too."""
-    if wanted:
-        return [s for s in every if is_base(s, wanted, factors)]
+    if expected:
+        return [s for s in every if is_base(s, expected, factors)]
     marked = references([s.levels for s in every], factors)
     return [s for s, is_reference in zip(every, marked, strict=True) if is_reference]
 
 
 def _first_declared_notes(
-    bases: Sequence[ScenarioRounds], wanted: Mapping[str, object], factors: FactorTable
+    bases: Sequence[ScenarioRounds], expected: Mapping[str, object], factors: FactorTable
 ) -> list[Note]:
     """What stands for the baseline where no pattern can be left out."""
-    if wanted or any(s.levels.get(name) == none for s in bases for name, none in factors.nones.items()):
+    if expected or any(s.levels.get(name) == none for s in bases for name, none in factors.nones.items()):
         return []
     patterns = {name: level for name, level in bases[0].levels.items() if name in factors.patterns}
     if not patterns:
@@ -407,7 +409,7 @@ def difference(
         return _absent(b, response, (len(x), len(y)))
     paired = are_paired(a, b, response)
     plain, ratio = _between_runs(*estimates(a, b, response), x, how.run_spread)
-    told = ratio if ratio is not None and is_relative(response, x, y) else plain
+    reported = ratio if ratio is not None and is_relative(response, x, y) else plain
     return Difference(
         scenario=b.name,
         levels=b.levels,
@@ -415,21 +417,21 @@ def difference(
         rounds=(len(x), len(y)),
         means=(float(x.mean()), float(y.mean())),
         centres=(
-            middle(x, told is ratio, a.typical_in(response)),
-            middle(y, told is ratio, b.typical_in(response)),
+            middle(x, reported is ratio, a.typical_in(response)),
+            middle(y, reported is ratio, b.typical_in(response)),
         ),
         difference=float(plain.value),
         interval=interval_of(plain, level, paired),
         relative=None if ratio is None else percent(ratio.value),
         relative_interval=NO_INTERVAL if ratio is None else percent_interval(ratio, level, paired),
-        in_percent=told is ratio,
-        p=or_none(told.p),
+        in_percent=reported is ratio,
+        p=or_none(reported.p),
         p_adjusted=None,
         delta=_cliffs_delta(x, y),
-        detectable=_detectable(told, told is ratio, together(level, among)),
-        floor=or_none(scenario_floor(x, told is ratio)),
+        detectable=_detectable(reported, reported is ratio, together(level, among)),
+        floor=or_none(scenario_floor(x, reported is ratio)),
         verdict=Verdict.INCONCLUSIVE,
-        firm_p=or_none(told.firm_p),
+        firm_p=or_none(reported.firm_p),
         firm_interval=_firm_interval_of(plain, level, paired),
         firm_relative_interval=NO_INTERVAL if ratio is None else _in_percent(_firm_interval_of(ratio, level, paired)),
     )
@@ -531,12 +533,12 @@ def _cliffs_delta(x: Floats, y: Floats) -> float:
     return float(np.sign(y[:, None] - x[None, :]).mean())
 
 
-def _detectable(told: Estimate, in_percent: bool, level: float) -> float | None:
+def _detectable(reported: Estimate, in_percent: bool, level: float) -> float | None:
     """Return the smallest change that a t test at this confidence finds with 80 % power (noncentral t, Cohen 1988).
 
     The confidence is that of one of all comparisons that are made together, so a correction finds it too.
     """
-    if not np.isfinite(told.error) or not told.error > 0:
+    if not np.isfinite(reported.error) or not reported.error > 0:
         return None
-    reach = errors_to_find(round(float(told.df), 2), round(level, 9)) * float(told.error)
+    reach = errors_to_find(round(float(reported.df), 2), round(level, 9)) * float(reported.error)
     return or_none(percent(reach) if in_percent else float(reach))

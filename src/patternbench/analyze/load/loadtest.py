@@ -136,21 +136,21 @@ def _p95(values: pd.Series) -> float:
 
 
 def _cleaned(requests: pd.DataFrame, names: Columns) -> tuple[pd.DataFrame, list[Note]]:
-    wanted = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
+    expected = {"load": names.load, "time": names.time, "response": names.response, "status": names.status}
     columns = [str(name) for name in requests.columns]
-    wrong = [(option, name) for option, name in wanted.items() if name not in columns]
+    wrong = [(option, name) for option, name in expected.items() if name not in columns]
     raise_if_any(
         DataProblem(f"no column is called {n}.", f"--{option}", did_you_mean(n, columns)) for option, n in wrong
     )
-    table = pd.DataFrame({option: requests[name] for option, name in wanted.items()})
+    table = pd.DataFrame({option: requests[name] for option, name in expected.items()})
     for option in ("load", "time", "response"):
-        table[option] = _numbers(table[option], wanted[option])
+        table[option] = _numbers(table[option], expected[option])
     if _BLOCK in columns:
         table[_BLOCK] = requests[_BLOCK]
     complete = table[np.isfinite(table[["load", "time", "response"]].to_numpy(dtype=float)).all(axis=1)]
     if complete.empty:
         raise DataError(DataProblem("no request has a load, a time and a response time."))
-    raise_if_any(_too_many(complete, wanted))
+    raise_if_any(_too_many(complete, expected))
     lost = len(table) - len(complete)
     return complete, [
         Note("missing", f"{lost:,} requests without a load, time or response time left out.")
@@ -355,7 +355,7 @@ def in_words(load_test: LoadTest) -> Sequence[str]:
 def _shape(linearity: Linearity) -> str:
     """How response times follow the load; that no bend is seen does not show that there is none."""
     direction = "rise" if linearity.r > 0 else "fall"
-    said = {
+    stated = {
         "linear": f"Response times {direction} with the load; whether they bend is inconclusive",
         "bends_up": "Response times bend upwards with the load",
         "bends_down": "Response times bend downwards with the load",
@@ -363,7 +363,7 @@ def _shape(linearity: Linearity) -> str:
     }[linearity.verdict]
     bend = "" if linearity.p_quadratic is None else f"; p of a bend {linearity.p_quadratic:.2g}"
     pearson = f"Pearson {linearity.r:.3f}, {linearity.low:.3f} to {linearity.high:.3f}"
-    return f"{said} ({pearson}, {linearity.levels} levels{bend})."
+    return f"{stated} ({pearson}, {linearity.levels} levels{bend})."
 
 
 def _worst_status(shares: pd.DataFrame) -> str:

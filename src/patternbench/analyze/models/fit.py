@@ -171,10 +171,10 @@ def _beside_unadjusted(
     if not names or not kept:
         return models
     left, right = design.parsed.text.split("~", 1)
-    asked = "" if design.parsed.random is None else f" + {right[right.rindex('(') :].strip()}"
+    requested = "" if design.parsed.random is None else f" + {right[right.rindex('(') :].strip()}"
     rows = table.iloc[design.rows].reset_index(drop=True)
     constant = "" if design.intercept else "0 + "
-    plain = build_design(f"{left}~ {constant}{' + '.join(kept)}{asked}", rows, settings.factors)
+    plain = build_design(f"{left}~ {constant}{' + '.join(kept)}{requested}", rows, settings.factors)
     without = _models(plain, factorize(plain), rows, settings)
     moved = {name: _moved(name, rows, settings) for name in names}
     return [
@@ -189,8 +189,10 @@ def _covariates(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -
         return ()
     scenarios = table[settings.scenario].iloc[design.rows].to_numpy()
     values = design.frame.groupby(scenarios)
-    asked = () if design.parsed.random is None else design.parsed.random.slopes
-    return tuple(n for n in design.ranges if n not in asked and n != settings.group and (values[n].nunique() > 1).any())
+    requested = () if design.parsed.random is None else design.parsed.random.slopes
+    return tuple(
+        n for n in design.ranges if n not in requested and n != settings.group and (values[n].nunique() > 1).any()
+    )
 
 
 def _moved(name: str, rows: pd.DataFrame, settings: Settings) -> float:
@@ -278,21 +280,23 @@ def _model(
 
 def _grouping(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -> Grouping:
     """The column that groups rows: the formula's own, else the settings'."""
-    asked = design.parsed.random
-    if asked is None:
+    requested = design.parsed.random
+    if requested is None:
         return Grouping(settings.group)
-    levels = int(table[asked.group].iloc[design.rows].nunique())
+    levels = int(table[requested.group].iloc[design.rows].nunique())
     where, least = at(design.parsed.text), FEWEST_GROUPS
-    lacking = int(table[asked.group].iloc[design.rows].isna().sum())
-    problems = [] if levels >= least else [f"{asked.group} has {plural(levels, 'level')}, a random part needs {least}."]
+    lacking = int(table[requested.group].iloc[design.rows].isna().sum())
+    problems = (
+        [] if levels >= least else [f"{requested.group} has {plural(levels, 'level')}, a random part needs {least}."]
+    )
     if lacking:
-        problems.append(f"{asked.group} lacks {plural(lacking, 'value')}.")
+        problems.append(f"{requested.group} lacks {plural(lacking, 'value')}.")
     if not design.intercept:
         problems.append("a random part needs an intercept.")
-    lost = [name for name in asked.slopes if name not in design.parsed.right]
+    lost = [name for name in requested.slopes if name not in design.parsed.right]
     problems += [f"{name} has a random slope but no term of its own: add {name}." for name in lost]
     raise_if_any(DataProblem(what, where) for what in problems)
-    return Grouping(asked.group, asked)
+    return Grouping(requested.group, requested)
 
 
 def _inflation_notes(design: DesignMatrix) -> list[Note]:

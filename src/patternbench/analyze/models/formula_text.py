@@ -228,7 +228,7 @@ def _not_allowed(fixed: str, names: Mapping[str, str], text: str) -> Iterator[Da
     left, right = fixed.split("~")
     for side in (left, right):
         tree = _tree(side, names, text)
-        yield from (_said(problem, names, text) for problem in _term_problems(tree))
+        yield from (_with_place(problem, names, text) for problem in _term_problems(tree))
         yield from _count_problems(tree, text)
     if "C(" in left.replace(" ", ""):
         yield DataProblem("a response is a number, so C(...) isn't allowed on the left.", at(text))
@@ -251,7 +251,7 @@ def _needs_ticks(text: str) -> str:
     return "" if "`" in text else "Write a name that holds spaces or signs in backticks: `my column`."
 
 
-def _said(problem: tuple[str, str], names: Mapping[str, str], text: str) -> DataProblem:
+def _with_place(problem: tuple[str, str], names: Mapping[str, str], text: str) -> DataProblem:
     what, remedy = (_shown(part.replace("@", ":"), names) for part in problem)
     return DataProblem(what, at(text), remedy)
 

@@ -48,7 +48,7 @@ class Grouping:
     """The column that groups rows, and whether the formula itself asks for a random part."""
 
     column: str | None
-    asked: Random | None = None
+    requested: Random | None = None
 
 
 def remedies(
@@ -70,8 +70,8 @@ def _spread_remedies(
     """Replace the standard errors where rows depend on each other or their spread is unequal; by one method only."""
     unequal, dependent = failed(tests, "equal_variance"), failed(tests, "independence")
     group = grouping.column
-    order = [_order_remedy(dependent)] if dependent and not (structure.grouped or grouping.asked) else []
-    if group is not None and (structure.grouped or structure.crossed or grouping.asked):
+    order = [_order_remedy(dependent)] if dependent and not (structure.grouped or grouping.requested) else []
+    if group is not None and (structure.grouped or structure.crossed or grouping.requested):
         by_group = _group_remedy(fit, dependent, structure, table[group].iloc[fit.design.rows], grouping)
         if by_group is not None:
             return [*order, by_group]
@@ -213,12 +213,12 @@ def _group_remedy(
     repeated = bool(np.ptp(structure.within) <= _SINGULAR * np.ptp(fit.residuals))
     spread = (*(() if repeated else (breusch_pagan_test(structure.within, fit.basis.q),)), *structure.tests)
     wrong = (*failed(spread, "equal_variance"), *failed(spread, "shape"), *structure.uneven)
-    judged = (wrong or repeated or structure.crossed) and grouping.asked is None
+    judged = (wrong or repeated or structure.crossed) and grouping.requested is None
     left_out = leave_groups_out(fit, groups) if judged else None
     if left_out is not None:
         why = _likeness(repeated, wrong, structure, grouping)
         return _jackknife_remedy(fit, left_out, _names([*because, *wrong]) or (LEVELS,), why, grouping)
-    if structure.grouped or grouping.asked:
+    if structure.grouped or grouping.requested:
         return _mixed_remedy(fit, because, structure, groups, grouping)
     return None
 
@@ -256,7 +256,7 @@ def _likeness(repeated: bool, wrong: Sequence[Test], structure: Structure, group
 def _mixed_remedy(
     fit: LinearFit, because: Sequence[Test], structure: Structure, groups: pd.Series, grouping: Grouping
 ) -> Remedy:
-    slopes = grouping.asked.slopes if grouping.asked else structure.slopes
+    slopes = grouping.requested.slopes if grouping.requested else structure.slopes
     try:
         mixed = fit_mixed(fit, fit.basis, groups, slopes)
     except (np.linalg.LinAlgError, ValueError):
@@ -268,7 +268,7 @@ def _mixed_remedy(
 
 
 def _mixed_text(mixed: MixedFit, grouping: Grouping) -> str:
-    why = "The formula asks for it" if grouping.asked else f"Rows of a {grouping.column} resemble each other"
+    why = "The formula asks for it" if grouping.requested else f"Rows of a {grouping.column} resemble each other"
     own = f" and its own slope of {' and '.join(mixed.slopes)}" if mixed.slopes else ""
     return (
         f"{why}, so a mixed model gives every {grouping.column} its own level{own}: {mixed.share:.0%} of the residual "

@@ -83,10 +83,10 @@ def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
 def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
     if block.name == "Intercept" or ":" in block.name:
         return None
-    asked = _question(result, c.name)
-    if asked is None:
+    requested = _question(result, c.name)
+    if requested is None:
         return None
-    subject, step = asked
+    subject, step = requested
     low, high = sorted((c.ci_low * step, c.ci_high * step))
     shown = low > 0 or high < 0
     change = c.estimate * step
@@ -276,11 +276,11 @@ def _off(result: ModelResult, bound: float) -> str:
 def _moved_text(name: str, p: float) -> str:
     if not np.isfinite(p):
         return f"Whether {name} depends on the scenario was not tested: it needs positive values in repeated rounds."
-    said = f"{name} by scenario, within blocks: p {p_value(p)}"
+    stated = f"{name} by scenario, within blocks: p {p_value(p)}"
     if p < _MOVED:
         why = "A covariate that scenarios move takes a part of their effects away"
-        return f"{said}. {why}: believe the changes without it."
-    return f"{said}. That shows no dependence, but few blocks find only large ones."
+        return f"{stated}. {why}: believe the changes without it."
+    return f"{stated}. That shows no dependence, but few blocks find only large ones."
 
 
 def _odd_row(row: SuspiciousRow, factors: FactorTable) -> str:

@@ -91,8 +91,8 @@ class Against:
     def words(self) -> str:
         """Write the change with its interval; for shares, in points and with both ends."""
         if self.relative is not None:
-            told = changed(self.response, self.relative, self.relative_interval.ends, relative=True)
-            return f"{self.response} {told}"
+            reported = changed(self.response, self.relative, self.relative_interval.ends, relative=True)
+            return f"{self.response} {reported}"
         low, high = self.interval.low, self.interval.high
         if low == high == 0:
             return f"{self.response} {quantity(self.response, self.means[0], self.unit)} in every round of both"
@@ -139,8 +139,8 @@ class Choice:
     @property
     def firm(self) -> bool:
         """Whether no word of the choice has the condition that rounds scatter evenly."""
-        said = (self.gains, self.near) if self.verdict == "tie" else (self.shown,)
-        return self.verdict == "unsure" or Shown.IF_EVEN not in said
+        stated = (self.gains, self.near) if self.verdict == "tie" else (self.shown,)
+        return self.verdict == "unsure" or Shown.IF_EVEN not in stated
 
     @property
     def is_settled(self) -> bool:
@@ -535,13 +535,13 @@ class _Chooser:
         return f"no clear choice: {name} comes first, but which ones keep {self._limits} is inconclusive."
 
     def _tie(self, choice: Choice, name: str) -> str:
-        told = listed([configuration(c.scenario, self.conditions) for c in choice.ties if c is not choice.chosen])
+        reported = listed([configuration(c.scenario, self.conditions) for c in choice.ties if c is not choice.chosen])
         best = f"the {'lowest' if self.objectives[0].minimise else 'highest'} {self.objectives[0].response}"
         why = f"has {best}"
         if choice.chosen is not choice.ties[0]:
             gain = f"has {best} of those that show a gain over the baseline{(choice.gains or Shown.NOT).condition}"
             why = gain if choice.gains else "is preferred, as no other shows a gain over it"
-        return f"a tie: {name} {why}. These rounds can't tell it apart from {told}."
+        return f"a tie: {name} {why}. These rounds can't tell it apart from {reported}."
 
     def _lead(self, choice: Choice) -> str:
         """The difference between the choice and the next configuration that keeps the limits."""
@@ -557,12 +557,12 @@ class _Chooser:
 
 def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
     """Compare a configuration with another in one response, paired by the blocks that both have."""
-    told = is_relative(response, base.values[response], chosen.values[response])
+    reported = is_relative(response, base.values[response], chosen.values[response])
     (base, chosen), _ = matched_by_block(base, chosen, [response])
     pairs = are_paired(base, chosen, response)
     plain = against(base, chosen, response, in_percent=False)
-    ratio = against(base, chosen, response, in_percent=True) if told else None
-    middles = [middle(s.values[response], told, s.typical_in(response)) for s in (base, chosen)]
+    ratio = against(base, chosen, response, in_percent=True) if reported else None
+    middles = [middle(s.values[response], reported, s.typical_in(response)) for s in (base, chosen)]
     return Against(
         response=response,
         baseline=base.name,

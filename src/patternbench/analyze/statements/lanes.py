@@ -66,8 +66,8 @@ class Heterogeneity:
 
     def is_same(self, margin: float) -> bool:
         """Whether each two lanes differ by less than the margin, up or down, on the scale of the comparison."""
-        wanted = same_within(-margin, margin)
-        return bool(self.between) and all(wanted.holds(_reach(one)) for one in self.between)
+        expected = same_within(-margin, margin)
+        return bool(self.between) and all(expected.holds(_reach(one)) for one in self.between)
 
 
 @dataclass(frozen=True)

@@ -163,8 +163,8 @@ def _judged(table: pd.DataFrame, better: Directions) -> pd.DataFrame:
 
 def _corrected(p: Floats, bears: npt.NDArray[np.bool_]) -> Floats:
     """Correct those that bear a verdict for their number, and the rest for theirs."""
-    told, rest = (false_discoveries(np.where(which, p, np.nan)) for which in (bears, ~bears))
-    return np.where(bears, told, rest)
+    reported, rest = (false_discoveries(np.where(which, p, np.nan)) for which in (bears, ~bears))
+    return np.where(bears, reported, rest)
 
 
 def _kept(part: pd.DataFrame, failure_limit: float) -> dict[str, object]:

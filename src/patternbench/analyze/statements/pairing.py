@@ -59,11 +59,11 @@ def _patterns(levels: Mapping[str, object], factors: FactorTable) -> tuple[int, 
     return tuple(factors.place(name, levels.get(name)) for name in factors.patterns)
 
 
-def is_base(scenario: ScenarioRounds, wanted: Mapping[str, object], factors: FactorTable) -> bool:
+def is_base(scenario: ScenarioRounds, expected: Mapping[str, object], factors: FactorTable) -> bool:
     """Whether a scenario has the levels of the wanted baseline, or of the run's own if none are named."""
-    if not wanted:
+    if not expected:
         return factors.is_baseline(scenario.levels)
-    return all(scenario.levels.get(name) == level for name, level in wanted.items())
+    return all(scenario.levels.get(name) == level for name, level in expected.items())
 
 
 def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:

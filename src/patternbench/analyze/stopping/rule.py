@@ -129,11 +129,11 @@ def decide(values: Sequence[float] | Floats, rule: StoppingRule) -> Decision:
         return Decision(False, "too_few", n, None, None, None, words)
     mean, spread = float(seen.mean()), float(seen.std(ddof=1))
     half = max(quantile_at(n, rule) * spread / np.sqrt(n), _least_half(seen, rule.response))
-    wanted = rule.half_width * abs(mean) if rule.relative else rule.half_width
+    expected = rule.half_width * abs(mean) if rule.relative else rule.half_width
     if np.ptp(seen) == 0 and n < min(_EQUAL_FROM, rule.most):
         words = f"{rule.response} was the same in {plural(n, 'round')}, too few to know its spread."
         return Decision(False, "too_wide", n, mean, None, min(_EQUAL_FROM, rule.most), words)
-    return _decided(n, mean, float(half), wanted, rule)
+    return _decided(n, mean, float(half), expected, rule)
 
 
 def _least_half(seen: Floats, response: str) -> float:
@@ -147,20 +147,20 @@ def _least_half(seen: Floats, response: str) -> float:
     return float(np.diff(values).min()) / 2 if repeated else 0.0
 
 
-def _decided(n: int, mean: float, half: float, wanted: float, rule: StoppingRule) -> Decision:
-    narrow = half <= wanted
+def _decided(n: int, mean: float, half: float, expected: float, rule: StoppingRule) -> Decision:
+    narrow = half <= expected
     stop = narrow or n >= rule.most
     reason = "narrow_enough" if narrow else "at_most" if stop else "too_wide"
-    needed = n if narrow else min(rule.most, max(n + 1, _needed(n, half, wanted)))
+    needed = n if narrow else min(rule.most, max(n + 1, _needed(n, half, expected)))
     words = (
         f"{rule.response} known to {_shown(half, mean, rule)} after {plural(n, 'round')}; "
-        f"wanted {_shown(wanted, mean, rule)}."
+        f"wanted {_shown(expected, mean, rule)}."
     )
     return Decision(stop, reason, n, mean, half, needed, words)
 
 
-def _needed(n: int, half: float, wanted: float) -> int:
-    return int(np.ceil(n * (half / wanted) ** 2)) if wanted > 0 and np.isfinite(half / wanted) else 10**9
+def _needed(n: int, half: float, expected: float) -> int:
+    return int(np.ceil(n * (half / expected) ** 2)) if expected > 0 and np.isfinite(half / expected) else 10**9
 
 
 def _shown(width: float, mean: float, rule: StoppingRule) -> str:
@@ -195,14 +195,14 @@ def confidences(fewest: int, most: int, confidence: float, step: int = 1, seed: 
     return tuple(_planned(most - fewest + 1, end, strict or end).tolist())
 
 
-def _least_strict(errors: Floats, looks: Looks, end: float, wanted: float) -> float | None:
-    """Find by bisection the lowest confidence between the ends that covers as `wanted`, or None when none does."""
+def _least_strict(errors: Floats, looks: Looks, end: float, expected: float) -> float | None:
+    """Find by bisection the lowest confidence between the ends that covers as `expected`, or None when none does."""
 
     def covers(strict: float) -> bool:
         planned = _planned(len(looks), end, strict)
-        return worst_coverage(errors, looks, planned) >= wanted - _SIMULATED
+        return worst_coverage(errors, looks, planned) >= expected - _SIMULATED
 
-    low, high = end, 1 - (1 - wanted) * (1 - _STRICTEST)
+    low, high = end, 1 - (1 - expected) * (1 - _STRICTEST)
     if covers(low):
         return low
     if not covers(high):
@@ -233,8 +233,8 @@ def worst_coverage(errors: Floats, looks: Looks, planned: Floats) -> float:
     return min(_coverage(halves, looks, float(noise)) for noise in _NOISES)
 
 
-def _coverage(halves: Floats, looks: Looks, wanted: float) -> float:
-    narrow = halves <= wanted
+def _coverage(halves: Floats, looks: Looks, expected: float) -> float:
+    narrow = halves <= expected
     stopped = np.where(narrow.any(axis=1), narrow.argmax(axis=1), len(looks) - 1)
     half = np.take_along_axis(halves, stopped[:, None], axis=1)[:, 0]
     return float((2 * special.ndtr(half * np.sqrt(looks[stopped])) - 1).mean())

@@ -8,8 +8,8 @@ from patternbench.conformance.trial import EARLY_US, LATE_US, Outcome, Row, TooL
 def expect_counts(got: Outcome, *, calls: int, attempts: int, rejected: int) -> None:
     """Compare rows with the wanted counts, and with what arrived at the target."""
     seen = (len({(row.user, row.call) for row in got.rows}), len(got.attempts), len(got.rejected))
-    wanted = (calls, attempts, rejected)
-    expect(seen == wanted, f"(calls, attempts, rejected) {seen} instead of {wanted}: {outcomes(got.rows)[:120]}")
+    expected = (calls, attempts, rejected)
+    expect(seen == expected, f"(calls, attempts, rejected) {seen} instead of {expected}: {outcomes(got.rows)[:120]}")
     arrived = len(got.play.arrivals)
     expect(arrived == attempts, f"{attempts} attempts in the rows, {arrived} requests at the target")
 
@@ -24,13 +24,13 @@ def outcomes(rows: list[Row]) -> str:
     return str([row.outcome for row in rows])
 
 
-def expect_wait(what: str, waited_us: int, wanted_us: int) -> None:
+def expect_wait(what: str, waited_us: int, expected_us: int) -> None:
     """Expect a time that is neither too early nor too late."""
-    expect(waited_us >= wanted_us - EARLY_US, f"{what} took {waited_us} us where {wanted_us} us were due")
-    expect_not_late(what, waited_us, wanted_us)
+    expect(waited_us >= expected_us - EARLY_US, f"{what} took {waited_us} us where {expected_us} us were due")
+    expect_not_late(what, waited_us, expected_us)
 
 
-def expect_not_late(what: str, waited_us: int, wanted_us: int) -> None:
+def expect_not_late(what: str, waited_us: int, expected_us: int) -> None:
     """Expect a time that is not too late; on a busy machine it may be so by accident."""
-    if waited_us > wanted_us + LATE_US:
-        raise TooLateError(f"{what} took {waited_us} us where {wanted_us} us were due")
+    if waited_us > expected_us + LATE_US:
+        raise TooLateError(f"{what} took {waited_us} us where {expected_us} us were due")

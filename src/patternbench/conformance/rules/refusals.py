@@ -27,12 +27,16 @@ def description(trial: ClientTrial) -> str:
     expect(response.status_code == httpx.codes.OK, f"status {response.status_code}")
     body = json_of(response)
     try:
-        told = ClientDescription.model_validate(body)
+        reported = ClientDescription.model_validate(body)
     except ValidationError as error:
         expect(False, _first(error))
-    expect(len(set(told.strategies)) == len(told.strategies), f"a strategy named twice in {told.strategies}")
-    trial.description = told
-    return f"{told.name} {told.version} ({told.library.name} {told.library.version}, {told.language})"
+    expect(
+        len(set(reported.strategies)) == len(reported.strategies), f"a strategy named twice in {reported.strategies}"
+    )
+    trial.description = reported
+    return (
+        f"{reported.name} {reported.version} ({reported.library.name} {reported.library.version}, {reported.language})"
+    )
 
 
 def _first(error: ValidationError) -> str:

@@ -13,8 +13,8 @@ def retry_counts(trial: ClientTrial) -> str:
     """Let a call succeed with its third attempt, one fail for good, one succeed at once."""
     got = trial.run(sequence([FAIL, FAIL, OK, FAIL, FAIL, FAIL, OK]), strategy=retry(3), successes=2)
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
-    wanted = [(0, 1, 503), (0, 2, 503), (0, 3, 200), (1, 1, 503), (1, 2, 503), (1, 3, 503), (2, 1, 200)]
-    expect(seen == wanted, f"(call, attempt, outcome) {seen}")
+    expected = [(0, 1, 503), (0, 2, 503), (0, 3, 200), (1, 1, 503), (1, 2, 503), (1, 3, 503), (2, 1, 200)]
+    expect(seen == expected, f"(call, attempt, outcome) {seen}")
     expect_counts(got, calls=3, attempts=7, rejected=0)
     return "3 calls, 7 attempts, 7 requests"
 
@@ -36,8 +36,8 @@ def retried_alike(trial: ClientTrial) -> str:
     """Fail one call in four ways."""
     script = sequence([ScriptedAnswer(404), FAIL, HANG, CLOSE, ScriptedAnswer(301)])
     got = trial.run(script, strategy=retry(6), request={"timeout_us": 500_000})
-    wanted: list[int | str] = [404, 503, "timeout", "connection_error", 301]
-    expect([row.outcome for row in got.rows] == wanted, f"outcomes {outcomes(got.rows)}")
+    expected: list[int | str] = [404, 503, "timeout", "connection_error", 301]
+    expect([row.outcome for row in got.rows] == expected, f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=1, attempts=5, rejected=0)
     return "one call of 5 attempts"
 

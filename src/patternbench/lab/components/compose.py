@@ -48,7 +48,7 @@ class Compose(Component):
         return Launch(
             kind=self.kind,
             name=name,
-            command=(sys.executable, "-m", compose.__name__, *self._told(name, neighbours)),
+            command=(sys.executable, "-m", compose.__name__, *self._reported(name, neighbours)),
             env=self.env,
             url=next(iter(urls.values())),
             endpoints=urls,
@@ -58,7 +58,7 @@ class Compose(Component):
             contained=True,
         )
 
-    def _told(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+    def _reported(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
         services = [word for service, port in self.services.items() for word in ("--service", f"{service}:{port}")]
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
         file = existing_file(neighbours.folder, self.file, f"{name}.file")

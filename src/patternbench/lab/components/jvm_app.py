@@ -71,8 +71,8 @@ class JvmApp(Program):
         jar = self._built(name, self.jar, neighbours)
         agents = [self._agent(name, agent, neighbours) for agent in self.agents]
         start = self._start(name, jar)
-        told = (*(option for option, _ in agents), *start.options, *self._machine())
-        launch = self.launch(name, neighbours, (self._java, ERROR_FILE, *told, "-jar", start.jar, *self.args))
+        reported = (*(option for option, _ in agents), *start.options, *self._machine())
+        launch = self.launch(name, neighbours, (self._java, ERROR_FILE, *reported, "-jar", start.jar, *self.args))
         needs = (*launch.needs, jar, *(need for _, need in agents))
         launch = class_data.without_beside_an_agent(
             replace(launch, prepare=(*launch.prepare, *start.prepare), needs=needs)
@@ -86,9 +86,9 @@ class JvmApp(Program):
 
     def _agent(self, name: str, agent: str, neighbours: Neighbours) -> tuple[str, Need]:
         """Java's option for an agent, and the need of its jar."""
-        path, equals, told = agent.partition("=")
+        path, equals, reported = agent.partition("=")
         jar = self._built(name, path, neighbours)
-        return f"-javaagent:{jar.name}{equals}{told}", jar
+        return f"-javaagent:{jar.name}{equals}{reported}", jar
 
     def _start(self, name: str, jar: Need) -> ArchivedStart:
         """How the jar is started: with an archive of its classes where that is asked for."""

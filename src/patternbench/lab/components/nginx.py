@@ -216,8 +216,12 @@ class Nginx(Component):
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))
             raise InputError(Problem(message, f"{name}.store", value=store, allowed=allowed))
         url = reference(component)
-        told = {"kind": part(url, "scheme"), "address": part(url, "address"), "timeout": f"{self.store_timeout.us}us"}
-        return told | {field: part(url, field) for field in ("user", "password", "database")}
+        reported = {
+            "kind": part(url, "scheme"),
+            "address": part(url, "address"),
+            "timeout": f"{self.store_timeout.us}us",
+        }
+        return reported | {field: part(url, field) for field in ("user", "password", "database")}
 
 
 def _without_passwords(node: object) -> object:

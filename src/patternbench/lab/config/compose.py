@@ -153,17 +153,17 @@ class ComposeProject:
 
     def _address(self, service: str, port: int) -> str:
         """Where a service is reached on this machine: the last line names the port, alone or after an address."""
-        said = self._run("port", service, str(port)).split()
-        number = said[-1].rpartition(":")[2] if said else ""
+        stated = self._run("port", service, str(port)).split()
+        number = stated[-1].rpartition(":")[2] if stated else ""
         if not number.isdecimal() or number == "0":
             raise ProjectFailed(f"service {service} is up, and port {port} of it is not published")
         return f"{LOOPBACK}:{number}"
 
     def _run(self, *words: str, most_s: float | None = None) -> str:
         """The output of a command of the engine. Raises ProjectFailed if it fails, or does not end in time."""
-        asked, nothing, pipe = self._words(*words), subprocess.DEVNULL, subprocess.PIPE
+        requested, nothing, pipe = self._words(*words), subprocess.DEVNULL, subprocess.PIPE
         try:
-            done = subprocess.run(asked, stdin=nothing, stdout=pipe, check=False, timeout=most_s)
+            done = subprocess.run(requested, stdin=nothing, stdout=pipe, check=False, timeout=most_s)
         except subprocess.TimeoutExpired:
             command = " ".join((*self.engine.words, words[0]))
             raise ProjectFailed(f"`{command}` did not end within {most_s:g} s") from None

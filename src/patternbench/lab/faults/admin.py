@@ -42,7 +42,7 @@ class _FaultEnd(_FaultBegin):
     deeds: ProxyCounters
 
 
-_Told = TypeVar("_Told", bound=_FaultBegin)
+_AdminAnswer = TypeVar("_AdminAnswer", bound=_FaultBegin)
 
 
 class Admin:
@@ -60,14 +60,14 @@ class Admin:
 
     def begin(self, name: str, fault: Mapping[str, object]) -> int:
         """Let a fault act under a name; returns the moment from which it does, in nanoseconds."""
-        return self._told({"begin": {"name": name, "fault": fault}}, _FaultBegin).at_ns
+        return self._ordered({"begin": {"name": name, "fault": fault}}, _FaultBegin).at_ns
 
     def end(self, name: str) -> tuple[int, ProxyCounters]:
         """End the fault of a name; returns the moment from which it is over, and what it did."""
-        ended = self._told({"end": {"name": name}}, _FaultEnd)
+        ended = self._ordered({"end": {"name": name}}, _FaultEnd)
         return ended.at_ns, ended.deeds
 
-    def _told(self, order: Mapping[str, object], kind: type[_Told]) -> _Told:
+    def _ordered(self, order: Mapping[str, object], kind: type[_AdminAnswer]) -> _AdminAnswer:
         try:
             self._socket.sendall(json.dumps(order).encode() + b"\n")
             answer = json.loads(self._answers.readline())

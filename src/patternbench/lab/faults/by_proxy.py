@@ -41,8 +41,8 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
 def _together(all_deeds: Sequence[ProxyCounters]) -> FaultCounters:
     """The effects at several proxies: requests add up, and the latest release of a request counts."""
     late = [deeds.late for deeds in all_deeds if deeds.late]
-    said: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}
+    counters: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}
     if late:
-        said["late_mean_us"] = max(times.mean_ns for times in late) / NS_PER_US
-        said["late_max_us"] = max(times.max_ns for times in late) / NS_PER_US
-    return said
+        counters["late_mean_us"] = max(times.mean_ns for times in late) / NS_PER_US
+        counters["late_max_us"] = max(times.max_ns for times in late) / NS_PER_US
+    return counters

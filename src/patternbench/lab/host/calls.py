@@ -48,7 +48,7 @@ class Call:
         return status in self.status if self.status else httpx.codes.is_success(status)
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """The method and the URL, without login and query, which may hold a secret."""
         url = urlsplit(self.url)
         return f"{self.method} {url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
@@ -59,9 +59,9 @@ def make(call: Call, client: httpx.Client) -> None:
     try:
         answer = client.request(call.method, call.url, headers=_headers(call), content=_content(call))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise StartError(f"{call.told} got no answer: {error or type(error).__name__}") from None
+        raise StartError(f"{call.reported} got no answer: {error or type(error).__name__}") from None
     if not call.accepts(answer.status_code):
-        raise StartError(f"{call.told} was answered with {answer.status_code}{_said(answer)}; {_wanted(call)}")
+        raise StartError(f"{call.reported} was answered with {answer.status_code}{_message(answer)}; {_expected(call)}")
 
 
 def client(given_up: Callable[[], bool] = lambda: False) -> httpx.Client:
@@ -82,10 +82,10 @@ def _content(call: Call) -> bytes:
     return (call.body if isinstance(call.body, str) else json.dumps(call.body)).encode()
 
 
-def _said(answer: httpx.Response) -> str:
+def _message(answer: httpx.Response) -> str:
     text = " ".join(answer.text.split())[:MOST_TOLD]
     return f" ({text})" if text else ""
 
 
-def _wanted(call: Call) -> str:
+def _expected(call: Call) -> str:
     return f"expected {' or '.join(map(str, call.status)) or 'a status from 200 to 299'}"

@@ -53,7 +53,7 @@ class ControlGroup:
 
 def made(limits: ResourceLimits, name: str, mounts: Path = MOUNTS, own: Path = OWN) -> ControlGroup:
     """A new group with these limits; raises LimitRefused where this machine has none for us."""
-    around = _around_us(_wanted(limits), mounts, own)
+    around = _around_us(_expected(limits), mounts, own)
     group = ControlGroup(around / f"{PREFIX}-{os.getpid()}-{name}")
     try:
         _sweep(around)
@@ -70,7 +70,7 @@ def made(limits: ResourceLimits, name: str, mounts: Path = MOUNTS, own: Path = O
 def refusal(limits: ResourceLimits, mounts: Path = MOUNTS, own: Path = OWN) -> str:
     """Why limits could not act on this machine; nothing where they can."""
     try:
-        _around_us(_wanted(limits), mounts, own)
+        _around_us(_expected(limits), mounts, own)
     except LimitRefused as error:
         return str(error)
     return ""
@@ -87,7 +87,7 @@ class Limiter:
 
     def command(self, launch: Launch, words: list[str]) -> list[str]:
         """The command line that carries a command out within a component's limits, or without where none can act."""
-        if not _wanted(launch.limits):
+        if not _expected(launch.limits):
             return words
         try:
             group = self._groups[launch.name] = self._make(launch.limits, launch.name)
@@ -114,7 +114,7 @@ class Limiter:
             self.leave(name)
 
 
-def _wanted(limits: ResourceLimits) -> set[str]:
+def _expected(limits: ResourceLimits) -> set[str]:
     return {name for name, value in (("memory", limits.memory), ("cpu", limits.cores)) if value}
 
 
@@ -127,15 +127,15 @@ def _settings(limits: ResourceLimits, group: Path) -> Iterator[tuple[str, str]]:
         yield "cpu.max", f"{round(limits.cores * PERIOD_US)} {PERIOD_US}"
 
 
-def _around_us(wanted: set[str], mounts: Path, own: Path) -> Path:
+def _around_us(expected: set[str], mounts: Path, own: Path) -> Path:
     """The nearest group above our own that hands these controllers down and that we may write to."""
     root = _mounted(mounts)
     ours = root / _own_group(own).lstrip("/")
     around = [path for path in (*ours.parents, root) if path.is_relative_to(root)]  # in a container ours is the root
     for path in around:
-        if wanted <= _handed_down(path) and all(os.access(file, os.W_OK) for file in (path, path / "cgroup.procs")):
+        if expected <= _handed_down(path) and all(os.access(file, os.W_OK) for file in (path, path / "cgroup.procs")):
             return path
-    raise LimitRefused(f"no control group here hands down {' and '.join(sorted(wanted))} and can be written to")
+    raise LimitRefused(f"no control group here hands down {' and '.join(sorted(expected))} and can be written to")
 
 
 def _mounted(mounts: Path) -> Path:

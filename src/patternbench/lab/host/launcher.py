@@ -214,9 +214,9 @@ def write(folder: Path, file: File, account: Account) -> None:
 
 def _why_not(process: Process, launch: Launch, folder: Path, starting: Starting) -> str:
     """Why a component did not come up: what its log of errors says, where that says more than what it wrote."""
-    told = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
-    if told:
-        return f"{launch.name} did not come up: {told}"
+    reported = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
+    if reported:
+        return f"{launch.name} did not come up: {reported}"
     if not process.alive:
         return process.why_not()
     lacks, wrote = launch.ready.lacks(starting), process.tail() or "it wrote nothing"

@@ -125,7 +125,7 @@ class LocalHost:
         declared = {name: running.declared for name, running in self.running.items()}
         reasons = changes.starts(declared, order, {**self._ended(), **anew})
         self._take_down(self.running.keys() - {launch.name for launch in order if launch.name not in reasons})
-        chosen = ports.chosen({_told(launch): launch.ports for launch in order if launch.name in reasons})
+        chosen = ports.chosen({_reported(launch): launch.ports for launch in order if launch.name in reasons})
         as_before = not reasons and order == [declared[launch.name] for launch in order]
         workers = SerialExecutor() if as_before else ThreadPoolExecutor(len(order))
         self._bring(order, partial(self._brought, chosen, reasons), workers)
@@ -184,7 +184,7 @@ class LocalHost:
             with _naming(launch):
                 return self._changed(self.running[launch.name], launch, producing)
         began = self._clock()
-        running = self._start(launch, producing, chosen[_told(launch)])
+        running = self._start(launch, producing, chosen[_reported(launch)])
         self.started.append(Start(launch.name, reasons[launch.name], self._clock() - began))
         return running
 
@@ -269,9 +269,9 @@ class LocalHost:
             try:
                 self._reset(self.running[name])
             except StartError as error:
-                told = _told(self.running[name].declared)
+                reported = _reported(self.running[name].declared)
                 self._take_down([name])
-                raise StartError(f"{told} could not be reset: {error}") from None
+                raise StartError(f"{reported} could not be reset: {error}") from None
         return names
 
     def _reset(self, running: Running) -> None:
@@ -338,7 +338,7 @@ class LocalHost:
         self.close()
 
 
-def _told(launch: Launch) -> str:
+def _reported(launch: Launch) -> str:
     """A component as messages name it: with the line that describes it, where there is one."""
     return f"{launch.origin}: {launch.name}" if launch.origin else launch.name
 

@@ -26,7 +26,7 @@ class PortTaken(StartError):  # noqa: N818 - named after what happened, as its s
 
 
 def chosen(
-    wanted: Mapping[str, Mapping[str, int]], draw: Draw = secrets.randbelow, outgoing: Path = OUTGOING
+    expected: Mapping[str, Mapping[str, int]], draw: Draw = secrets.randbelow, outgoing: Path = OUTGOING
 ) -> dict[str, dict[str, int]]:
     """The ports of several components, by component and name: those that they ask for, and free ones for each 0.
 
@@ -36,12 +36,12 @@ def chosen(
     """
     among = _never_outgoing(outgoing)
     with ExitStack() as held:
-        for owner, ports in wanted.items():
+        for owner, ports in expected.items():
             for port in filter(None, ports.values()):
                 _hold(port, owner, held)
         return {
             owner: {name: port or _free(held, draw, among) for name, port in ports.items()}
-            for owner, ports in wanted.items()
+            for owner, ports in expected.items()
         }
 
 

@@ -74,7 +74,7 @@ class Process:
         folder.mkdir(parents=True, exist_ok=True)
         self.name = name
         self.log = folder / f"{name}.log"
-        self._grace, self._stop, self._asked = grace, stop, False
+        self._grace, self._stop, self._requested = grace, stop, False
         self._output = self.log.open("ab")
         self.begun = self._output.tell()
         self._guard = subprocess.Popen(
@@ -144,9 +144,9 @@ class Process:
         """Ask it to end; returns immediately."""
         if self._stop == TERMINATE:
             self._let_go()
-        elif not self._asked:
+        elif not self._requested:
             self.signal(self._stop)
-        self._asked = True
+        self._requested = True
 
     def _let_go(self) -> None:
         """Let the guard end the whole family: by SIGTERM, and after the grace by SIGKILL."""
@@ -242,8 +242,8 @@ def bound_to(cpus: tuple[int, ...], name: str) -> Iterator[None]:
     before = os.sched_getaffinity(0)
     try:
         if cpus and not _bound(cpus):
-            wanted, here = (", ".join(map(str, sorted(numbers))) for numbers in (cpus, before))
-            raise StartError(f"{name} cannot run on CPU {wanted}: this run has CPU {here}")
+            expected, here = (", ".join(map(str, sorted(numbers))) for numbers in (cpus, before))
+            raise StartError(f"{name} cannot run on CPU {expected}: this run has CPU {here}")
         yield
     finally:
         os.sched_setaffinity(0, before)

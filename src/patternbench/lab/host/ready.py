@@ -94,8 +94,8 @@ class Http:
 
     def lacks(self, starting: Starting) -> str:
         """What it still waits for, in words."""
-        wanted = str(self.status) if self.status else f"a status below {self.below}"
-        return _instead_of(_loopback_url(starting, self.port, self.path), wanted)
+        expected = str(self.status) if self.status else f"a status below {self.below}"
+        return _instead_of(_loopback_url(starting, self.port, self.path), expected)
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ def _loopback_url(starting: Starting, port: str, path: str) -> str:
     return f"http://{LOOPBACK}:{starting.ports[port]}{path}"
 
 
-def _instead_of(url: str, wanted: str) -> str:
+def _instead_of(url: str, expected: str) -> str:
     """What a URL answers instead of what is wanted."""
     answer = _answer(url, most=0)
-    return f"{url} answers {answer[0]} instead of {wanted}" if answer else f"{url} does not answer"
+    return f"{url} answers {answer[0]} instead of {expected}" if answer else f"{url} does not answer"
 
 
 def _answers_well(url: str) -> bool:
@@ -206,10 +206,10 @@ def _answer(url: str, most: int) -> tuple[int, str] | None:
 
 def announcements(text: str) -> dict[str, object]:
     """The values that a program printed in lines of JSON objects. Only whole lines count, and a key's first value."""
-    said: dict[str, object] = {}
+    stated: dict[str, object] = {}
     for announcement in _objects(text):
-        said = announcement | said
-    return said
+        stated = announcement | stated
+    return stated
 
 
 def _objects(text: str) -> Iterator[dict[str, object]]:

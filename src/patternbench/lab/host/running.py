@@ -55,8 +55,8 @@ class Running:
     def changed_files(self, producing: Mapping[str, Running]) -> list[File]:
         """Those of its live files whose content is not what was written last."""
         live = {part.path for part in self.declared.live if isinstance(part, LiveFile)}
-        wanted = resolved([file for file in self.declared.files if file.path in live], self.value(producing))
-        return [file for file in wanted if file not in self.launch.files]
+        expected = resolved([file for file in self.declared.files if file.path in live], self.value(producing))
+        return [file for file in expected if file not in self.launch.files]
 
     def count_change(self) -> None:
         """Count a change of live files, which their content and the question after it may hold."""
@@ -85,8 +85,8 @@ def value_of(launch: Launch, own: Callable[[str], str | None], producing: Mappin
         try:
             if name == SELF:
                 return own(what)
-            producer, asked = reached(launch, name, what)
-            return producing[producer].address(asked)
+            producer, requested = reached(launch, name, what)
+            return producing[producer].address(requested)
         except KeyError:
             raise StartError(f"{launch.name} refers to {reference(name, what)}, which doesn't exist") from None
 

@@ -82,8 +82,8 @@ def _archive(jar: str, apart: str, program: str, machine: Sequence[str]) -> str:
     if apart:
         return f"{apart}/{caches.short_hash(json.dumps(made_with).encode())}.jsa"
     file = Path(jar).stat()
-    told = json.dumps((jar, file.st_mtime_ns, *made_with)).encode()
-    key = caches.short_hash(_hashed(jar, file.st_mtime_ns, file.st_size), told)
+    reported = json.dumps((jar, file.st_mtime_ns, *made_with)).encode()
+    key = caches.short_hash(_hashed(jar, file.st_mtime_ns, file.st_size), reported)
     return str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}.jsa")
 
 

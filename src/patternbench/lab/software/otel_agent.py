@@ -23,8 +23,8 @@ OPTIONS = "JAVA_TOOL_OPTIONS"
 def attached(launch: Launch) -> Launch:
     """A JVM with the agent in it, which must be installed."""
     options = f"{launch.env.get(OPTIONS, '')} -javaagent:{jar()}".strip()
-    told = replace(launch, env={**launch.env, OPTIONS: options}, needs=(*launch.needs, need()))
-    return class_data.without_beside_an_agent(told)
+    reported = replace(launch, env={**launch.env, OPTIONS: options}, needs=(*launch.needs, need()))
+    return class_data.without_beside_an_agent(reported)
 
 
 def need() -> Need:

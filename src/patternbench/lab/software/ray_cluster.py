@@ -41,7 +41,7 @@ def own_cluster(nodes: int, folder: Path) -> Iterator[tuple[str, Mapping[str, st
     env = by_token(secrets.token_hex(32))
     command = [sys.executable, "-c", NODES, str(nodes), str(len(os.sched_getaffinity(0)))]
     with Process("ray", command, folder, env, grace=GRACE) as cluster:
-        yield _said(cluster, COMES_UP_S), env
+        yield _output(cluster, COMES_UP_S), env
 
 
 def takes_any_token(address: str, folder: Path) -> bool:
@@ -49,7 +49,7 @@ def takes_any_token(address: str, folder: Path) -> bool:
     command = [sys.executable, "-c", STRANGER, address]
     with Process("ray-stranger", command, folder, by_token(secrets.token_hex(32))) as stranger:
         try:
-            return _said(stranger, ANSWERS_S) == "in"
+            return _output(stranger, ANSWERS_S) == "in"
         except StartError:
             return False
 
@@ -64,7 +64,7 @@ def answers(address: str) -> bool:
     return True
 
 
-def _said(process: Process, within_s: float) -> str:
+def _output(process: Process, within_s: float) -> str:
     """The first line that a process prints."""
     try:
         line = next(process.lines(silence=within_s), b"")

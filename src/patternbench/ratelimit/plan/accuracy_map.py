@@ -146,8 +146,8 @@ def scenarios(limit_map: Map) -> list[SimulatorScenario]:
         limit_map.balancers,
         limit_map.staleness,
     )
-    wanted = [levels for levels in factors if _has_meaning(limit_map, *levels[1:])]
-    return [{"id": i, **_levels(*levels), **_fixed(limit_map, levels[0])} for i, levels in enumerate(wanted)]
+    expected = [levels for levels in factors if _has_meaning(limit_map, *levels[1:])]
+    return [{"id": i, **_levels(*levels), **_fixed(limit_map, levels[0])} for i, levels in enumerate(expected)]
 
 
 def left_out(limit_map: Map) -> list[str]:

@@ -27,8 +27,8 @@ def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
     if limited.empty:
         return [NOTHING_VALID, *not_valid(judged)]
     places = list(limited.groupby([*HIDDEN, "distance"], sort=False))
-    told = [_accurate(_where(limited, keys), part) for keys, part in places]
-    return [_scale(limited), *told, *_in_bursts(limited, in_bursts), *not_valid(judged)]
+    reported = [_accurate(_where(limited, keys), part) for keys, part in places]
+    return [_scale(limited), *reported, *_in_bursts(limited, in_bursts), *not_valid(judged)]
 
 
 def not_valid(judged: pd.DataFrame) -> list[str]:
@@ -38,11 +38,13 @@ def not_valid(judged: pd.DataFrame) -> list[str]:
     shown = "; ".join(
         f"{named(r)} at {r['distance']}{_more(judged, r['limit'], r['also'])}" for _, r in names.iterrows()
     )
-    told = [f"Without a valid round yet, and therefore in no table and no recommendation: {shown}."] if shown else []
+    reported = (
+        [f"Without a valid round yet, and therefore in no table and no recommendation: {shown}."] if shown else []
+    )
     unlimited = judged.loc[~judged["limited"], "valid"]
     if len(unlimited) and not unlimited.any():
-        told.append("No round without a limiter is valid yet, so the latency that the limiters add is unknown.")
-    return told
+        reported.append("No round without a limiter is valid yet, so the latency that the limiters add is unknown.")
+    return reported
 
 
 def named(row: pd.Series) -> str:

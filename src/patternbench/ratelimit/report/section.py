@@ -73,13 +73,13 @@ class JudgedRounds:
 def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> JudgedRounds:
     """Judge every finished round; the frame is empty if no balancer logged its decisions."""
     done = _finished(rounds)
-    settings, told = observed.settings(run), _also(stored.plan(run).scenarios)
+    settings, reported = observed.settings(run), _also(stored.plan(run).scenarios)
     files = journal.files_of_rounds(run.journal)
     decisions = {row.round: observed.read(run, files[row.round], OBSERVER) for row in done}
     limits = {row.round: _limit(settings[row.scenario], decisions[row.round]) for row in done}
     rules = list(dict.fromkeys(rule_of(limit) for limit in limits.values() if limit))
     rows = [
-        {**_names(settings[row.scenario], limits[row.round], rule), "also": told[row.scenario]}
+        {**_names(settings[row.scenario], limits[row.round], rule), "also": reported[row.scenario]}
         | _row(row, attempts.read(run.attempts_of(files[row.round])), judged, rule)
         for row in done
         for judged, rule in _judged(decisions[row.round], limits[row.round], rules)

@@ -97,8 +97,8 @@ def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
 
 def _looked_up(cells: pd.DataFrame, row: pd.Series, balancers: int) -> float | None:
     late = (GOSSIP.us + Duration.parse(row["distance"]).us) if row["store"] == "crdt" else 0
-    wanted = {"arrivals": BURSTY, "algorithm": row["algorithm"], "way": _way(row), "balancers": balancers}
-    mine = cells[(cells[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+    expected = {"arrivals": BURSTY, "algorithm": row["algorithm"], "way": _way(row), "balancers": balancers}
+    mine = cells[(cells[list(expected)] == pd.Series(expected)).all(axis=1)]
     if mine.empty:
         return None
     nearest = (mine["late"] - late).abs().to_numpy().argmin()
@@ -122,7 +122,7 @@ def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     return rounds.assign(
         **{SIMULATED: [answer.deviation for answer in answers]},
         tolerant=[answer.deviation_tolerant for answer in answers],
-        asked=[answer.asked_store for answer in answers],
+        requested=[answer.asked_store for answer in answers],
     )
 
 

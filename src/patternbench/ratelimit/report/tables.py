@@ -108,18 +108,20 @@ def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
     compared = [
         (what, first["distance"], _contrast(rows, first, second))
         for distance in sorted(set(rows.loc[rows["limited"], "distance"]), key=_length)
-        for first, second, what in _wanted(rows, str(distance))
+        for first, second, what in _expected(rows, str(distance))
     ]
     measured = [comparison for comparison in compared if comparison[2].count]
     clear = judge.clear([apart for _, _, apart in measured])
-    return pd.DataFrame([_contrast_row(*comparison, told) for comparison, told in zip(measured, clear, strict=True)])
+    return pd.DataFrame(
+        [_contrast_row(*comparison, reported) for comparison, reported in zip(measured, clear, strict=True)]
+    )
 
 
 def _length(text: str) -> int:
     return Duration.parse(text).us
 
 
-def _wanted(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str], dict[str, str], str]]:
+def _expected(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str], dict[str, str], str]]:
     limited = rows[rows["limited"]]
     stores = list(limited["store"].unique())
     reference = "redis" if "redis" in stores else stores[0]
@@ -141,9 +143,9 @@ def _contrast(rows: pd.DataFrame, first: dict[str, str], second: dict[str, str])
     return judge.matched(_like(rows, first), _like(rows, second), ["algorithm", *HIDDEN], COST)[0]
 
 
-def _like(rows: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
+def _like(rows: pd.DataFrame, expected: dict[str, str]) -> pd.DataFrame:
     same = pd.Series(True, rows.index)
-    for name, value in wanted.items():
+    for name, value in expected.items():
         same &= rows[name] == value
     return rows[same]
 

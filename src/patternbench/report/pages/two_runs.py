@@ -29,12 +29,12 @@ def about(a: Path, b: Path) -> list[str]:
         return names
     differences = [*_settings(a, b), *_circumstances(a, b)]
     more = f"; and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
-    said = (
+    stated = (
         f"They differ in {'; '.join(differences[:SHOWN])}{more}."
         if differences
         else "Their settings and machines are the same."
     )
-    return [*names, said]
+    return [*names, stated]
 
 
 def warnings_of(name: str, rounds: pd.DataFrame) -> list[str]:
@@ -42,8 +42,8 @@ def warnings_of(name: str, rounds: pd.DataFrame) -> list[str]:
     if "warnings" not in rounds:
         return []
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in _kinds(str(text)))
-    told = ", ".join(f"{kind} in {count}" for kind, count in kinds.most_common())
-    return [f"Warnings of {name}, of {len(rounds)} rounds: {told}."] if told else []
+    reported = ", ".join(f"{kind} in {count}" for kind, count in kinds.most_common())
+    return [f"Warnings of {name}, of {len(rounds)} rounds: {reported}."] if reported else []
 
 
 def _kinds(text: str) -> set[str]:

@@ -60,8 +60,8 @@ def as_json(judgement: JudgedClaims) -> dict[str, object]:
 
 def _words(judgement: JudgedClaims) -> Iterator[str]:
     counts = Counter(one.conclusion for one in judgement.claims)
-    told = listed([f"{counts[word]} {word}" for word in Conclusion if counts[word]])
-    yield f"{plural(len(judgement.claims), 'claim')} of the study: {told}."
+    reported = listed([f"{counts[word]} {word}" for word in Conclusion if counts[word]])
+    yield f"{plural(len(judgement.claims), 'claim')} of the study: {reported}."
     each = "" if judgement.intervals == 1 else f", each with {100 * judgement.each:.4g} %"
     hold = "holds" if judgement.intervals == 1 else "hold together"
     yield (
@@ -106,7 +106,7 @@ def _comparisons(judgement: JudgedClaims) -> pd.DataFrame:
             {
                 "claim": one.claim.says,
                 "where": _where(one, change),
-                "change (interval)": _told(one, change),
+                "change (interval)": _reported(one, change),
                 "rounds": change.rounds,
                 "says": _says(one, change),
             }
@@ -122,10 +122,10 @@ def _extremes(one: JudgedClaim) -> str:
     if not known:
         return "not measured"
     ends = [known[0], known[-1]] if len(known) > 1 else known
-    return "; ".join(_told(one, change) for change in ends)
+    return "; ".join(_reported(one, change) for change in ends)
 
 
-def _told(one: JudgedClaim, change: ClaimedChange) -> str:
+def _reported(one: JudgedClaim, change: ClaimedChange) -> str:
     return changed(one.claim.response, change.value, (change.low, change.high), one.relative, one.unit)
 
 

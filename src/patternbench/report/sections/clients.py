@@ -32,9 +32,9 @@ def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
     first = level_text(arrangement.factors[client].levels[0])
     if all(row.verdict is Verdict.TOO_FEW for row in rows):
         return []
-    told = {name: [row for row in rows if row.response == name and row.verdict in DIFFERS] for name in HEADLINES}
-    lines = [_line(name, those) for name, those in told.items() if those]
-    alike = [RESPONSES[name].title for name, those in told.items() if not those]
+    reported = {name: [row for row in rows if row.response == name and row.verdict in DIFFERS] for name in HEADLINES}
+    lines = [_line(name, those) for name, those in reported.items() if those]
+    alike = [RESPONSES[name].title for name, those in reported.items() if not those]
     lead = "\n".join([f"Compared with {first}, which does the same:", *lines])
     more = f"No clear difference: {', '.join(alike)}. " if alike else ""
     return [

@@ -43,8 +43,8 @@ def set_by_limits(rounds: pd.DataFrame) -> frozenset[str]:
 
 def with_notes(recommendation: Recommendation, rounds: pd.DataFrame) -> Recommendation:
     """A recommendation with a note for each reason why it is true by construction."""
-    told = by_construction(rounds, asked_of(recommendation))
-    notes = [Note("by_construction", text) for text in told]
+    reported = by_construction(rounds, requested_of(recommendation))
+    notes = [Note("by_construction", text) for text in reported]
     return replace(recommendation, notes=(*recommendation.notes, *notes))
 
 
@@ -59,7 +59,7 @@ def as_constructed(lead: str, recommendation: Recommendation) -> str:
     return lead.replace("Clearly ", "By construction ").replace(": clearly ", ": by construction ")
 
 
-def asked_of(recommendation: Recommendation) -> list[str]:
+def requested_of(recommendation: Recommendation) -> list[str]:
     """The responses that decide a recommendation: of its objectives and limits."""
     objectives = [one.response for one in recommendation.objectives]
     return list(dict.fromkeys([*objectives, *(one.response for one in recommendation.limits)]))

@@ -45,7 +45,7 @@ from patternbench.report.pages import comparison_figures as comparison_section_f
 from patternbench.report.pages import models as model_section
 from patternbench.report.roles import main_patterns
 from patternbench.report.sections import claims
-from patternbench.report.sections.construction import as_constructed, asked_of, by_construction
+from patternbench.report.sections.construction import as_constructed, by_construction, requested_of
 from patternbench.report.sections.stands import stands
 from patternbench.report.sections.wish import DEFAULT, known_of, wish_of
 from patternbench.study.evidence import Rounds
@@ -289,10 +289,10 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     def chosen() -> list[Section]:
         found = recommend(rounds, wish)
         section = _chosen(found, study, faults)
-        told = by_construction(rounds, asked_of(found))
-        if told:
+        reported = by_construction(rounds, requested_of(found))
+        if reported:
             lead, *more = section.choice
-            words, choice = [*section.words, *told], [as_constructed(lead, found), *told, *more]
+            words, choice = [*section.words, *reported], [as_constructed(lead, found), *reported, *more]
             section = replace(section, words=words, choice=choice, choice_is_clear=False)
         return [replace(section, stands=stands(found, rounds, wish))]
 
@@ -300,23 +300,23 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
 
 
 def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) -> Section:
-    told = replace(
+    reported = replace(
         recommendation,
-        choices=tuple(replace(one, conditions=faults.told(one.conditions)) for one in recommendation.choices),
+        choices=tuple(replace(one, conditions=faults.reported(one.conditions)) for one in recommendation.choices),
     )
     rows = pd.DataFrame([_choice_row(choice, recommendation) for choice in recommendation.choices])
     words = [*_wish_words(recommendation, study), *_summary(recommendation), *flips_in_words(recommendation.flips)]
     words += [note.text for note in recommendation.notes]
     tables, figures = [Table("The choice", rows)], _choice_figures(recommendation)
-    glance = _at_a_glance(told, study, faults.factors)
+    glance = _at_a_glance(reported, study, faults.factors)
     clear = all(choice.verdict in ("clear", "kept") for choice in recommendation.choices)
     return Section("recommendation", "What to choose", words, tables, figures, choice=glance, choice_is_clear=clear)
 
 
 def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors) -> list[str]:
     """The choice for the first screen, then the aim. Few conditions are named; many are counted."""
-    told = where_chosen if len(recommendation.choices) <= _FEW else how_often_chosen
-    return ["\n".join(told(recommendation, factors)), _aim(recommendation, study)]
+    reported = where_chosen if len(recommendation.choices) <= _FEW else how_often_chosen
+    return ["\n".join(reported(recommendation, factors)), _aim(recommendation, study)]
 
 
 def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
@@ -345,18 +345,18 @@ def _several_ties(choices: Sequence[Choice], names: _Names) -> str:
 
 def _near(choices: Sequence[Choice]) -> str:
     """How much worse than the best these ties are at most, where the same is shown of each."""
-    told = {choice.near_the_best for choice in choices}
-    return f"; it is {told.pop()}" if len(told) == 1 and all(told) else ""
+    reported = {choice.near_the_best for choice in choices}
+    return f"; it is {reported.pop()}" if len(reported) == 1 and all(reported) else ""
 
 
 @dataclass(frozen=True)
 class _Names:
-    """How configurations are named; ``told`` has, for each level of the main pattern, what varies with it."""
+    """How configurations are named; ``reported`` has, for each level of the main pattern, what varies with it."""
 
     recommendation: Recommendation
     factors: Factors
     main: str | None
-    told: Mapping[str | None, Sequence[str]]
+    reported: Mapping[str | None, Sequence[str]]
 
     def of(self, candidate: Candidate | None) -> str:
         """A configuration as tables and figures name it: `retry · 5 ms`; `nothing` for none."""
@@ -364,7 +364,7 @@ class _Names:
             return "nothing"
         own = _chosen_levels(candidate, self.recommendation)
         kind = own.get(self.main) if self.main else None
-        chosen = [(self.factors[name], own[name]) for name in self.told.get(kind, ()) if name in own]
+        chosen = [(self.factors[name], own[name]) for name in self.reported.get(kind, ()) if name in own]
         rest = detail([(factor, _level(factor, text)) for factor, text in chosen])
         return line(pattern_text(self.factors[self.main], kind), rest) if self.main and kind else rest
 
@@ -376,8 +376,10 @@ def _names(recommendation: Recommendation, factors: Factors) -> _Names:
     kinds: dict[str | None, list[dict[str, str]]] = {}
     for own in every:
         kinds.setdefault(own.get(main) if main else None, []).append(own)
-    told = {kind: [name for name in chosen if name != main and _varies(name, alike)] for kind, alike in kinds.items()}
-    return _Names(recommendation, factors, main, told)
+    reported = {
+        kind: [name for name in chosen if name != main and _varies(name, alike)] for kind, alike in kinds.items()
+    }
+    return _Names(recommendation, factors, main, reported)
 
 
 def _varies(name: str, levels: Sequence[Mapping[str, str]]) -> bool:
@@ -494,7 +496,7 @@ def _aim(recommendation: Recommendation, study: Study) -> str:
 
 def _notes_of_observers(recommendation: Recommendation) -> list[str]:
     """What to consider when responses of an observer decide the choice."""
-    aim = aim_of(set(asked_of(recommendation)))
+    aim = aim_of(set(requested_of(recommendation)))
     return [aim.note] if aim else []
 
 

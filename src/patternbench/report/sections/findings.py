@@ -25,7 +25,7 @@ from patternbench.terms.quantities import number
 from patternbench.terms.responses import BESIDE, HEADLINES, Better
 
 _NAMED = 4
-_TOLD = 2
+_REPORTED = 2
 _CHOICE = "What to choose"
 _LET_THROUGH = "What the limit lets through"
 _ALL_ARE = {Verdict.TOO_FEW: "unknown", Verdict.WORSE: "worse"}
@@ -96,8 +96,8 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     chosen = [_chosen(section) for section in sections if section.choice]
     if comparisons.by_item.empty:
         return chosen
-    told_of = set(comparisons.by_item["response"]) - comparisons.set_by_limits
-    responses = [name for name in HEADLINES if name in told_of]
+    reported_of = set(comparisons.by_item["response"]) - comparisons.set_by_limits
+    responses = [name for name in HEADLINES if name in reported_of]
     by_level = arrangement.axis.quantity and not arrangement.axis_is_chosen
     table = comparisons.by_level if by_level else comparisons.by_item.assign(x=0.0, x_text="")
     agreement = Agreement.of(sections, arrangement, by_level)
@@ -106,9 +106,9 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
         # What a limit refuses is what it is for: it takes no line out of the comparison of the calls that it let in.
         table = table.assign(keeps=True, reference_keeps=True)
     table = _without_excluded(table, agreement)
-    told = (_headline(comparisons, table, name, agreement) for name in responses)
+    reported = (_headline(comparisons, table, name, agreement) for name in responses)
     refused = [Headline(_LET_THROUGH, REFUSED, (), Verdict.INCONCLUSIVE)] if comparisons.set_by_limits else []
-    return [*(chosen or [_overall(comparisons, table)]), *refused, *(one for one in told if one)]
+    return [*(chosen or [_overall(comparisons, table)]), *refused, *(one for one in reported if one)]
 
 
 def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame:
@@ -117,9 +117,9 @@ def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame
     return table.assign(keeps=table["keeps"] & ~np.array(broken, dtype=bool))
 
 
-def merged(told: Sequence[Headline]) -> list[Headline]:
+def merged(reported: Sequence[Headline]) -> list[Headline]:
     """Make one headline of neighbours that say the same, under the titles of all."""
-    runs = [list(run) for _, run in groupby(told, key=lambda one: (one.lead, one.more, one.verdict))]
+    runs = [list(run) for _, run in groupby(reported, key=lambda one: (one.lead, one.more, one.verdict))]
     return [replace(run[0], title=_titles([one.title for one in run])) for run in runs]
 
 
@@ -137,17 +137,17 @@ def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
     if (table["verdict"] == Verdict.TOO_FEW).all():
         return Headline(_CHOICE, _TOO_FEW, (), Verdict.INCONCLUSIVE)
     every = table.groupby("item", sort=False).agg(
-        better=("verdict", lambda told: (told == Verdict.BETTER).sum()),
-        worse=("verdict", lambda told: (told == Verdict.WORSE).sum()),
+        better=("verdict", lambda reported: (reported == Verdict.BETTER).sum()),
+        worse=("verdict", lambda reported: (reported == Verdict.WORSE).sum()),
         keeps=("keeps", "all"),
     )
-    single = comparisons.by_scenario.groupby("item")["verdict"].agg(lambda told: (told == Verdict.WORSE).sum())
+    single = comparisons.by_scenario.groupby("item")["verdict"].agg(lambda reported: (reported == Verdict.WORSE).sum())
     every["worse"] += single.reindex(every.index, fill_value=0)
     safe = every[(every["better"] > 0) & (every["worse"] == 0) & every["keeps"]].sort_values("better", ascending=False)
     if len(safe):
         lead = f"Better than {comparisons.reference} in some responses, clearly worse in none: {_listed(safe.index)}."
-        told = table[table["item"].isin(safe.index)]
-        return Headline(_CHOICE, lead, (*_not_excluded(told), *_loosely_better(told)), Verdict.BETTER)
+        reported = table[table["item"].isin(safe.index)]
+        return Headline(_CHOICE, lead, (*_not_excluded(reported), *_loosely_better(reported)), Verdict.BETTER)
     if (every["better"] > 0).any():
         lead = (
             f"No free gain: each configuration that beats {comparisons.reference} in one response or condition is "
@@ -214,15 +214,15 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str, agreeme
     """Say at which levels which line gains most, at which none does, and what each gain costs; None without a level."""
     mine = table[table["response"] == response].sort_values("x", kind="stable")
     every = [_at(part, response) for _, part in mine.groupby("x", sort=True)]
-    told = [at for at in every if agreement.allows(response, at.x, at.items)]
-    if not told:
+    reported = [at for at in every if agreement.allows(response, at.x, at.items)]
+    if not reported:
         return None
-    if all(at.kind == "unknown" for at in told):
+    if all(at.kind == "unknown" for at in reported):
         return Headline(RESPONSES[response].title, _TOO_FEW, (), Verdict.INCONCLUSIVE)
-    phrases = [_phrase(comparisons, stretch) for stretch in _stretches(told)]
-    more = [line for at in told for line in _beside(comparisons, table, at, agreement)]
+    phrases = [_phrase(comparisons, stretch) for stretch in _stretches(reported)]
+    more = [line for at in reported for line in _beside(comparisons, table, at, agreement)]
     more += [line for at in every for line in _turning(comparisons, mine[mine["x"] == at.x])]
-    kinds = {at.kind for at in told}
+    kinds = {at.kind for at in reported}
     verdict = Verdict.BETTER if "gain" in kinds else Verdict.WORSE if kinds <= _LOSSES else Verdict.INCONCLUSIVE
     return Headline(RESPONSES[response].title, f"{_capital('; '.join(phrases))}.", tuple(more), verdict)
 
@@ -246,10 +246,10 @@ def _at(rows: pd.DataFrame, response: str) -> _LevelFinding:
     return _LevelFinding(kind, kept)
 
 
-def _stretches(told: Sequence[_LevelFinding]) -> Iterator[list[_LevelFinding]]:
+def _stretches(reported: Sequence[_LevelFinding]) -> Iterator[list[_LevelFinding]]:
     """Group neighbouring levels with the same finding."""
     stretch: list[_LevelFinding] = []
-    for at in told:
+    for at in reported:
         if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
             yield stretch
             stretch = []
@@ -264,7 +264,7 @@ def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
     kept = "" if comparisons.set_by_limits else f" that kept {limit}"
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     gain += f" on average over {everywhere} conditions" if everywhere > 1 else ""
-    said = {
+    stated = {
         "gain": f"{_listed(rows['item'])} {gain}",
         "unclear": f"nothing{kept} is clearly better than {comparisons.reference}",
         "turns": f"what is better than {comparisons.reference} depends on the condition",
@@ -273,7 +273,7 @@ def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
         "only": f"only {comparisons.reference} kept {limit}",
         "unknown": "too few rounds",
     }
-    return said[stretch[0].kind] + (f" {where}" if where else "")
+    return stated[stretch[0].kind] + (f" {where}" if where else "")
 
 
 def _turning(comparisons: Findings, rows: pd.DataFrame) -> Iterator[str]:
@@ -289,8 +289,8 @@ def _beside(comparisons: Findings, table: pd.DataFrame, at: _LevelFinding, agree
     """Details of a level's finding: the size and cost of gains, or which line fails least when all break the limit."""
     where = f"{_capital(_levels([at.level], comparisons.axis))}: " if at.level else ""
     if at.kind == "gain":
-        told = [_gain(comparisons, table[table["x"] == at.x], row) for row in changes(at.rows.head(_TOLD))]
-        yield f"{where}{' '.join(told)}"
+        reported = [_gain(comparisons, table[table["x"] == at.x], row) for row in changes(at.rows.head(_REPORTED))]
+        yield f"{where}{' '.join(reported)}"
     least = changes(at.rows)[0]
     unsaid = at.alike or np.isnan(least.failed) or agreement.names_the_closest
     if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not unsaid:

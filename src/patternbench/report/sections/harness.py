@@ -64,9 +64,9 @@ def costs_us(rounds: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"client": plain["client"], "cpu_us": per_attempt}).dropna()
 
 
-def _runtime(said: object) -> str:
+def _runtime(stated: object) -> str:
     try:
-        return _SelfDescription.model_validate(said).language
+        return _SelfDescription.model_validate(stated).language
     except ValidationError:
         return ""
 

@@ -33,7 +33,7 @@ def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.Da
 
 def _rows(run: RunFolder, scenario: str, file: str) -> list[dict[str, object]]:
     """A row per policy of a round."""
-    said = load_summaries.acted(run, file)
+    stated = load_summaries.acted(run, file)
     return [
         {
             "scenario": scenario,
@@ -41,7 +41,7 @@ def _rows(run: RunFolder, scenario: str, file: str) -> list[dict[str, object]]:
             "policy": one.policy,
             "acted": float(one.acted),
         }
-        for position, one in enumerate(said)
+        for position, one in enumerate(stated)
     ]
 
 

@@ -31,14 +31,16 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.Data
     order = {scenario.id: position for position, scenario in enumerate(scenarios)}
     medians = medians.sort_values("scenario", key=lambda column: column.map(order), kind="stable")
     names = {scenario.id: scenario_name(scenario.levels) for scenario in scenarios}
-    told: dict[str, object] = {
+    reported: dict[str, object] = {
         "scenario": medians["scenario"].map(names),
         "group": medians["group"],
         "step": medians["step"],
     }
-    told["calls per second"] = [shown(value, "rate") for value in medians["calls_per_s"]]
-    told |= {RESPONSES[name].title: [shown(v, RESPONSES[name].kind) for v in medians[name]] for name in STEP_RESPONSES}
-    return pd.DataFrame(told)
+    reported["calls per second"] = [shown(value, "rate") for value in medians["calls_per_s"]]
+    reported |= {
+        RESPONSES[name].title: [shown(v, RESPONSES[name].kind) for v in medians[name]] for name in STEP_RESPONSES
+    }
+    return pd.DataFrame(reported)
 
 
 def scenario_name(levels: Mapping[str, object]) -> str:

@@ -44,10 +44,10 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
     for title in titles.values():
         table.add_column(title, justify="right", no_wrap=True)
     medians = _medians(report, list(titles))
-    said = ""
+    stated = ""
     for row in _hardest(layout(report), limit):
-        condition = row.condition if row.condition != said else ""
-        said = row.condition
+        condition = row.condition if row.condition != stated else ""
+        stated = row.condition
         table.add_row(condition, row.item, *_values(medians, row.scenario, titles))
     return table
 

@@ -28,10 +28,14 @@ def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteri
 
     A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
     """
-    asked = study.recommend or aim_of(columns)
-    said = replace(DEFAULT, objectives=tuple(asked.objectives), limits=tuple(asked.subject_to)) if asked else DEFAULT
+    requested = study.recommend or aim_of(columns)
+    stated = (
+        replace(DEFAULT, objectives=tuple(requested.objectives), limits=tuple(requested.subject_to))
+        if requested
+        else DEFAULT
+    )
     by = tuple(name for name, factor in factors.items() if factor.varies)
-    return replace(said, by=by, factors=known_of(factors, study.watch))
+    return replace(stated, by=by, factors=known_of(factors, study.watch))
 
 
 def known_of(factors: Factors, watch: Watch = NOTHING_ASKED) -> FactorTable:

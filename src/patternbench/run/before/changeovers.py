@@ -82,8 +82,8 @@ class Changeovers:
         between = by_system(before), by_system(after)
         if between not in self._between:
             up = {launch.name: launch for launch in self._setup(before).launches}
-            wanted = self._setup(after).launches
-            self._between[between] = changes.starts(up, wanted, changes.every_round(wanted))
+            expected = self._setup(after).launches
+            self._between[between] = changes.starts(up, expected, changes.every_round(expected))
         return self._between[between]
 
     def _setup(self, scenario: Scenario) -> Setup:

@@ -104,10 +104,12 @@ def _without_pairs(claim: Claim, path: str, levels: list[Levels]) -> Iterator[Pr
 
 def _no_pair(claim: Claim, path: str, levels: list[Levels]) -> Problem:
     starts, ends = sides_of(claim, levels)
-    for side, found, wanted in (("from", starts, claim.start), ("to", ends, claim.end)):
+    for side, found, expected in (("from", starts, claim.start), ("to", ends, claim.end)):
         if not found:
             rest = f" where {_levels(claim.where)}" if claim.where else ""
-            return Problem(f"no scenario has {_levels(wanted)}{rest}", f"{path}.{side}", hint="see `patternbench plan`")
+            return Problem(
+                f"no scenario has {_levels(expected)}{rest}", f"{path}.{side}", hint="see `patternbench plan`"
+            )
     if starts == ends:
         return Problem("`from` and `to` are the same scenarios", path, allowed="levels that differ")
     beside = min((differing(claim, levels[a], levels[b]) for a in starts for b in ends if a != b), key=len, default=[])

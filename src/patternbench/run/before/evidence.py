@@ -45,14 +45,14 @@ def check(study: Study, plan: Plan) -> None:
 
 def _rule_problems(study: Study) -> Iterator[Problem]:
     if isinstance(study.rounds, Rounds):
-        yield from _said("", lambda: rule_of(study))
+        yield from _problems_of("", lambda: rule_of(study))
         yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
 
 
 def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
     for name, text in study.derived.items():
         path = f"derived.{name}"
-        wrong = list(_said(path, partial(derived.parse, text)))
+        wrong = list(_problems_of(path, partial(derived.parse, text)))
         yield from wrong or _unknown(derived.names(derived.parse(text)), [*_measured(study), *factors], path, KNOWN)
 
 
@@ -74,7 +74,7 @@ def _responses(study: Study) -> list[str]:
 def _model_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
     for index, text in enumerate(study.models):
         path = f"models[{index}]"
-        wrong = list(_said(path, partial(parse_formula, text)))
+        wrong = list(_problems_of(path, partial(parse_formula, text)))
         yield from wrong
         if not wrong:
             parsed = parse_formula(text)
@@ -92,11 +92,11 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
     ):
         for index, text in enumerate(texts):
             path = f"recommend.{key}[{index}]"
-            wrong = list(_said(path, partial(parse, text)))
+            wrong = list(_problems_of(path, partial(parse, text)))
             yield from wrong or _unknown([parse(text).response], _responses(study), path, "response")
 
 
-def _said(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
+def _problems_of(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
     """The problems that an analysis has with a text of the study, at the text's place in the study."""
     try:
         attempt()

@@ -55,7 +55,7 @@ class AvailableClients:
     left_out: dict[str, str]
 
 
-def asked_problems(study: Study, plan: Plan) -> list[Problem]:
+def driver_problems(study: Study, plan: Plan) -> list[Problem]:
     """Problems of a study's rounds, and of clients that can't drive its load."""
     problems: list[Problem] = []
     with gathered(problems):
@@ -115,8 +115,8 @@ def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Faults that would act nowhere, or at no time, in some scenario."""
     file = systems.file_of(study.system, inputs.beside) if study.faults else None
-    wanted = _faults_by_system(study, plan)
-    problems = [problem for system, numbers in wanted for problem in _misplaced_faults(study, system, numbers, file)]
+    expected = _faults_by_system(study, plan)
+    problems = [problem for system, numbers in expected for problem in _misplaced_faults(study, system, numbers, file)]
     problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
     return distinct(problems)
 
@@ -300,7 +300,7 @@ def unready(system: System, inputs: Inputs, urls: Collection[str]) -> list[Probl
 
 def _answer_problems(url: str, path: str, headers: dict[str, str], system: System, inputs: Inputs) -> list[Problem]:
     try:
-        status = _asked(url, headers, system, inputs)
+        status = _requested(url, headers, system, inputs)
     except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
         hint = f"start it first, or correct `{path.removeprefix('system.')}`"
         return [Problem(f"does not answer: {error}", path=path, value=url, hint=hint)]
@@ -308,15 +308,15 @@ def _answer_problems(url: str, path: str, headers: dict[str, str], system: Syste
     return [Problem(f"answers {status}", "system.ready", value=url, allowed=allowed)] if status >= SERVER_ERROR else []
 
 
-def _asked(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
+def _requested(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
     """The status with which a URL answers the path that tells whether a system is ready."""
     socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
-    asked = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready_path
+    requested = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready_path
     name = {"sni_hostname": system.trust.server_name} if system.trust.server_name else {}
     # Only the head is waited for: a body may be huge, inflate or never end.
     with (
         asking.client(ASKED, verify=_trust(system.trust, inputs), uds=socket or None) as http,
-        http.stream("GET", asked, headers=headers, extensions=name) as answer,
+        http.stream("GET", requested, headers=headers, extensions=name) as answer,
     ):
         return answer.status_code
 
@@ -338,7 +338,7 @@ def inexpressible(
     study: Study,
     scenarios: Iterable[Scenario],
     inputs: Inputs,
-    told: Collection[Problem],
+    reported: Collection[Problem],
     by_engine: Collection[str],
 ) -> list[Problem]:
     """The drivers' problems with scenarios, without those already reported at the same place or within it.
@@ -351,9 +351,9 @@ def inexpressible(
         with gathered(problems), scratch_fixture(inputs) as fixture:
             check_expressible(fixture, drivable, study, by_engine)
     except (StartError, ClientError) as error:
-        if not told:  # else a problem reported before may be the reason why a driver doesn't come up
+        if not reported:  # else a problem reported before may be the reason why a driver doesn't come up
             problems.append(Problem(str(error), "clients", hint="see that its URL is that of a client, and its log"))
-    told_at = [_shortened(problem.path) for problem in told]
+    told_at = [_shortened(problem.path) for problem in reported]
     return [problem for problem in problems if not any(_is_within(path, _shortened(problem.path)) for path in told_at)]
 
 
@@ -367,13 +367,13 @@ def _shortened(path: str) -> str:
     return path.replace(".steps[", "[")
 
 
-def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, told: Collection[Problem]) -> list[Problem]:
+def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, reported: Collection[Problem]) -> list[Problem]:
     """The load engine's problems with the first round of each kind that it would drive; nothing if it isn't built."""
     by_engine = choice.engine_clients(study)
     driven = (scenario for scenario in plan.scenarios if scenario.client in by_engine)
     kinds = {_kind(scenario): scenario for scenario in driven}
-    asked = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
-    return inexpressible(study, asked, inputs, told, by_engine) if asked else []
+    requested = list(islice(kinds.values(), MOST_ASKED)) if native.find() else []
+    return inexpressible(study, requested, inputs, reported, by_engine) if requested else []
 
 
 def check_expressible(
@@ -382,8 +382,8 @@ def check_expressible(
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
     for task, scenario in _kinds_of_rounds(fixture, scenarios, study):
-        asked = _job_problems if scenario.client in by_engine else _round_problems
-        for problem in asked(fixture, task, scenario, study):
+        requested = _job_problems if scenario.client in by_engine else _round_problems
+        for problem in requested(fixture, task, scenario, study):
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))

@@ -21,15 +21,15 @@ Note = Callable[[str, dict[str, object]], None]
 class LaneTask:
     """What a place needs to know of a run: its folder, who drives its rounds, and who hears of it.
 
-    ``told`` hears how a round goes, where it runs here. ``note`` keeps facts in the manifest. ``heard`` hears
+    ``on_progress`` hears how a round goes, where it runs here. ``note`` keeps facts in the manifest. ``on_note`` hears
     what is odd about the place.
     """
 
     folder: RunFolder
     engine_only: bool
-    told: Callable[[LoadProgress], None] = lambda _: None
+    on_progress: Callable[[LoadProgress], None] = lambda _: None
     note: Note = lambda _part, _facts: None
-    heard: Callable[[str], None] = lambda _: None
+    on_note: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Here:
     @contextmanager
     def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
         """The only lane, which has no name."""
-        with LocalExecutor(task.folder, task.engine_only, task.told) as executor:
+        with LocalExecutor(task.folder, task.engine_only, task.on_progress) as executor:
             yield ReadyLanes(executor)
 
 

@@ -274,7 +274,7 @@ class RayLanes:
 
     def _refuse(self, lane: _Lane, why: str) -> None:
         self._refused[lane.node] = why
-        self._task.heard(why)
+        self._task.on_note(why)
         self._drop(lane)
 
 

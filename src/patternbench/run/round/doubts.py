@@ -123,8 +123,8 @@ def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = Non
         return []
     text = f"attempts in the round's first quarter took {drift.ratio:.2f} times as long as in its second half"
     longer = math.ceil(warm_up.seconds + drift.seconds)
-    wanted = f"{{requests: {requests + drift.attempts}}}" if requests else f"{longer}s"
-    return [Doubt("warm_up_drift", text, f"the service was not warm yet: set `warm_up: {wanted}`")]
+    expected = f"{{requests: {requests + drift.attempts}}}" if requests else f"{longer}s"
+    return [Doubt("warm_up_drift", text, f"the service was not warm yet: set `warm_up: {expected}`")]
 
 
 def of_failed_start() -> list[Doubt]:

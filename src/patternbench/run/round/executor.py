@@ -52,15 +52,16 @@ class LocalExecutor:
     """Carries rounds out here, one after another, and keeps up what the next one can use. Use as a context.
 
     Records go into a run's folder, and the files that orders name are copies in it. Where the load engine drives
-    every round (``engine_only``), one core is kept free for it, if there are enough. ``told`` hears how a round goes.
+    every round (``engine_only``), one core is kept free for it, if there are enough. ``on_progress`` is called while a
+    round runs.
     """
 
     def __init__(
-        self, folder: RunFolder, engine_only: bool = False, told: Callable[[LoadProgress], None] = lambda _: None
+        self, folder: RunFolder, engine_only: bool = False, on_progress: Callable[[LoadProgress], None] = lambda _: None
     ) -> None:
         self._folder = folder
         self._engine_only = engine_only
-        self._told = told
+        self._on_progress = on_progress
         self._core: int | None = None
         self._fixture: RoundFixture | None = None
         self._files: tuple[dict[str, str], str] = ({}, "")
@@ -82,7 +83,7 @@ class LocalExecutor:
             fixture = self._fixture_of(order)
         except InputError as error:
             return RoundResult(replace(blank, cause=str(error)))
-        round_ = _OneRound(order, fixture, self._folder, self._core, self._told)
+        round_ = _OneRound(order, fixture, self._folder, self._core, self._on_progress)
         entry = round_.run(blank)
         return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(fixture))
 
@@ -129,10 +130,10 @@ class _OneRound:
         fixture: RoundFixture,
         folder: RunFolder,
         core: int | None,
-        told: Callable[[LoadProgress], None],
+        on_progress: Callable[[LoadProgress], None],
     ) -> None:
         self._order, self._fixture, self._folder = order, fixture, folder
-        self._core, self._told = core, told
+        self._core, self._on_progress = core, on_progress
         self._scenario = order.treatment
         self.warm_ups: list[Entry] = []
         """The warm-up before the round, where it had one, for the journal."""
@@ -173,7 +174,14 @@ class _OneRound:
         limits = (order.time_limit, order.warm_up, order.seed, order.block)
         targets = self._scenario.system.endpoints() or tuple(map(Endpoint, urls))
         task = Task(
-            self._scenario, targets, *limits, fixture.inputs, fixture.dead, self._told, order.lateness, self._core
+            self._scenario,
+            targets,
+            *limits,
+            fixture.inputs,
+            fixture.dead,
+            self._on_progress,
+            order.lateness,
+            self._core,
         )
         task = replace(task, warm_up_requests=order.warm_up_requests, settles=order.settles)
         return replace(task, warm_up_on_top=order.warm_up_on_top)

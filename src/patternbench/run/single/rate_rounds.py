@@ -80,8 +80,13 @@ class RateFixture:
     def _at(self, rate: float) -> Scenario:
         workload = self.scenario.workload
         assert workload.open is not None
-        asked = {"rate": Levels.one(rate), "duration": Levels.one(self.duration), "arrivals": None, "schedule": None}
-        arrivals = workload.open.model_copy(update=asked)
+        requested = {
+            "rate": Levels.one(rate),
+            "duration": Levels.one(self.duration),
+            "arrivals": None,
+            "schedule": None,
+        }
+        arrivals = workload.open.model_copy(update=requested)
         return replace(self.scenario, workload=workload.model_copy(update={"open": arrivals}))
 
     def _round(self, rate: float, out: Path, summary: LoadSummary) -> RateRound:
@@ -97,10 +102,10 @@ class RateFixture:
 
 
 @contextmanager
-def rate_fixture(asked: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[RateFixture]:
+def rate_fixture(requested: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[RateFixture]:
     """The system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
-    study, inputs = asked.study(), Inputs(asked.beside)
-    with asked.placed():
+    study, inputs = requested.study(), Inputs(requested.beside)
+    with requested.placed():
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
     with scratch("patternbench-capacity-") as folder, RoundFixture(folder, inputs) as fixture:

@@ -32,7 +32,7 @@ SYSTEMS = "systems"
 def running(url: str) -> RunningService:
     """A service at a URL; raises InputError where it does not answer well."""
     parts = checked(url, "--url")
-    status, leads_to = _asked(url)
+    status, leads_to = _requested(url)
     if not httpx.codes.is_success(status):
         hint = "name a path that it answers with success; add headers or a body to the study afterwards"
         where = f", a redirect to {leads_to}" if leads_to else ""
@@ -40,8 +40,8 @@ def running(url: str) -> RunningService:
             Problem(f"answers {status}{where}", "--url", value=url, allowed="a status from 200 to 299", hint=hint)
         )
     path = parts.path or "/"
-    asked = requested(f"{path}?{parts.query}" if parts.query else path, "--url")
-    return RunningService(f"{parts.scheme}://{parts.netloc}", asked)
+    resource = requested(f"{path}?{parts.query}" if parts.query else path, "--url")
+    return RunningService(f"{parts.scheme}://{parts.netloc}", resource)
 
 
 def requested(path: str, option: str) -> str:
@@ -76,7 +76,7 @@ def checked(url: str, path: str) -> SplitResult:
     return parts
 
 
-def _asked(url: str) -> tuple[int, str]:
+def _requested(url: str) -> tuple[int, str]:
     """The status of a URL, and where a redirect leads; no redirect is followed. Raises InputError without an answer."""
     try:
         with asking.client(Bounds(ANSWERS_WITHIN_S)) as http, http.stream("GET", url) as answer:

@@ -50,18 +50,18 @@ def trials(file: StudyFile) -> Iterator[Trial]:
     with _ready(study, inputs, file) as (bare, folder):
         set_up = jobs.set_up(bare)
         if set_up:
-            yield Trial(jobs.SET_UP, 1, _with_own_urls(engine.told(set_up.job, bare, folder), bare))
+            yield Trial(jobs.SET_UP, 1, _with_own_urls(engine.attempts_of(set_up.job, bare, folder), bare))
         task = engine.set_up(bare, folder)
         numbers: dict[str, int] = {}
         for group, job in jobs.once(task):
             numbers[group] = numbers.get(group, 0) + 1
-            yield Trial(group, numbers[group], _with_own_urls(engine.told(job, task, folder), task))
+            yield Trial(group, numbers[group], _with_own_urls(engine.attempts_of(job, task, folder), task))
 
 
 def _with_own_urls(attempts: list[TracedAttempt], task: Task) -> list[TracedAttempt]:
     """The attempts with the URL of a system that already runs, instead of that of the fault proxy before it."""
-    said = zip(task.targets, task.treatment.system.addresses, strict=False)
-    own = {_scheme_and_host(target.url): _scheme_and_host(address) for target, address in said}
+    stated = zip(task.targets, task.treatment.system.addresses, strict=False)
+    own = {_scheme_and_host(target.url): _scheme_and_host(address) for target, address in stated}
     return [
         attempt.model_copy(update={"url": _moved_to_own(attempt.url, own)}) if attempt.url else attempt
         for attempt in attempts

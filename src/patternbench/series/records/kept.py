@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
 """One row per value: its series, its labels as JSON, when (seconds from the round's start), what."""
 
 
-class AskedSeries(BaseModel):
+class RequestedSeries(BaseModel):
     """A query and its words; how many label sets it gave, and how many of these were left out."""
 
     query: str
@@ -51,7 +51,7 @@ class RoundQueries(BaseModel):
     prometheus: str
     measured_from_s: float
     length_s: float
-    series: dict[str, AskedSeries]
+    series: dict[str, RequestedSeries]
     targets: list[ScrapedTarget]
 
 
@@ -59,24 +59,24 @@ class RoundQueries(BaseModel):
 class SeenSeries:
     """The series of a round: what was asked, and the samples (``SCHEMA``)."""
 
-    asked: RoundQueries
+    requested: RoundQueries
     samples: pd.DataFrame
 
 
 def write(folder: Path, seen: SeenSeries) -> None:
     """Keep the series of a round in a folder that does not exist yet; raises OSError."""
     samples.write(folder, seen.samples, SCHEMA)
-    (folder / ASKED).write_text(seen.asked.model_dump_json(indent=1), encoding="utf-8")
+    (folder / ASKED).write_text(seen.requested.model_dump_json(indent=1), encoding="utf-8")
 
 
 def read(folder: Path) -> SeenSeries | None:
     """The series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
     if not folder.is_dir():
         return None
-    return SeenSeries(_asked(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))
+    return SeenSeries(_requested(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))
 
 
-def _asked(file: Path) -> RoundQueries:
+def _requested(file: Path) -> RoundQueries:
     try:
         return RoundQueries.model_validate_json(file.read_bytes())
     except (OSError, ValidationError):

@@ -21,7 +21,7 @@ from patternbench.report.sections.steps import scenario_name
 from patternbench.series.analyze.summaries import summaries
 from patternbench.series.analyze.summaries import typical as typical_values
 from patternbench.series.observer import OBSERVER
-from patternbench.series.records.kept import AskedSeries, SeenSeries
+from patternbench.series.records.kept import RequestedSeries, SeenSeries
 from patternbench.series.report.figures import Panel, of_attempts, stacked
 from patternbench.study.watching import SUMMARIES, response_name
 from patternbench.terms.quantities import number
@@ -72,10 +72,10 @@ def _of(seen: Sequence[SeenRound], scenario: str) -> list[SeenRound]:
 def _notes(seen: Sequence[SeenRound]) -> Iterator[str]:
     """Which series have no summary, because they have several label sets."""
     several = {
-        name: asked.label_sets
+        name: requested.label_sets
         for round_ in seen
-        for name, asked in round_.seen.asked.series.items()
-        if asked.label_sets > 1
+        for name, requested in round_.seen.requested.series.items()
+        if requested.label_sets > 1
     }
     for name, count in several.items():
         undefined = ", ".join(f"`{response_name(name, summary)}`" for summary in SUMMARIES)
@@ -89,12 +89,12 @@ def _left_out(count: int) -> list[str]:
 
 def _table(seen: Sequence[SeenRound], order: Sequence[str], names: Mapping[str, str]) -> pd.DataFrame:
     parts = [
-        summaries(round_.seen.samples, round_.seen.asked.measured_from_s).assign(scenario=round_.entry.scenario)
+        summaries(round_.seen.samples, round_.seen.requested.measured_from_s).assign(scenario=round_.entry.scenario)
         for round_ in seen
     ]
-    every, asked = pd.concat(parts), seen[0].seen.asked.series
+    every, requested = pd.concat(parts), seen[0].seen.requested.series
     rows = [
-        _row(asked[str(series)], str(labels), group) | {"scenario": scenario, "series": series}
+        _row(requested[str(series)], str(labels), group) | {"scenario": scenario, "series": series}
         for scenario in order
         for (series, labels), group in every[every["scenario"] == scenario].groupby(["series", "labels"], sort=False)
     ]
@@ -107,9 +107,9 @@ def _empty(table: pd.DataFrame) -> list[str]:
     return [name for name in ("labels", "unit", "better") if not table[name].astype(bool).any()]
 
 
-def _row(asked: AskedSeries, labels: str, group: pd.DataFrame) -> dict[str, object]:
-    better = "" if asked.better == "neither" else asked.better
-    words = {"labels": _words(labels), "unit": asked.unit, "better": better, "rounds": len(group)}
+def _row(requested: RequestedSeries, labels: str, group: pd.DataFrame) -> dict[str, object]:
+    better = "" if requested.better == "neither" else requested.better
+    words = {"labels": _words(labels), "unit": requested.unit, "better": better, "rounds": len(group)}
     return words | {name: _median(group[name]) for name in SUMMARIES}
 
 
@@ -134,8 +134,10 @@ def _figure(run: RunFolder, seen: Sequence[SeenRound], name: str) -> Figure:
 
 
 def _panels(seen: Sequence[SeenSeries]) -> Iterator[Panel]:
-    for name, asked in seen[0].asked.series.items():
+    for name, requested in seen[0].requested.series.items():
         values = [one.samples[one.samples["series"] == name] for one in seen]
-        lines = typical_values(values, asked.step_s)
-        unit = f" ({asked.unit})" if asked.unit else ""
-        yield Panel(f"{asked.title or name}{unit}", lines.assign(line=lines["labels"].map(_words).replace("", name)))
+        lines = typical_values(values, requested.step_s)
+        unit = f" ({requested.unit})" if requested.unit else ""
+        yield Panel(
+            f"{requested.title or name}{unit}", lines.assign(line=lines["labels"].map(_words).replace("", name))
+        )

@@ -87,8 +87,8 @@ class FaultEntry(OneOf):
     def bounds(self) -> dict[str, object]:
         """Where and when it acts, if the study says so. A single window isn't a list."""
         when: object = self.when[0] if len(self.when) == 1 else self.when
-        said = {"where": self.where, "when": when}
-        return {name: value for name, value in said.items() if not self.omits(name)}
+        stated = {"where": self.where, "when": when}
+        return {name: value for name, value in stated.items() if not self.omits(name)}
 
     def as_plain(self) -> dict[str, object]:
         """A concrete fault as plain data, without its kind."""

@@ -88,9 +88,9 @@ class OneOf(Model):
     def _exactly_one(self) -> OneOf:
         chosen = [name for name in type(self).choices() if getattr(self, name) is not None]
         if len(chosen) != 1:
-            said = f"{' and '.join(chosen)} are given together" if chosen else "none is given"
+            stated = f"{' and '.join(chosen)} are given together" if chosen else "none is given"
             allowed = "exactly one of " + ", ".join(map(written, type(self).choices()))
-            raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
+            raise PydanticCustomError("one_of", "{said}", {"said": stated, "allowed": allowed})
         return self
 
     @classmethod

@@ -299,9 +299,9 @@ def _written(value: object) -> object:
 
 def _one_choice(keys: list[str]) -> None:
     if len(keys) != 1:
-        said = f"{' and '.join(keys)} are given together" if keys else "none is given"
+        stated = f"{' and '.join(keys)} are given together" if keys else "none is given"
         allowed = f"exactly one of {', '.join(CHOICES)}"
-        raise PydanticCustomError("one_of", "{said}", {"said": said, "allowed": allowed})
+        raise PydanticCustomError("one_of", "{said}", {"said": stated, "allowed": allowed})
 
 
 DeclaredSystem = Annotated[

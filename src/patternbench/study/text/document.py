@@ -63,8 +63,8 @@ def parse(text: str, file: str) -> Document:
     except MarkedYAMLError as error:
         raise InputError(_broken(error, file)) from None
     except (YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:  # the parser trips over "-_"
-        said = str(error).splitlines() or [type(error).__name__]
-        raise InputError(Problem(f"is not YAML: {said[0]}", file=file)) from None
+        stated = str(error).splitlines() or [type(error).__name__]
+        raise InputError(Problem(f"is not YAML: {stated[0]}", file=file)) from None
     document = Document(file, None, {(): 1})
     document.value = _plain(tree, (), document)
     _check_characters(document)

@@ -46,8 +46,8 @@ def applies(when: When | None, values: Mapping[str, str]) -> bool:
 
     A condition on an unknown name leaves nothing out; it is reported as a problem of its own.
     """
-    told = ((values.get(_place(name)), wanted) for name, wanted in (when or {}).items())
-    return all(value is None or value in _levels(wanted) for value, wanted in told)
+    reported = ((values.get(_place(name)), expected) for name, expected in (when or {}).items())
+    return all(value is None or value in _levels(expected) for value, expected in reported)
 
 
 def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterator[tuple[int, Journey]]:
@@ -114,8 +114,8 @@ def _place(name: str) -> str:
     return name.removeprefix(PARAMETER) if name.startswith(PARAMETER) else SETTING + name
 
 
-def _levels(wanted: Setting | list[Setting]) -> list[str]:
-    return [as_text(level) for level in (wanted if isinstance(wanted, list) else [wanted])]
+def _levels(expected: Setting | list[Setting]) -> list[str]:
+    return [as_text(level) for level in (expected if isinstance(expected, list) else [expected])]
 
 
 def _named(journey: Journey | None) -> str:

@@ -57,11 +57,11 @@ REQUEST_COLUMNS = (
 
 def per_request(requests: Sequence[TracedRequest]) -> pd.DataFrame:
     """One row per request: its operation, its calls by type, and where its time went, in seconds."""
-    telling = {_asked(node) for request in requests for node in request.root.below() if node.statement}
+    telling = {_requested(node) for request in requests for node in request.root.below() if node.statement}
     return pd.DataFrame([_row(request, telling) for request in requests], columns=list(REQUEST_COLUMNS))
 
 
-def _asked(node: SpanNode) -> tuple[str, str]:
+def _requested(node: SpanNode) -> tuple[str, str]:
     """The service that asks, and the kind of database."""
     return node.service, node.database
 
@@ -73,7 +73,7 @@ def _row(request: TracedRequest, telling: Collection[tuple[str, str]]) -> dict[s
     for node, time in times:
         by_type[type_of_time(node)] += time
     asking = [node for node in nodes if node.leaves and node.database]
-    checks = sum(not node.statement and _asked(node) in telling for node in asking)
+    checks = sum(not node.statement and _requested(node) in telling for node in asking)
     return {
         "operation": request.operation,
         "seconds": request.root.duration / NS_PER_S,

@@ -53,9 +53,9 @@ def what_of(call: SpanNode) -> str:
     if call.statement:
         return call.statement
     callee = next((node for node in call.children if node.service != call.service), None)
-    told = callee or call
-    path = told.route or pattern_of(told.path) or pattern_of(call.path)
-    return f"{call.method or told.method} {path}".strip() if path else call.name
+    reported = callee or call
+    path = reported.route or pattern_of(reported.path) or pattern_of(call.path)
+    return f"{call.method or reported.method} {path}".strip() if path else call.name
 
 
 def calls_within(handling: SpanNode) -> list[SpanNode]:

@@ -29,9 +29,9 @@ class CallCounts:
 
     def add(self, calls: pd.Series) -> None:
         """Add the calls of further requests; NaN is a number that is not known."""
-        told = calls.dropna()
-        self.unknown += len(calls) - len(told)
-        self.requests.update(told.astype(float).tolist())
+        reported = calls.dropna()
+        self.unknown += len(calls) - len(reported)
+        self.requests.update(reported.astype(float).tolist())
 
     @property
     def median(self) -> float:

@@ -128,8 +128,8 @@ def taken(spool: Spool, body: bytes, content_type: str) -> bytes:
 
 def _since_ns(query: bytes) -> int:
     """From when on a round's spans end; 0 where that is not said."""
-    said = parse_qs(query.decode("latin-1")).get("since_ns", ["0"])[0]
-    return int(said) if said.isdecimal() and len(said) <= LONGEST_SINCE else 0
+    stated = parse_qs(query.decode("latin-1")).get("since_ns", ["0"])[0]
+    return int(stated) if stated.isdecimal() and len(stated) <= LONGEST_SINCE else 0
 
 
 def _check(method: str, path: str, content_type: str) -> None:

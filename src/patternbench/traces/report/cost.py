@@ -26,8 +26,8 @@ def tables(scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[T
     pairs = _pairs(scenarios)
     if not pairs or rounds.empty:
         return []
-    told = against_references(rounds, pairs, failure_limit=math.inf)["item"]
-    return [Table(TITLE, pd.DataFrame([_row(one) for one in changes(told)]))] if len(told) else []
+    reported = against_references(rounds, pairs, failure_limit=math.inf)["item"]
+    return [Table(TITLE, pd.DataFrame([_row(one) for one in changes(reported)]))] if len(reported) else []
 
 
 def _pairs(scenarios: Iterable[PlannedScenario]) -> list[Pair]:

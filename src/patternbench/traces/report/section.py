@@ -179,16 +179,16 @@ def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]
         "Times are exclusive: each moment of a request belongs to its innermost span, so the times in memory, in "
         "databases and between services add up. Calls are medians over requests, times are means."
     )
-    told = any(scenario.counted.are_known("in_memory_calls") for scenario in scenarios)
-    in_memory = [] if told else ["In-memory calls are unknown, because not every service reports them."]
+    reported = any(scenario.counted.are_known("in_memory_calls") for scenario in scenarios)
+    in_memory = [] if reported else ["In-memory calls are unknown, because not every service reports them."]
     return [*_named_repetitions(chosen), passed if by_pass else own, exclusive, *in_memory]
 
 
 def _named_repetitions(chosen: Sequence[TracedScenario]) -> list[str]:
     """What is asked again and again, in words: the costliest first, each once."""
     listed = [one for scenario in chosen for one in repeated(scenario.requests)]
-    said = {(one.operation, one.caller, one.what): one for one in sorted(listed, key=lambda one: one.seconds)}
-    return [_in_words(one) for one in reversed(said.values())][:MOST_REPETITIONS]
+    stated = {(one.operation, one.caller, one.what): one for one in sorted(listed, key=lambda one: one.seconds)}
+    return [_in_words(one) for one in reversed(stated.values())][:MOST_REPETITIONS]
 
 
 def _in_words(one: Repetition) -> str:

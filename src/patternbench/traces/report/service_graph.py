@@ -289,12 +289,12 @@ def _in_gap(
 ) -> Iterator[tuple[Chain, Point]]:
     """Where the words in one gap are: below each other, each as near to its line as the others let it."""
     lines = {way.chain: _between(curves[way.chain], left + way.width / 2, right - way.width / 2) for way in ways}
-    wanted = {chain: _most_apart(chain, lines, (left + right) / 2) for chain in lines}
-    ordered = sorted(ways, key=lambda way: wanted[way.chain][1])
-    tops = stacked([wanted[way.chain][1] - ABOVE_Y for way in ordered], [way.height + SPACE for way in ordered])
+    expected = {chain: _most_apart(chain, lines, (left + right) / 2) for chain in lines}
+    ordered = sorted(ways, key=lambda way: expected[way.chain][1])
+    tops = stacked([expected[way.chain][1] - ABOVE_Y for way in ordered], [way.height + SPACE for way in ordered])
     for way, top in zip(ordered, tops, strict=True):
         y = top + ABOVE_Y
-        yield way.chain, (_x(lines[way.chain], y, wanted[way.chain][0]), y)
+        yield way.chain, (_x(lines[way.chain], y, expected[way.chain][0]), y)
 
 
 def _between(curves: Sequence[Bezier], least: float, most: float) -> list[Point]:
@@ -335,6 +335,6 @@ def _point(curve: Bezier, part: float) -> Point:
     return x, y
 
 
-def _x(line: Sequence[Point], y: float, wanted: float) -> float:
+def _x(line: Sequence[Point], y: float, expected: float) -> float:
     """Where a line is nearest to a height; of several such points, the one nearest to that wanted."""
-    return min(line, key=lambda point: (round(abs(point[1] - y)), abs(point[0] - wanted)))[0]
+    return min(line, key=lambda point: (round(abs(point[1] - y)), abs(point[0] - expected)))[0]

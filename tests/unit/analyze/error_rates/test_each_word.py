@@ -32,12 +32,12 @@ def test_of_equal_configurations_one_is_called_clearly_the_choice_in_5_percent_a
 
 
 def test_a_run_of_ten_conditions_where_nothing_differs_says_clearly_in_5_percent_at_most() -> None:
-    source, said, runs = np.random.default_rng(7), 0, 120
+    source, stated, runs = np.random.default_rng(7), 0, 120
     for _ in range(runs):
         groups = [rates.configurations(source, 2, 6) for _ in range(10)]
         doubted = [rank(group, Objective("p95", minimise=True), ()).doubt.even for group in groups]
-        said += min(doubted) <= bar(doubted, 0.05)
-    assert said / runs <= bound(runs)
+        stated += min(doubted) <= bar(doubted, 0.05)
+    assert stated / runs <= bound(runs)
 
 
 @every_number_of_rounds
@@ -147,9 +147,9 @@ def test_two_speeds_of_a_machine_are_named_from_the_rounds_of_all_scenarios(
 
 
 def test_few_rounds_are_said_to_miss_rare_ones_and_to_hide_dependence() -> None:
-    told = doubts({"a": [1.0, 1.0, 1.0]}, RULE)
-    assert "missed by 3 rounds 86% of the time" in told[0]
-    assert "is inconclusive with fewer than 5 rounds" in told[1]
+    reported = doubts({"a": [1.0, 1.0, 1.0]}, RULE)
+    assert "missed by 3 rounds 86% of the time" in reported[0]
+    assert "is inconclusive with fewer than 5 rounds" in reported[1]
 
 
 def test_holms_correction_and_the_bar_for_many_claims_are_the_textbooks() -> None:

@@ -41,8 +41,8 @@ def test_better_and_worse_over_conditions(rounds: int) -> None:
 
 @every_number_of_rounds
 def test_a_gain_over_an_equal_baseline(rounds: int) -> None:
-    said = [min(g.firm for g in ranked(one).gains(0).values()) <= DOUBT for one in uneven(rounds, 400, 2)]
-    assert np.mean(said) <= bound(400)
+    stated = [min(g.firm for g in ranked(one).gains(0).values()) <= DOUBT for one in uneven(rounds, 400, 2)]
+    assert np.mean(stated) <= bound(400)
 
 
 @every_number_of_rounds

@@ -91,16 +91,16 @@ def test_of_two_equal_configurations_one_is_clearly_the_choice_without_a_conditi
 def test_what_compare_and_recommend_say_of_skewed_rounds_without_a_condition_is_wrong_in_5_percent_at_most(
     rounds: int,
 ) -> None:
-    rng, runs, said, chosen = np.random.default_rng(rounds), 300, 0, 0
+    rng, runs, stated, chosen = np.random.default_rng(rounds), 300, 0, 0
     for logs in noises.half_skewed(rng, (runs, rounds, 2)):
         table = table_of(logs, ["a", "b"])
         (d,) = compare_with_baseline(
             table, ["strategy=a"], ComparisonOptions(responses=("p95",), by=("strategy",))
         ).differences
-        said += d.verdict != "inconclusive" and d.firm
+        stated += d.verdict != "inconclusive" and d.firm
         (choice,) = recommend(table, Criteria(("minimise p95",), by=("strategy",))).choices
         chosen += choice.verdict == "clear" and "if rounds scatter evenly" not in choice.text
-    assert said / runs <= bound(runs)
+    assert stated / runs <= bound(runs)
     assert chosen / runs <= bound(runs)
 
 
@@ -154,7 +154,7 @@ def test_a_limit_on_failures_is_surely_kept_from_fourteen_quiet_rounds_and_400_c
 def test_equal_shares_of_45_pairs_are_told_apart_in_5_percent_of_tables_at_most(
     rate: float, calls: int, rounds: int
 ) -> None:
-    rng, said, runs = np.random.default_rng(rounds), 0, 60
+    rng, stated, runs = np.random.default_rng(rounds), 0, 60
     for _ in range(runs):
         failed = 100 * noises.failures(rng, (1, rounds, 90), rate / 100, calls)[0]
         rows = [
@@ -165,18 +165,20 @@ def test_equal_shares_of_45_pairs_are_told_apart_in_5_percent_of_tables_at_most(
         ]
         table = pd.DataFrame(rows, columns=["block", "pair", "side", "failure_rate", "TotalCalls"])
         how = ComparisonOptions(by=("pair", "side"), responses=("failure_rate",))
-        said += any(d.verdict != "inconclusive" for d in compare_with_baseline(table, ["side=0"], how).differences)
-    assert said / runs <= bound(runs)
+        stated += any(d.verdict != "inconclusive" for d in compare_with_baseline(table, ["side=0"], how).differences)
+    assert stated / runs <= bound(runs)
 
 
 def test_times_read_by_a_coarse_clock_are_told_apart_in_5_percent_of_tables_at_most() -> None:
-    rng, said, runs = np.random.default_rng(3), 0, 200
+    rng, stated, runs = np.random.default_rng(3), 0, 200
     for _ in range(runs):
         read = noises.rounded(2.5e-3 * np.exp(noises.log_normal(rng, (1, 3, 10), 0.03, 0.0)[0]), 1e-3)
         table = table_of(np.log(np.maximum(read, 1e-3)), [f"s{i}" for i in range(10)])
         how = ComparisonOptions(by=("strategy",), responses=("p95",))
-        said += any(d.verdict != "inconclusive" for d in compare_with_baseline(table, ["strategy=s0"], how).differences)
-    assert said / runs <= bound(runs)
+        stated += any(
+            d.verdict != "inconclusive" for d in compare_with_baseline(table, ["strategy=s0"], how).differences
+        )
+    assert stated / runs <= bound(runs)
 
 
 @pytest.mark.parametrize("rounds", [3, 6, 10])
@@ -218,12 +220,12 @@ def test_a_gate_between_two_single_runs_is_undecided_and_with_a_known_spread_har
 
 
 def test_several_runs_a_side_are_told_apart_in_5_percent_at_most_though_runs_differ() -> None:
-    rng, runs, said, how = np.random.default_rng(2), 200, 0, ComparisonOptions(by=("strategy",), responses=("p95",))
+    rng, runs, stated, how = np.random.default_rng(2), 200, 0, ComparisonOptions(by=("strategy",), responses=("p95",))
     for _ in range(runs):
         pairs = [two_runs(rng, 6, 0.05) for _ in range(3)]
         found = compare_repeated_runs([a for a, _ in pairs], [b for _, b in pairs], how)
-        said += found.differences[0].verdict != "inconclusive"
-    assert said / runs <= bound(runs)
+        stated += found.differences[0].verdict != "inconclusive"
+    assert stated / runs <= bound(runs)
 
 
 @pytest.mark.parametrize("count", [1, 9, 45])
@@ -281,12 +283,12 @@ def test_a_steady_gain_is_chosen_before_the_baseline_though_a_noisy_one_leads(
 
 
 def test_at_most_5_percent_worse_than_the_best_is_wrong_in_5_percent_at_most() -> None:
-    rng, runs, said, wrong = np.random.default_rng(4), 300, 0, 0
+    rng, runs, stated, wrong = np.random.default_rng(4), 300, 0, 0
     for _ in range(runs):
         logs = noises.log_normal(rng, (1, 6, 4), spread=0.03)[0] + np.log(1.05) * np.array([0, 1, 1, 1])
         ranking = rank(configurations(logs), FASTEST, ())
         picked = ranking.order[0]
         near = ranking.within(picked, 0.05).even <= DOUBT
-        said += near
+        stated += near
         wrong += near and picked != 0
     assert wrong / runs <= bound(runs)

@@ -15,7 +15,7 @@ from tests.support.noises import NOISES
 
 from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, parse_claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim, JudgedClaims, judge_claims
-from patternbench.analyze.statements.claims.pairs import pairs_of, same_level, told_apart
+from patternbench.analyze.statements.claims.pairs import distinguishing, pairs_of, same_level
 from patternbench.analyze.statements.claims.rounds_needed import (
     RoundsAim,
     assumed,
@@ -84,7 +84,7 @@ def test_scenarios_that_differ_in_just_what_a_claim_names_are_compared_under_eac
 def test_levels_that_come_with_a_pattern_do_not_keep_it_from_its_baseline() -> None:
     one = claim(from_={"strategy": "baseline"}, to={"strategy": "retry"}, where={FAULT: 40})
     assert places(one) == [("40-None", "40-20ms"), ("40-None", "40-60ms")]
-    assert told_apart(one, [(PLANNED[a], PLANNED[b]) for a, b in places(one)]) == [{DELAY: "20ms"}, {DELAY: "60ms"}]
+    assert distinguishing(one, [(PLANNED[a], PLANNED[b]) for a, b in places(one)]) == [{DELAY: "20ms"}, {DELAY: "60ms"}]
 
 
 def test_a_factor_that_a_claim_names_on_one_side_alone_does_not_differ() -> None:
@@ -96,8 +96,8 @@ def test_a_list_of_levels_is_compared_level_by_level_and_each_is_told() -> None:
     one = claim(from_={"strategy": "baseline"}, to={"strategy": "retry", DELAY: ["20ms", "60ms"]}, where={FAULT: 40})
     assert places(one) == [("40-None", "40-20ms"), ("40-None", "40-60ms")]
     levels = list(PLANNED.values())
-    both = told_apart(one, [(levels[a], levels[b]) for a, b in pairs_of(one, levels)])
-    assert [told[DELAY] for told in both] == ["20ms", "60ms"]
+    both = distinguishing(one, [(levels[a], levels[b]) for a, b in pairs_of(one, levels)])
+    assert [reported[DELAY] for reported in both] == ["20ms", "60ms"]
     back_offs = claim(from_={DELAY: "20ms"}, to={DELAY: ["20ms", "60ms"]}, where={FAULT: 40})
     assert places(back_offs) == [("40-20ms", "40-60ms")], "nothing is compared with itself"
 
@@ -105,8 +105,8 @@ def test_a_list_of_levels_is_compared_level_by_level_and_each_is_told() -> None:
 def test_a_factor_with_several_levels_on_one_side_is_told_with_both() -> None:
     planned = [{"client": name} for name in ("native", "tower", "backon")]
     one = claim(from_={"client": "native"}, to={"client": ["tower", "backon"]})
-    told = told_apart(one, [(planned[a], planned[b]) for a, b in pairs_of(one, planned)])
-    assert told == [{"client": "native to tower"}, {"client": "native to backon"}]
+    reported = distinguishing(one, [(planned[a], planned[b]) for a, b in pairs_of(one, planned)])
+    assert reported == [{"client": "native to tower"}, {"client": "native to backon"}]
 
 
 def test_a_claim_over_the_mean_has_one_interval_and_every_other_one_for_each_pair() -> None:
@@ -213,7 +213,7 @@ def test_no_interval_decides_no_claim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"change": "bigger"}, "isn't a change"),
         ({"change": "> 10 %"}, "lacks the sign"),
@@ -226,8 +226,8 @@ def test_no_interval_decides_no_claim() -> None:
         ({"response": "goodput", "change": "> +1 ms"}, "isn't a time"),
     ],
 )
-def test_a_change_without_meaning_is_refused_with_what_to_write(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_a_change_without_meaning_is_refused_with_what_to_write(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         claim(**changes)
 
 

@@ -120,7 +120,7 @@ class _Compared:
         return len(self.known) == len(self.pairs) + len(self.than)
 
 
-class _Told(NamedTuple):
+class _ReportedChange(NamedTuple):
     """A change as it is printed, the ends of its interval, and the interval where rounds need not scatter evenly."""
 
     value: float
@@ -136,11 +136,11 @@ class _Scale:
     relative: bool
     each: float
 
-    def told(self, estimate: Estimate) -> _Told:
+    def reported(self, estimate: Estimate) -> _ReportedChange:
         """A change with its intervals."""
         ends = np.array([estimate.value, *estimate.ends(self.each), *estimate.firm_ends(self.each)], dtype=float)
         value, low, high, *firm = (float(end) for end in (100 * np.expm1(ends) if self.relative else ends))
-        return _Told(value, low, high, ClaimEnds(*firm))
+        return _ReportedChange(value, low, high, ClaimEnds(*firm))
 
 
 def count_of_intervals(claims: Sequence[Claim], levels: Sequence[Levels]) -> int:
@@ -198,7 +198,9 @@ def _with_rounds(claim: Claim, a: ScenarioRounds | None, b: ScenarioRounds | Non
 
 def _judged(claim: Claim, compared: Sequence[_Compared], each: float, units: Mapping[str, str]) -> JudgedClaim:
     scale = _Scale(_is_relative(claim, compared), each)
-    changes = tuple(_changed(one, scale.told(_estimate(claim, one, scale)), _rounds(claim, one)) for one in compared)
+    changes = tuple(
+        _changed(one, scale.reported(_estimate(claim, one, scale)), _rounds(claim, one)) for one in compared
+    )
     conclusion = conclude(claim.expected, changes)
     firm = conclude(claim.expected, [one.firm or one for one in changes])
     shown = Shown.FIRMLY if firm is conclusion else Shown.IF_EVEN
@@ -212,8 +214,8 @@ def _is_relative(claim: Claim, compared: Sequence[_Compared]) -> bool:
     return is_relative(claim.response, *values)
 
 
-def _changed(one: _Compared, told: _Told, rounds: int) -> ClaimedChange:
-    return ClaimedChange(one.where, one.ids, told.value, told.low, told.high, rounds, told.firm)
+def _changed(one: _Compared, reported: _ReportedChange, rounds: int) -> ClaimedChange:
+    return ClaimedChange(one.where, one.ids, reported.value, reported.low, reported.high, rounds, reported.firm)
 
 
 def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:

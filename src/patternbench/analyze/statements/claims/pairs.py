@@ -40,16 +40,16 @@ def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPair
     """What each change of a claim is made of."""
     own = _averaged(claim, scenarios, claim)
     if not claim.than:
-        told = told_apart(claim, [_without(claim.over, scenarios, pairs[0]) for pairs in own.values()])
-        return [ClaimedPairs(where, tuple(pairs)) for where, pairs in zip(told, own.values(), strict=True)]
+        reported = distinguishing(claim, [_without(claim.over, scenarios, pairs[0]) for pairs in own.values()])
+        return [ClaimedPairs(where, tuple(pairs)) for where, pairs in zip(reported, own.values(), strict=True)]
     others = _averaged(claim, scenarios, replace(claim, where={**claim.where, **claim.than}))
     both = [
         (pairs, than)
         for (levels, pairs), (other, than) in product(own.items(), others.items())
         if _beside(claim, levels) == _beside(claim, other)
     ]
-    told = told_apart(claim, [_against(claim, scenarios, pairs[0], than[0]) for pairs, than in both])
-    return [ClaimedPairs(where, tuple(a), tuple(b)) for where, (a, b) in zip(told, both, strict=True)]
+    reported = distinguishing(claim, [_against(claim, scenarios, pairs[0], than[0]) for pairs, than in both])
+    return [ClaimedPairs(where, tuple(a), tuple(b)) for where, (a, b) in zip(reported, both, strict=True)]
 
 
 _Shared = frozenset[tuple[str, object]]
@@ -85,11 +85,11 @@ def _without(names: Sequence[str], scenarios: Sequence[Levels], place: Place) ->
 def _against(claim: Claim, scenarios: Sequence[Levels], place: Place, other: Place) -> tuple[Levels, Levels]:
     """The levels of a pair, of what `than` names next to those of another: `40 against 20`."""
     sides = _without(claim.over, scenarios, place), _without(claim.over, scenarios, other)
-    told = [
+    reported = [
         {n: _both(level, theirs.get(n)) if n in claim.than else level for n, level in ours.items()}
         for ours, theirs in zip(*sides, strict=True)
     ]
-    return told[0], told[1]
+    return reported[0], reported[1]
 
 
 def _both(level: Level, other: Level) -> Level:
@@ -118,7 +118,7 @@ def differing(claim: Claim, a: Levels, b: Levels) -> list[str]:
     return [name for name in shared if not same_level(a[name], b[name])]
 
 
-def told_apart(claim: Claim, pairs: Sequence[tuple[Levels, Levels]]) -> list[dict[str, Level]]:
+def distinguishing(claim: Claim, pairs: Sequence[tuple[Levels, Levels]]) -> list[dict[str, Level]]:
     """For each pair the levels that tell it from the other pairs of the claim."""
     listed = {name for name in claim.changed if len({*claim.start[name], *claim.end[name]}) > _BOTH}
     merged = [{**applying(b), **applying(a), **_changes(listed, a, b)} for a, b in pairs]

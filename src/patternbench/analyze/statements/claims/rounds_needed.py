@@ -76,8 +76,8 @@ def _needed(claim: Claim, changes: Sequence[ClaimedPairs], each: float, aim: Rou
     is_margin, size = claim.expected.is_margin, _size(claim, scatter.relative, aim.to_show)
     smallest = smallest_shown(spread, max(aim.rounds, FEWEST), each, is_margin)
     rounds = rounds_to_show(size, spread, each, is_margin) if size is not None else None
-    least, told = _as_told(smallest, scatter.relative), _as_told(size, scatter.relative)
-    return RoundsNeeded(claim, pairs, len(changes), scatter.relative, least, told, rounds)
+    least, reported = _as_reported(smallest, scatter.relative), _as_reported(size, scatter.relative)
+    return RoundsNeeded(claim, pairs, len(changes), scatter.relative, least, reported, rounds)
 
 
 def _of_one_pair(change: ClaimedPairs) -> float:
@@ -100,7 +100,7 @@ def _on_scale(change: float, relative: bool) -> float:
     return float(np.log1p(max(change, -_ALL) / _PERCENT)) if relative else change
 
 
-def _as_told(size: float | None, relative: bool) -> float | None:
+def _as_reported(size: float | None, relative: bool) -> float | None:
     return _PERCENT * float(np.expm1(size)) if relative and size is not None else size
 
 
@@ -140,8 +140,8 @@ def scatters_of(claims: Sequence[Claim], rounds: pd.DataFrame) -> dict[str, Scat
 def _scatter(rounds: pd.DataFrame, response: str) -> Scatter | None:
     values = rounds[response].to_numpy(dtype=float)
     relative = is_relative(response, values)
-    told = pd.Series(np.log(values) if relative else values, index=rounds.index)
-    by_scenario = told - told.groupby(rounds["scenario"]).transform("mean")
+    reported = pd.Series(np.log(values) if relative else values, index=rounds.index)
+    by_scenario = reported - reported.groupby(rounds["scenario"]).transform("mean")
     scenarios, blocks = rounds["scenario"].nunique(), rounds["block"].nunique()
     within = by_scenario - by_scenario.groupby(rounds["block"]).transform("mean") if scenarios > 1 else by_scenario
     df = len(rounds) - scenarios - (blocks - 1 if scenarios > 1 else 0)

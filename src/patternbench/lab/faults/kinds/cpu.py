@@ -29,7 +29,7 @@ class Stealing:
         command = [engine.binary(), "steal-cpu", "--of", str(self.of.pid)]
         command += ["--percentage", f"{self.percentage:g}", "--period", self.period]
         self._thief = Process(f"steal-cpu-{self.of.name}", command, self.folder)
-        return int(self._said()["began_ns"])
+        return int(self._reported()["began_ns"])
 
     def end(self) -> tuple[int, FaultCounters]:
         """End the thief; it says what it stole."""
@@ -37,12 +37,12 @@ class Stealing:
             raise StartError("nothing was stolen")
         self._thief.ask_to_end()
         try:
-            said = self._said()
+            reported = self._reported()
         finally:
             self._thief.close()
-        return int(said["ended_ns"]), {"stolen_us": said["stolen_us"], "lasted_us": said["lasted_us"]}
+        return int(reported["ended_ns"]), {"stolen_us": reported["stolen_us"], "lasted_us": reported["lasted_us"]}
 
-    def _said(self) -> dict[str, int]:
+    def _reported(self) -> dict[str, int]:
         assert self._thief is not None
         line = next(self._thief.lines(SAYS_SO_WITHIN_S), b"")
         try:
