@@ -11,8 +11,11 @@ from scipy import stats
 from scipy.spatial.distance import pdist
 from scipy.special import log_ndtr
 from statsmodels.stats.diagnostic import normal_ad
+from statsmodels.stats.stattools import jarque_bera
+from statsmodels.tsa.stattools import acovf, q_stat
 
 from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.linear import regression
 
 #: Significance level at which an assumption counts as violated.
 ALPHA = 0.05
@@ -72,13 +75,7 @@ _RESIDUAL_TESTS = (
 
 def jarque_bera_test(residuals: Floats) -> Test:
     """Test normality by skewness S and kurtosis K: n/6 (S^2 + (K - 3)^2 / 4) (Jarque & Bera 1987)."""
-    centred = residuals - residuals.mean()
-    squared = centred * centred
-    variance = float(squared.mean())
-    skewness = float((squared * centred).mean()) / variance**1.5
-    kurtosis = float((squared * squared).mean()) / variance**2
-    statistic = len(residuals) / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4)
-    p = float(stats.chi2.sf(statistic, 2))
+    statistic, p, skewness, kurtosis = (float(value) for value in jarque_bera(residuals))
     return Test(
         "Jarque-Bera",
         "normality",
@@ -118,22 +115,19 @@ def ljung_box_test(residuals: Floats, lag: int | None = None) -> Test:
     Q = n (n + 2) sum_k r_k^2 / (n - k), against chi-square with `lag` degrees of freedom.
     """
     n, chosen = len(residuals), lag or default_lag(len(residuals))
-    centred = residuals - residuals.mean()
-    lags = np.arange(1, chosen + 1)
-    r = np.array([centred[lag:] @ centred[:-lag] for lag in lags]) / (centred @ centred)
-    statistic = float(n * (n + 2) * np.sum(r**2 / (n - lags)))
+    # acorr_ljungbox would correlate each row with every other.
+    covariances = acovf(residuals, fft=False, nlag=chosen)
+    statistics, doubts = q_stat(covariances[1:] / covariances[0], n)
     note = f"Lag {chosen}, in the order of the run."
-    return Test("Ljung-Box", "independence", statistic, float(stats.chi2.sf(statistic, chosen)), note)
+    return Test("Ljung-Box", "independence", float(statistics[-1]), float(doubts[-1]), note)
 
 
 def breusch_pagan_test(residuals: Floats, basis: Floats) -> Test:
     """Test whether the squared residuals depend on the design (Breusch & Pagan 1979, Koenker's form)."""
-    squared = residuals**2
-    fitted = basis @ (basis.T @ squared)
-    total = float(((squared - squared.mean()) ** 2).sum())
-    if total == 0:
+    found = regression(residuals**2, basis, intercept=True)
+    if found.centered_tss == 0:
         return Test("Breusch-Pagan", "equal_variance", None, None, "Not tested: all residuals are of one size.")
-    statistic = max(0.0, len(squared) * (1 - float(((squared - fitted) ** 2).sum()) / total))
+    statistic = max(0.0, float(found.nobs * found.rsquared))
     df = max(basis.shape[1] - 1, 1)
     return Test(
         "Breusch-Pagan",

@@ -28,10 +28,9 @@ from patternbench.analyze.models.diagnostics import (
 )
 from patternbench.analyze.models.formula import DesignMatrix, build_design
 from patternbench.analyze.models.formula_text import at
-from patternbench.analyze.models.inference import Inference, plain_inference
+from patternbench.analyze.models.inference import Coefficient, Inference
 from patternbench.analyze.models.influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
 from patternbench.analyze.models.linear import (
-    Coefficient,
     Factorization,
     LinearFit,
     exact_fit_note,
@@ -39,6 +38,7 @@ from patternbench.analyze.models.linear import (
     factorize,
     fit_linear,
     generalized_inflation,
+    plain_inference,
 )
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies

@@ -10,8 +10,8 @@ import numpy as np
 from patternbench.analyze.models.crossval import CrossValidation, Errors
 from patternbench.analyze.models.diagnostics import Histogram, QuantilePoints, Test, histogram, normal_quantiles
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult
+from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.influence import SuspiciousRow, thresholds
-from patternbench.analyze.models.linear import Coefficient
 from patternbench.analyze.models.manova import TermTest
 from patternbench.analyze.models.model_file import FORMAT
 from patternbench.analyze.models.robust import Remedy

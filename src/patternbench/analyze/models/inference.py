@@ -6,19 +6,34 @@ estimate d'b has the variance w' C w. In the units of the table a column near 1e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from statsmodels.stats.contrast import ContrastResults
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix
-from patternbench.analyze.models.linear import Coefficient, LinearFit, coefficients_of
 
 LEAST_SQUARES = "least squares"
 _FEWEST_DF = 1.0
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient: estimate, interval, t test against zero, and variance inflation."""
+
+    name: str
+    estimate: float
+    std_error: float
+    ci_low: float
+    ci_high: float
+    t: float
+    p: float
+    vif: float | None
 
 
 @dataclass(frozen=True)
@@ -78,14 +93,17 @@ class Inference:
         reach = error * float(stats.t.ppf((1 + level) / 2, df))
         return value, value - reach, value + reach
 
-    def coefficients(self, design: DesignMatrix, level: float, vif: dict[str, float]) -> tuple[Coefficient, ...]:
+    def coefficients(self, design: DesignMatrix, level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
         """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
         estimates = [self.at(row) for row in np.eye(len(self.beta))]
         estimate, error, df = (np.array(column) for column in zip(*estimates, strict=True))
-        reach = error * stats.t.ppf((1 + level) / 2, df)
-        t = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
-        table = np.column_stack([estimate, error, estimate - reach, estimate + reach, t, 2 * stats.t.sf(np.abs(t), df)])
-        return coefficients_of(design.columns, table, vif)
+        ratio = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
+        tested = ContrastResults(effect=estimate, sd=error, t=ratio, df_denom=df)
+        ends, doubts = tested.conf_int(1 - level).tolist(), np.atleast_1d(tested.pvalue).tolist()
+        rows = zip(design.columns, estimate.tolist(), error.tolist(), ends, ratio.tolist(), doubts, strict=True)
+        return tuple(
+            Coefficient(name, b, se, low, high, t, p, vif.get(name)) for name, b, se, (low, high), t, p in rows
+        )
 
     def _varies(self) -> npt.NDArray[np.bool_]:
         """Which coefficients have a variance that is more than what rounding leaves of the terms it is a sum of."""
@@ -109,9 +127,3 @@ class Inference:
         f = float(z @ np.linalg.lstsq(covariance / np.outer(scale, scale), z, rcond=None)[0]) / len(places)
         df = min(self.at(row)[2] for row in np.eye(len(self.beta))[places])
         return f, len(places), df, float(stats.f.sf(f, len(places), df))
-
-
-def plain_inference(fit: LinearFit) -> Inference:
-    """Return the coefficients of least squares, for independent rows with equal spread."""
-    core = np.eye(len(fit.beta)) * fit.summary.sigma**2
-    return Inference(LEAST_SQUARES, fit.beta, fit.basis.r_inverse, core, fit.summary.df_residual)

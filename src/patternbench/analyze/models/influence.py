@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.outliers_influence import OLSInfluence
 
 from patternbench.analyze.arrays import Floats
-from patternbench.analyze.models.linear import LinearFit
+from patternbench.analyze.models.linear import ALONE, LinearFit
 from patternbench.terms.data_problems import Note
 
 #: At most this many rows are named; how many were flagged is always said.
@@ -67,11 +68,13 @@ def influence(fit: LinearFit) -> Influence:
 
     A row that alone determines a coefficient (leverage 1) has no residual to judge: its values are 0.
     """
-    free = np.clip(1 - fit.leverage, 1e-12, None)
-    df, sigma = fit.summary.df_residual, max(fit.summary.sigma, np.finfo(float).tiny)
-    standardized = np.where(fit.leverage < 1 - 1e-10, fit.residuals / (sigma * np.sqrt(free)), 0.0)
-    rest = np.clip(df - standardized**2, 1e-12, None)
-    studentized = standardized * np.sqrt(max(df - 1, 0) / rest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standardized = OLSInfluence(fit.results).resid_studentized_internal
+    judged = (fit.leverage < ALONE) & np.isfinite(standardized)
+    standardized, free = np.where(judged, standardized, 0.0), np.where(judged, 1 - fit.leverage, 1.0)
+    df = fit.summary.df_residual
+    # Theirs fit a model without each row for the one, and add a p-value of each row to the other.
+    studentized = standardized * np.sqrt(max(df - 1, 0) / np.clip(df - standardized**2, 1e-12, None))
     cooks = standardized**2 * fit.leverage / free / fit.design.x.shape[1]
     return Influence(standardized, studentized, fit.leverage, cooks)
 

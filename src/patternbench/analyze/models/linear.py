@@ -1,35 +1,25 @@
-"""Ordinary least squares, for one response or several over the same design.
+"""Least squares, for one response or several over the same design: statsmodels' results in the words of R's `lm`.
 
-The numbers follow R's `lm` and `summary.lm`: t and F tests under equal variance, adjusted R2, and AIC and
-BIC that count the residual variance as a parameter.
+A design is decomposed once (x = q r), and statsmodels is given q, with the solution: in the units of the table a column
+near 1e9 would leave no digits, and its own `fit` decomposes x anew for each response, by a slower method. AIC and BIC
+count the residual variance as a parameter, as R's do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 from scipy.linalg import solve_triangular
+from statsmodels.regression.linear_model import OLS, OLSResults
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix, centres
+from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
 from patternbench.terms.data_problems import Note
 
-
-@dataclass(frozen=True)
-class Coefficient:
-    """One coefficient: estimate, interval, t test against zero, and variance inflation."""
-
-    name: str
-    estimate: float
-    std_error: float
-    ci_low: float
-    ci_high: float
-    t: float
-    p: float
-    vif: float | None
+ALONE = 1 - 1e-10
+"""From this leverage on, a row determines a coefficient alone, so that it has no residual to judge."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +81,11 @@ class LinearFit:
         """Inverse of X'X (p x p)."""
         return self.basis.bread
 
+    @property
+    def results(self) -> OLSResults:
+        """Statsmodels' results, which compute what they are asked for."""
+        return regression(self.y, self.basis.q, self.design.intercept)
+
 
 def factorize(design: DesignMatrix) -> Factorization:
     """Decompose the design's full-rank matrix x (n x p).
@@ -106,73 +101,58 @@ def factorize(design: DesignMatrix) -> Factorization:
     return Factorization(q, r_inverse, np.einsum("ij,ij->i", q, q))
 
 
+def regression(y: Floats, q: Floats, intercept: bool) -> OLSResults:
+    """Return statsmodels' results for y (n) on orthonormal columns q (n x p), of which q'y is the solution."""
+    model = OLS(y, q, hasconst=False)  # said below: it would look for the constant among the columns
+    model.k_constant, model.pinv_wexog = int(intercept), q.T
+    model.df_model, model.df_resid = float(q.shape[1] - int(intercept)), float(len(y) - q.shape[1])
+    return OLSResults(model, q.T @ y, normalized_cov_params=np.eye(q.shape[1]))
+
+
 def fit_linear(design: DesignMatrix, factorization: Factorization, column: int, level: float = 0.95) -> LinearFit:
     """Fit response `column` of `design`; `level` is the confidence of the coefficients' intervals."""
-    y = design.y[:, column]
-    effects = factorization.q.T @ y
-    beta = factorization.r_inverse @ effects
-    fitted = factorization.q @ effects
-    residuals = y - fitted
-    summary = _summary(design, y, residuals)
-    errors = summary.sigma * np.sqrt(np.diag(factorization.bread))
-    coefficients = coefficient_table(design, beta, errors, summary.df_residual, level)
+    y, root = design.y[:, column], factorization.r_inverse
+    found = regression(y, factorization.q, design.intercept)
+    summary, beta = _summary(design, found), root @ found.params
     return LinearFit(
         design=design,
         response=design.responses[column],
         y=y,
         beta=beta,
-        fitted=fitted,
-        residuals=residuals,
+        fitted=found.fittedvalues,
+        residuals=found.wresid,
         basis=factorization,
         summary=summary,
-        coefficients=coefficients,
+        coefficients=_plain(beta, root, summary).coefficients(design, level, inflation(design)),
         level=level,
     )
 
 
-def coefficient_table(
-    design: DesignMatrix, beta: Floats, errors: Floats, df: int, level: float
-) -> tuple[Coefficient, ...]:
-    """Lay out estimates and standard errors with their t tests and intervals at confidence `level`."""
-    margin = float(stats.t.ppf(0.5 + level / 2, df)) * errors
-    t = np.divide(beta, errors, out=np.full_like(beta, np.inf), where=errors > 0)
-    p = 2 * stats.t.sf(np.abs(t), df)
-    table = np.column_stack([beta, errors, beta - margin, beta + margin, t, p])
-    return coefficients_of(design.columns, table, inflation(design))
+def plain_inference(fit: LinearFit) -> Inference:
+    """Return the coefficients of least squares, for independent rows with equal spread."""
+    return _plain(fit.beta, fit.basis.r_inverse, fit.summary)
 
 
-def coefficients_of(names: Sequence[str], table: Floats, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
-    """Name the rows of `table`: estimate, standard error, interval ends, t, p."""
-    rows = zip(names, table.tolist(), strict=True)
-    return tuple(_coefficient(name, row, vif.get(name)) for name, row in rows)
+def _plain(beta: Floats, root: Floats, summary: Summary) -> Inference:
+    return Inference(LEAST_SQUARES, beta, root, np.eye(len(beta)) * summary.sigma**2, summary.df_residual)
 
 
-def _coefficient(name: str, row: Sequence[float], vif: float | None) -> Coefficient:
-    estimate, error, low, high, t, p = row
-    return Coefficient(name, estimate, error, low, high, t, p, vif)
-
-
-def _summary(design: DesignMatrix, y: Floats, residuals: Floats) -> Summary:
+def _summary(design: DesignMatrix, found: OLSResults) -> Summary:
     n, p = design.x.shape
-    df_model, df_residual = p - int(design.intercept), n - p
-    rss = float(residuals @ residuals)
-    centred = y - y.mean() if design.intercept else y
-    tss = float(centred @ centred)
-    f = ((tss - rss) / df_model) / (rss / df_residual) if rss > 0 else np.inf
-    loglik = -0.5 * n * (np.log(2 * np.pi) + np.log(max(rss, np.finfo(float).tiny) / n) + 1)
-    return Summary(
-        n=n,
-        df_model=df_model,
-        df_residual=df_residual,
-        r2=1 - rss / tss,
-        adj_r2=1 - (rss / df_residual) / (tss / (n - int(design.intercept))),
-        f=float(f),
-        f_p=float(stats.f.sf(f, df_model, df_residual)),
-        aic=float(-2 * loglik + 2 * (p + 1)),
-        bic=float(-2 * loglik + np.log(n) * (p + 1)),
-        log_likelihood=float(loglik),
-        sigma=float(np.sqrt(rss / df_residual)),
-    )
+    with np.errstate(divide="ignore"):  # where nothing is left to vary, F and the likelihood are infinite
+        return Summary(
+            n=n,
+            df_model=p - int(design.intercept),
+            df_residual=n - p,
+            r2=float(found.rsquared),
+            adj_r2=float(found.rsquared_adj),
+            f=float(found.fvalue),
+            f_p=float(found.f_pvalue),
+            aic=float(found.info_criteria("aic", dk_params=1)),
+            bic=float(found.info_criteria("bic", dk_params=1)),
+            log_likelihood=float(found.llf),
+            sigma=float(np.sqrt(found.scale)),
+        )
 
 
 def inflation(design: DesignMatrix) -> dict[str, float]:

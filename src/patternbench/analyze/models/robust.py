@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.sandwich_covariance import S_white_simple
 
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.diagnostics import Test, anderson_darling_test, breusch_pagan_test, failed
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.formula_text import Random, ticked
-from patternbench.analyze.models.inference import Inference
-from patternbench.analyze.models.linear import Coefficient, LinearFit, factorize, fit_linear, inflation
+from patternbench.analyze.models.inference import Coefficient, Inference
+from patternbench.analyze.models.linear import ALONE, LinearFit, factorize, fit_linear, inflation
 from patternbench.analyze.models.mixed import MixedFit, fit_mixed
 from patternbench.analyze.models.structure import LEVELS, Structure
 from patternbench.terms.data_problems import plural
@@ -97,11 +98,11 @@ def _shape_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
 def hc3(fit: LinearFit) -> Inference:
     """Return the coefficients of `fit` with the heteroscedasticity-consistent covariance HC3 (MacKinnon & White 1985).
 
-    (X'X)^-1 X' diag(e^2 / (1 - h)^2) X (X'X)^-1. A row with leverage 1 has residual 0 and adds nothing.
+    A row that alone determines a coefficient has no residual and adds nothing.
     """
-    scaled = fit.residuals / np.clip(1 - fit.leverage, 1e-12, None)
-    middle = fit.basis.q * scaled[:, None]
-    return Inference(HC3, fit.beta, fit.basis.r_inverse, middle.T @ middle, fit.summary.df_residual)
+    free = np.where(fit.leverage < ALONE, 1 - fit.leverage, np.inf)
+    core = S_white_simple(fit.basis.q * (fit.residuals / free)[:, None])
+    return Inference(HC3, fit.beta, fit.basis.r_inverse, core, fit.summary.df_residual)
 
 
 def _hc3_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:

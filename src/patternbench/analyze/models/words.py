@@ -12,8 +12,8 @@ from patternbench.analyze.models.contrasts import Contrast, contrasts, entangled
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Block
+from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.influence import SuspiciousRow
-from patternbench.analyze.models.linear import Coefficient
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.quantities import apart, number, quantity, span
 

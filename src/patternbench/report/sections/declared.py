@@ -15,7 +15,7 @@ import pandas as pd
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.diagnostics import Test
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
-from patternbench.analyze.models.linear import Coefficient
+from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
 from patternbench.analyze.recommend.objectives import Constraint, parse_limit
 from patternbench.analyze.recommend.recommendation import (
