@@ -42,7 +42,7 @@ from patternbench.analyze.models.linear import (
 )
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
-from patternbench.analyze.models.structure import FEWEST_GROUPS, structure_tests
+from patternbench.analyze.models.structure import FEWEST_GROUPS, Surroundings, structure_tests
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
@@ -242,22 +242,23 @@ def _models(design: DesignMatrix, basis: Factorization, table: pd.DataFrame, set
     if groups.max() == 0:
         groups = np.arange(len(groups), dtype=np.int64)
     validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
+    grouping = _grouping(design, table, settings)
+    around = Surroundings(design, basis, table, grouping.column)
     return [
-        _model(fit_linear(design, basis, j, settings.level), basis, validations[j], table, settings)
+        _model(fit_linear(design, basis, j, settings.level), around, validations[j], grouping, settings)
         for j in range(design.y.shape[1])
     ]
 
 
 def _model(
     fit: LinearFit,
-    basis: Factorization,
+    around: Surroundings,
     validation: CrossValidation,
-    table: pd.DataFrame,
+    grouping: Grouping,
     settings: Settings,
 ) -> ModelResult:
-    grouping = _grouping(fit.design, table, settings)
-    structure = structure_tests(fit, basis, table, grouping.column)
-    tests = (*residual_tests(fit.residuals, basis.q), *structure.tests)
+    table, structure = around.table, structure_tests(fit, around)
+    tests = (*residual_tests(fit.residuals, around.basis.q), *structure.tests)
     row_influence = influence(fit)
     inflation = generalized_inflation(fit.design)
     rows, flagged = suspicious_rows(fit, row_influence, table)

@@ -6,8 +6,10 @@ dependence is then sought around the means of the factors' combinations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,59 @@ _MOST_CELLS = 200
 _OWN = 1e-8
 _Codes = npt.NDArray[np.int64]
 _Rest = tuple[Floats, int]
+_Base = Literal["model", "means"]
+"""What dependence is sought around: the model, or the means of the factors' combinations."""
+
+
+@dataclass(frozen=True)
+class _Rests:
+    """What a larger model leaves of every response (q x n), and its degrees of freedom."""
+
+    left: Floats
+    df: int
+
+    def of(self, response: int) -> _Rest:
+        """What it leaves of one response."""
+        return self.left[response], self.df
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the tests of all responses of a design share, each part computed once when it is first asked for.
+
+    `group` names the column that groups rows.
+    """
+
+    design: DesignMatrix
+    basis: Factorization
+    table: pd.DataFrame
+    group: str | None
+    _kept: dict[tuple[str, _Base], list[tuple[str, _Rests]]] = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> _Codes:
+        """The number of each row's combination of factor values."""
+        return _combinations([self.design.frame[name] for name in self.design.parsed.right])
+
+    @cached_property
+    def codes(self) -> _Codes | None:
+        """The number of each row's group."""
+        return _groups(self.design, self.table, self.group)
+
+    @cached_property
+    def categories(self) -> list[tuple[str, _Codes]]:
+        """The categories that vary within groups, as the number of each row's level."""
+        return [] if self.codes is None else list(_categories(self.design, self.codes))
+
+    def base(self, kind: _Base) -> Floats | None:
+        """The orthonormal columns to look around; None where they are too many to hold."""
+        return self.basis.q if kind == "model" else _around_means(self.cells)
+
+    def rests(self, what: str, kind: _Base, codes: _Codes, base: Floats) -> list[tuple[str, _Rests]]:
+        """What `GROUPS`, `SLOPES` or `LEVELS` leave of all responses, one entry for each factor that may have them."""
+        if (what, kind) not in self._kept:
+            self._kept[what, kind] = list(_RESTS[what](self, codes, np.asfortranarray(base)))
+        return self._kept[what, kind]
 
 
 @dataclass(frozen=True)
@@ -56,18 +111,15 @@ class Structure:
 LACK_OF_FIT, GROUPS, SLOPES, LEVELS = "Lack of fit", "Groups", "Slopes of groups", "Levels by group"
 
 
-def structure_tests(fit: LinearFit, basis: Factorization, table: pd.DataFrame, group: str | None) -> Structure:
-    """Test the shape of `fit`, then the independence of its rows by the column `group` and by the order of the run."""
+def structure_tests(fit: LinearFit, around: Surroundings) -> Structure:
+    """Test the shape of `fit`, then the independence of its rows by groups and by the order of the run."""
     if exact_fit_note(fit):
         return Structure((), (), fit.residuals)
-    cells = _cells(fit.design)
-    shape = lack_of_fit_test(fit, cells)
-    around = _around_means(cells) if shape.holds is False else basis.q
-    codes = _groups(fit.design, table, group)
-    enough = codes is not None and int(codes.max()) + 1 >= FEWEST_GROUPS
-    by_group = _group_tests(fit, around, codes, str(group)) if codes is not None and enough else _untested(fit)
-    crossed = () if codes is None else _crossed(fit.design, codes)
-    tests = (shape, *by_group.tests, *_order_test(fit, around, table))
+    shape = lack_of_fit_test(fit, around.cells)
+    kind: _Base = "means" if shape.holds is False else "model"
+    by_group = _untested(fit) if around.codes is None else _group_tests(fit, around, kind, around.codes)
+    crossed = () if around.codes is None else _crossed(around.categories, around.codes)
+    tests = (shape, *by_group.tests, *_order_test(fit, around.base(kind), around.table))
     return Structure(tests, by_group.slopes, by_group.within, crossed)
 
 
@@ -82,10 +134,13 @@ class _Groups:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _cells(design: DesignMatrix) -> _Codes:
-    """Return the number of each row's combination of factor values."""
-    numbers = design.frame.groupby(list(design.parsed.right), sort=True, observed=True).ngroup()
-    return np.asarray(numbers, dtype=np.int64)
+def _combinations(columns: Sequence[pd.Series]) -> _Codes:
+    """Return the number of each row's combination of values."""
+    number: _Codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        codes = np.asarray(pd.factorize(column)[0], dtype=np.int64)
+        number = np.asarray(pd.factorize(number * (int(codes.max()) + 1) + codes)[0], dtype=np.int64)
+    return number
 
 
 def lack_of_fit_test(fit: LinearFit, cells: _Codes) -> Test:
@@ -146,51 +201,84 @@ def _untested(fit: LinearFit) -> _Groups:
     return _Groups((), (), fit.residuals)
 
 
-def _group_tests(fit: LinearFit, base: Floats | None, codes: _Codes, group: str) -> _Groups:
+def _group_tests(fit: LinearFit, around: Surroundings, kind: _Base, codes: _Codes) -> _Groups:
+    if int(codes.max()) + 1 < FEWEST_GROUPS:
+        return _untested(fit)
+    base, group = around.base(kind), str(around.group)
     if base is None:
         what = "Not tested: the formula's shape does not fit, and there are too many combinations to look around."
         return _Groups((Test(GROUPS, "independence", None, None, what),), (), fit.residuals)
-    inner = np.apply_along_axis(_around, 0, base, codes)
-    within = _rest(_around(fit.y, codes), inner, int(codes.max()) + 1)
-    shifted = _f_test(GROUPS, "independence", _rest(fit.y, base), within, f"{group}: ")
-    tests = (shifted, *_level_tests(fit, base, codes, within, group))
-    sloped = [(name, _with_slopes(fit.y, base, codes, column)) for name, column in _varying(fit.design, codes)]
-    if not sloped:
-        return _Groups(tests, (), within[0])
-    slopes = [_f_test(SLOPES, "independence", within, rest, f"{group} by {name}: ") for name, rest in sloped]
-    index = _strongest(slopes)
-    strongest = _corrected(slopes[index], len(slopes))
-    if strongest.holds is not False:
-        return _Groups((*tests, strongest), (), within[0])
-    return _Groups((*tests, strongest), (sloped[index][0],), sloped[index][1][0])
+    response = fit.design.responses.index(fit.response)
+    within, levels, slopes = (
+        [(name, rests.of(response)) for name, rests in around.rests(what, kind, codes, base)]
+        for what in (GROUPS, LEVELS, SLOPES)
+    )
+    inner = within[0][1]
+    shifted = _f_test(GROUPS, "independence", _rest(fit.y[None], base).of(0), inner, f"{group}: ")
+    tests = (shifted, *_strongest_test(LEVELS, inner, levels, group))
+    steepest = _strongest_test(SLOPES, inner, slopes, group)
+    if not steepest or steepest[0].holds is not False:
+        return _Groups((*tests, *steepest), (), inner[0])
+    name, left = slopes[_strongest(_f_tests(SLOPES, inner, slopes, group))]
+    return _Groups((*tests, *steepest), (name,), left[0])
 
 
-def _level_tests(fit: LinearFit, base: Floats, codes: _Codes, within: _Rest, group: str) -> list[Test]:
-    """Test whether the effects of a category differ between groups, by the mean of every level in every group.
+def _f_tests(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], group: str) -> list[Test]:
+    return [_f_test(what, "independence", smaller, rest, f"{group} by {name}: ") for name, rest in larger]
+
+
+def _strongest_test(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], group: str) -> list[Test]:
+    """The strongest test of several, corrected; none where there is nothing to test."""
+    tried = _f_tests(what, smaller, larger, group)
+    return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
+
+
+def _of_groups(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
+    """What a mean of its own for each group leaves."""
+    yield "", _apart(around.design.y, base, lambda values: _around(values, codes), int(codes.max()) + 1)
+
+
+def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
+    """What a mean of its own for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
     the residual then, and every standard error has it already.
     """
-    tried = [
-        _f_test(LEVELS, "independence", within, _with_levels(fit.y, base, codes, level), f"{group} by {name}: ")
-        for name, level in _categories(fit.design, codes)
-    ]
-    return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
+    for name, level in around.categories:
+        cells = np.asarray(pd.factorize(codes * (int(level.max()) + 1) + level)[0], dtype=np.int64)
+        yield name, _apart(around.design.y, base, partial(_around, codes=cells), int(cells.max()) + 1)
 
 
-def _crossed(design: DesignMatrix, codes: _Codes) -> tuple[str, ...]:
+def _of_slopes(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
+    """What a mean and a slope of its own for each group leave."""
+    for name, column in _varying(around.design, codes):
+        yield name, _with_slopes(around.design.y, base, codes, column)
+
+
+_RESTS = {GROUPS: _of_groups, LEVELS: _of_levels, SLOPES: _of_slopes}
+
+
+def _apart(y: Floats, base: Floats, apart: Callable[[Floats], Floats], taken: int) -> _Rests:
+    """What is left of all responses (n x q) once they and the base are taken apart, `taken` parameters being gone."""
+    inner = np.empty(base.shape, order="F")
+    for j in range(base.shape[1]):
+        inner[:, j] = apart(base[:, j])
+    return _rest(np.array([apart(column) for column in y.T]), inner, taken)
+
+
+def _crossed(categories: Sequence[tuple[str, _Codes]], codes: _Codes) -> tuple[str, ...]:
     """Return the factors that vary within groups and have rows to spare there, so that other rows hide what differs.
 
     A test of whether their effects differ between groups misses most of it at few groups, and what it misses makes
     standard errors too small: at three groups, up to 13 of 100 sentences on a category without effect said that it had
     one. So no test decides whether these effects are judged over groups (Barr et al. 2013, "keep it maximal").
     """
-    return tuple(name for name, level in _categories(design, codes) if len(codes) > _count(codes, level))
+    return tuple(name for name, level in categories if len(codes) > _count(codes, level))
 
 
 def _count(codes: _Codes, level: _Codes) -> int:
     """Return how many combinations of group and level there are."""
-    return len(np.unique(codes * (int(level.max()) + 1) + level))
+    return len(pd.unique(codes * (int(level.max()) + 1) + level))
 
 
 def _categories(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, _Codes]]:
@@ -198,15 +286,9 @@ def _categories(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, _Cod
     for name in (block.reads[0] for block in design.blocks if len(block.reads) == 1):
         if name not in design.levels:
             continue
-        level = np.asarray(pd.factorize(design.frame[name].to_numpy())[0], dtype=np.int64)
+        level = np.asarray(pd.factorize(design.frame[name])[0], dtype=np.int64)
         if _count(codes, level) > codes.max() + 1:
             yield name, level
-
-
-def _with_levels(y: Floats, base: Floats, codes: _Codes, level: _Codes) -> _Rest:
-    """What a mean of its own for each level in each group leaves of y."""
-    names, cells = np.unique(codes * (int(level.max()) + 1) + level, return_inverse=True)
-    return _rest(_around(y, cells), np.apply_along_axis(_around, 0, base, cells), len(names))
 
 
 def _strongest(tests: Sequence[Test]) -> int:
@@ -221,12 +303,19 @@ def _corrected(test: Test, tried: int) -> Test:
     return replace(test, p=min(test.p * tried, 1.0), note=f"{test.note} The strongest of {tried}, corrected.")
 
 
-def _rest(y: Floats, x: Floats, taken: int = 0) -> _Rest:
-    """Return the residuals of y on x and their degrees of freedom, `taken` of which are gone already."""
-    left, values, _ = np.linalg.svd(x, full_matrices=False)
-    own = left[:, values > _OWN * max(float(values.max()), 1.0)]
-    residuals = y - own @ (own.T @ y)
-    return residuals, len(y) - own.shape[1] - taken
+def _rest(y: Floats, x: Floats, taken: int = 0) -> _Rests:
+    """Return the residuals of y (q x n) on x and their degrees of freedom, `taken` of which are gone already.
+
+    The columns' own space is found in the triangle of x, as decomposing all its rows takes much longer. What rounding
+    leaves of that space in the residuals is taken out a second time.
+    """
+    _, values, right = np.linalg.svd(np.linalg.qr(x, mode="r"))
+    kept = values > _OWN * max(float(values.max()), 1.0)
+    space = right[: len(values)][kept].T / values[kept]
+    solve = space @ space.T
+    left = y - (y @ x) @ solve @ x.T
+    left -= (left @ x) @ solve @ x.T
+    return _Rests(left, y.shape[1] - int(kept.sum()) - taken)
 
 
 def _varying(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, Floats]]:
@@ -240,7 +329,7 @@ def _varying(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, Floats]
             yield block.name, inner / np.sqrt(lengths.max())
 
 
-def _with_slopes(y: Floats, base: Floats, codes: _Codes, column: Floats) -> _Rest:
+def _with_slopes(y: Floats, base: Floats, codes: _Codes, column: Floats) -> _Rests:
     lengths = np.bincount(codes, column**2)
     sloped = lengths > _OWN
     taken = len(lengths) + int(sloped.sum())
@@ -251,7 +340,7 @@ def _with_slopes(y: Floats, base: Floats, codes: _Codes, column: Floats) -> _Res
         remainder: Floats = inner - slope[codes] * column
         return remainder
 
-    return _rest(apart(y), np.apply_along_axis(apart, 0, base), taken)
+    return _apart(y, base, apart, taken)
 
 
 # --- order of the run
