@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from patternbench.cli.load import load
+from patternbench.cli.load import load, on_interrupt
 from patternbench.terms.problems import InputError
 
 
@@ -17,6 +18,22 @@ def test_a_rate_that_is_no_finite_number_is_refused(rate: str) -> None:
     done = CliRunner().invoke(load, ["http://127.0.0.1:1", f"--rate={rate}"])
     assert done.exit_code == 2
     assert f"'{rate}' is not a rate; write for example 500 or 120/m" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_ctrl_c_or_sigterm_keeps_the_results_and_the_second_ends_the_command(number: signal.Signals) -> None:
+    stopped: list[str] = []
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        on_interrupt(lambda: stopped.append("stopped"))
+        signal.raise_signal(number)
+        assert stopped == ["stopped"]
+        for second in before:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(second)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 @pytest.mark.parametrize("flag", ["--body=@{}", "--ca={}"])

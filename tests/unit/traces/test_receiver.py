@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -123,6 +123,21 @@ def test_a_packed_body_is_unpacked(spool: Spool) -> None:
 
 
 HUNDRED_MB = b"\0" * 100_000_000
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_body_may_have_exactly_the_bytes_that_are_allowed_packed_or_not(packed: bool, spool: Spool) -> None:
+    for more, status in ((0, 200), (1, 413)):
+        text = b'{"resourceSpans": []}'.ljust(MOST_BYTES + more)
+        sent = body(gzip.compress(text), JSON, **{"content-encoding": "gzip"}) if packed else body(text, JSON)
+        in_pieces = body(text, JSON) | {"content": pieces_of(text)}
+        assert [answer.status_code for answer in answers(spool, sent, in_pieces)] == [status, status]
+
+
+async def pieces_of(text: bytes) -> AsyncIterator[bytes]:
+    """A body of which the length is not said before."""
+    for start in range(0, len(text), 1 << 20):
+        yield text[start : start + (1 << 20)]
 
 
 @pytest.mark.parametrize(
