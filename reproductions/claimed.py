@@ -10,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
+import numpy as np
 import pandas as pd
 
-from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
+from patternbench.analyze.statements.claims.claim import Claim, Level, Levels, LevelSets
 from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, count_of_intervals, judge_claims
+from patternbench.analyze.statements.claims.pairs import claimed_pairs
 from patternbench.analyze.statements.family import together
-from patternbench.analyze.statements.verdict import Expected
+from patternbench.analyze.statements.verdict import HIGHER, Expected
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.report.declared_claims import claims_of
 from patternbench.study.load import load
 from patternbench.terms.quantities import SHARES
-from reproductions.contrasts import PERCENT, PLAIN, POINTS, Contrast, heads, held
+from reproductions.contrasts import PERCENT, PLAIN, POINTS, Contrast, Key, heads, held
 from reproductions.markdown import table
-from reproductions.pages import STUDIES
+from reproductions.pages import QUICK, STUDIES
 
 Plan = Mapping[str, Levels]
 """The levels of scenarios by their ids."""
@@ -81,15 +84,52 @@ def _held(says: str, parts: Sequence[Claim], plan: Plan, rounds: pd.DataFrame) -
     return HeldClaim(says, parts[0].expected, changes, tuple(change.where for one in judged for change in one.changes))
 
 
+def of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
+    """The claims of a study, or of its quick form where the rounds are of that, held against rounds."""
+    forms = (hold(claims(form), plan, rounds) for form in (study, f"{study}{QUICK}"))
+    return next((held for held in forms if held), [])
+
+
+def levelled(rounds: pd.DataFrame, factors: Sequence[str]) -> tuple[Plan, pd.DataFrame]:
+    """Rounds with the combinations of levels that they have as their scenarios, and these combinations."""
+    groups = rounds.groupby(list(factors), sort=False)
+    levels = {str(number): levels for number, (levels, _) in enumerate(groups)}
+    plan = {scenario: dict(zip(factors, map(_plain, key), strict=True)) for scenario, key in levels.items()}
+    return plan, rounds.assign(scenario=groups.ngroup().astype(str))
+
+
+def _plain(level: object) -> Level:
+    return cast(Level, level.item() if isinstance(level, np.generic) else level)
+
+
 def contrasts_of(judged: JudgedClaim) -> list[Contrast]:
     """The changes of a claim as pages print them."""
     scale = PERCENT if judged.relative else POINTS if judged.claim.response in SHARES else PLAIN
     return [Contrast(one.value, one.low, one.high, scale, one.firm) for one in judged.changes]
 
 
-def changes(claim: Claim, plan: Plan, rounds: pd.DataFrame, level: float = LEVEL) -> list[Contrast]:
-    """What a claim is about, each change with its own interval; its words do not matter."""
-    return contrasts_of(judge_claims([claim], plan, rounds, {}, level).claims[0])
+Named = Mapping[str, Level | Sequence[Level]]
+"""Levels of factors: one, or several."""
+
+
+def change(response: str, start: Named, end: Named, where: Named | None = None, over: Sequence[str] = ()) -> Claim:
+    """The change of a response between levels, of which nothing is claimed."""
+    start, end, where = (_level_sets(levels) for levels in (start, end, where or {}))
+    return Claim("", response, HIGHER, None, start, end, where, over=tuple(over))
+
+
+def _level_sets(named: Named) -> LevelSets:
+    return {name: (of_it,) if isinstance(of_it, str | int | float) else of_it or () for name, of_it in named.items()}
+
+
+def changes_by(
+    names: Sequence[str], claim: Claim, plan: Plan, rounds: pd.DataFrame, level: float = LEVEL
+) -> dict[Key, Contrast]:
+    """Each change of a claim with its own interval, by levels that tell the changes apart: those that it leads to."""
+    every = list(plan.values())
+    ends = (every[one.pairs[0][1]] for one in claimed_pairs(claim, every))
+    (judged,) = judge_claims([claim], plan, rounds, {}, level).claims
+    return dict(zip((tuple(end[name] for name in names) for end in ends), contrasts_of(judged), strict=True))
 
 
 def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper") -> str:
