@@ -143,7 +143,7 @@ def _side(names: Mapping[str, object], part: pd.DataFrame) -> dict[str, object]:
         "matters": abs(apart.mean) > MATTERS,
         "measured beyond": part[ERROR].mean(),
         "simulated beyond": part["tolerant"].mean(),
-        "asked the store, %": part["asked"].mean(),
+        "asked the store, %": part["requested"].mean(),
         "rounds": str(apart.count),
     }
 
