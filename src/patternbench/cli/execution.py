@@ -79,6 +79,10 @@ class Bar:
             head = (f"{what} failed", "red")
             self.progress.console.print(Text.assemble(head, printable(f": {entry.cause}")))
 
+    def place_noticed(self, sentence: str) -> None:
+        """Show above the bar what is odd about the place where rounds run."""
+        self.progress.console.print(Text(printable(sentence), "yellow"))
+
 
 def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> int:
     """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts."""

@@ -232,6 +232,19 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
         draft.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file durably; raises OSError, leaving nothing, when the disk does not take it."""
+    draft = path.with_name(path.name + ".tmp")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        replace_durably(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def replace_durably(draft: Path, path: Path) -> None:
     """Give a written file, or a folder, its name, and return when that is on disk too."""
     draft.replace(path)

@@ -73,6 +73,13 @@ class PlannedRound(StoredPart):
     scenario: str
 
 
+class PlannedLook(StoredPart):
+    """A look at whether rounds may stop, after this many blocks: how many blocks came between two looks then."""
+
+    blocks: int
+    step: int
+
+
 def _listed(factors: object) -> object:
     """Factors as a list; plans of before map names to levels."""
     if not isinstance(factors, Mapping):
@@ -81,12 +88,16 @@ def _listed(factors: object) -> object:
 
 
 class RunPlan(StoredPart):
-    """``plan.json``: the factors, the scenarios and the rounds of a run, and which combinations are left out."""
+    """``plan.json``: the factors, the scenarios and the rounds of a run, and which combinations are left out.
+
+    ``looks`` are those of a run whose rounds stop by themselves; plans of before lack them.
+    """
 
     factors: Annotated[list[PlannedFactor], BeforeValidator(_listed)]
     scenarios: list[PlannedScenario]
     rounds: list[PlannedRound]
     left_out: list[str] = []
+    looks: list[PlannedLook] = []
 
     @property
     def levels(self) -> dict[str, list[Level]]:
@@ -126,7 +137,7 @@ class Manifest(StoredPart):
     null in runs of before, where they were so only if a client of a library could not have driven them. ``clients`` has
     what each says of itself, ``accounts`` who a component ran as, ``limits`` what it was limited to, ``generator`` what
     the load engine had of the machine, ``starts`` how often each component was started and why, ``lanes`` the machine
-    of each lane: they are known once the run has gone on.
+    of each lane, ``refused_lanes`` why a machine was none: they are known once the run has gone on.
     """
 
     manifest: Literal[1]
@@ -154,6 +165,7 @@ class Manifest(StoredPart):
     generator: dict[str, object] = {}
     starts: dict[str, ComponentStarts] = {}
     lanes: dict[str, dict[str, object]] = {}
+    refused_lanes: dict[str, str] = {}
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
         """The same manifest with more in one of its parts."""

@@ -180,6 +180,7 @@ def gather(run: RunFolder, include_invalid: bool = False, measured: RunMeasures 
             *faults.sections(run, _entries_of(kept, measured.entries), planned.scenarios),
             *harness.sections(noted.clients, kept),
         ],
+        looks=planned.looks,
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from patternbench.observe.section import Section
 from patternbench.plan.factors import Factors
-from patternbench.records.stored import PlannedScenario
+from patternbench.records.stored import PlannedLook, PlannedScenario
 
 _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 
@@ -26,6 +26,7 @@ class RunReport:
     - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
     - `failure_limit`: how many percent of calls may fail with a configuration that findings may call a gain.
     - `question`: what the study asks, in its author's words.
+    - `looks`: how was looked at whether rounds may stop; none where their number is given, and in older runs.
     """
 
     study_name: str
@@ -39,6 +40,7 @@ class RunReport:
     sections: Sequence[Section] = ()
     failure_limit: float = 1.0
     question: str = ""
+    looks: Sequence[PlannedLook] = ()
 
     @property
     def lanes(self) -> Mapping[str, Mapping[str, object]]:

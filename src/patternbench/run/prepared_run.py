@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -85,8 +85,8 @@ class PreparedRun:
 
     def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection) -> None:
         """Have lanes run what is still to do, and what they had to void."""
-        void_divided(self.folder, lanes.names, self.todo(again))
-        coming = self._coming(again, len(lanes.names))
+        void_divided(self.folder, lanes.up(), self.todo(again))
+        coming = self._coming(again, lambda: len(lanes.up()))
         first = next(coming, None)
         if first:
             runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
@@ -95,7 +95,7 @@ class PreparedRun:
             lanes.divided.clear()
             self._run(lanes, listener, NONE_AGAIN)
 
-    def _coming(self, again: RerunSelection, lanes: int) -> Iterator[Sequence[Round]]:
+    def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Sequence[Round]]:
         """The rounds to come, in batches of which each begins when the one before is over."""
         group = Changeovers(self.study, self.inputs).group
         growth = Growth.of(self.study, self.plan, self.folder, self.rounds, group)
@@ -111,9 +111,9 @@ class PreparedRun:
 
     def _task(self, listener: Listener) -> LaneTask:
         by_engine = self.by_engine.issuperset(scenario.client for scenario in self.plan.scenarios)
-        return LaneTask(self.folder, by_engine, listener.round_progressed, self._note)
+        return LaneTask(self.folder, by_engine, listener.round_progressed, self._note, listener.place_noticed)
 
-    def _note(self, part: str, facts: dict[str, object]) -> None:
+    def _note(self, part: str, facts: Mapping[str, object]) -> None:
         """Add to a part of the manifest what only a run knows."""
         noted = stored.manifest(self.folder)
         stored.write_manifest(self.folder, noted.with_more(part, facts))

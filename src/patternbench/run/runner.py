@@ -36,6 +36,9 @@ class Listener(Protocol):
     def round_ended(self, entry: Entry) -> None:
         """A round has ended, well or not."""
 
+    def place_noticed(self, sentence: str) -> None:
+        """Something is odd about the place where rounds run."""
+
 
 class Runner:
     """Has the rounds of a plan run, into a run's folder."""

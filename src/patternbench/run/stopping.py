@@ -7,7 +7,7 @@ decided on. Whether a further block is needed follows only from the records.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from patternbench.analyze.stopping.rule import StoppingRule, next_block
@@ -17,7 +17,7 @@ from patternbench.plan.order import next_block as following
 from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
-from patternbench.records.stored import PlannedRound
+from patternbench.records.stored import PlannedLook, PlannedRound
 from patternbench.report.measuring import Measuring
 from patternbench.run.before.evidence import rule_of
 from patternbench.study.models import Study
@@ -54,28 +54,49 @@ class Growth:
         """The growth that the study asks for; none where it names a number of rounds."""
         return cls(study, plan, folder, rounds, rule_of(study), group)
 
-    def after(self, todo: Sequence[Round], lanes: int = 1) -> Iterator[Sequence[Round]]:
+    def after(self, todo: Sequence[Round], lanes: Callable[[], int] = lambda: 1) -> Iterator[Sequence[Round]]:
         """The remaining rounds, then a block for each lane. The blocks are decided on after all before them."""
         if todo:
             yield todo
         while batch := self._next(lanes):
-            self._store()
             yield batch
 
-    def _next(self, lanes: int) -> list[Round]:
+    def _next(self, lanes: Callable[[], int]) -> list[Round]:
         """Add a block for each lane, of the scenarios that need one; none where no scenario does."""
         if self.rule is None:
             return []
-        rule = replace(self.rule, step=lanes)
+        looks = self._looks(lanes)
+        look = looks[-1]
+        rule = replace(self.rule, step=look.step, looks=tuple((one.blocks, one.step) for one in looks))
         kept = set(open_scenarios(self.rounds, self._measured(rule), rule))
         known, of_study = len(self.rounds), (self.plan.scenarios, kept, self.study.seed, self.study.order)
-        for _ in range(min(lanes, rule.most - 1 - max((one.block for one in self.rounds), default=-1)) if kept else 0):
+        for _ in range(min(look.step, rule.most - look.blocks) if kept else 0):
             self.rounds += following(self.rounds, *of_study, group=self.group)
+        self._store(looks)
         return self.rounds[known:]
 
-    def _store(self) -> None:
+    def _looks(self, lanes: Callable[[], int]) -> list[PlannedLook]:
+        """All looks, of which the last is after the last block: as it was taken before, else with the lanes there are.
+
+        Runs of before didn't write their looks down: those came after as many blocks as there are lanes now.
+        """
+        blocks, step = 1 + max((one.block for one in self.rounds), default=-1), max(1, lanes())
+        taken = stored.plan(self.folder).looks
+        if taken and taken[-1].blocks == blocks:
+            return taken
+        before = [] if taken else [PlannedLook(blocks=n, step=step) for n in range(self._fewest, blocks, step)]
+        return [*taken, *before, PlannedLook(blocks=blocks, step=step)]
+
+    @property
+    def _fewest(self) -> int:
+        return self.rule.fewest if self.rule else 1
+
+    def _store(self, looks: list[PlannedLook]) -> None:
+        """Write down how was looked, and with it the rounds that were decided on."""
+        planned = stored.plan(self.folder)
         rounds = [PlannedRound(**vars(one)) for one in self.rounds]
-        stored.write_plan(self.folder, stored.plan(self.folder).model_copy(update={"rounds": rounds}))
+        if (rounds, looks) != (planned.rounds, planned.looks):
+            stored.write_plan(self.folder, planned.model_copy(update={"rounds": rounds, "looks": looks}))
 
     def _measured(self, rule: StoppingRule) -> dict[int, float]:
         entries, measuring = damage.rounds(self.folder), Measuring.by_scenario(self.folder)

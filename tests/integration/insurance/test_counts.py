@@ -89,6 +89,8 @@ class Passes:
         if len(self.ended) == self.count:
             raise KeyboardInterrupt
 
+    def place_noticed(self, _: str) -> None: ...
+
     def round_progressed(self, progress: LoadProgress) -> None:
         """Nothing."""
 

@@ -61,6 +61,8 @@ class Watching:
         if self.most == len(self.ended):
             raise KeyboardInterrupt
 
+    def place_noticed(self, _: str) -> None: ...
+
     def round_progressed(self, progress: LoadProgress) -> None:
         """Nothing."""
 

@@ -78,7 +78,8 @@ def test_the_next_block_holds_the_open_scenarios_in_order() -> None:
 
 
 def test_what_was_saved_is_said() -> None:
-    found = saving({"steady": [2.0, 2.001, 1.999], "steady too": [3.0, 3.0, 3.0]}, RULE)
+    rounds = {"steady": [2.0, 2.001, 1.999], "steady too": [3.0, 3.0, 3.0]}
+    found = saving({name: decide(values, RULE) for name, values in rounds.items()}, RULE)
     assert found.words == "6 of 60 rounds were needed: 90% saved."
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.factors import factors
 from tests.support.synthetic_run import synthetic_run
 
@@ -14,7 +15,10 @@ from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
 from patternbench.report.sections import lanes
 
-ONE = {"boot": "a", "cpu": "Xeon", "cores": 2, "kernel": "6.1", "governor": None}
+ONE = {
+    **{"boot": "a", "cpu": "Xeon", "cores": 2, "kernel": "6.1", "governor": None},
+    **{"python": "3.11.7", "libraries": {"numpy": "2.0"}},
+}
 
 
 def rounds(lane: str, block: int) -> list[Entry]:
@@ -44,6 +48,29 @@ def test_lanes_that_share_a_machine_or_are_unlike_are_a_warning() -> None:
     (unlike,) = lanes.sentences({"a": ONE, "b": {**ONE, "boot": "b", "cpu": "Epyc", "kernel": "5.10"}})
     assert "different processors and kernels" in unlike
     assert lanes.sentences({}) == []
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "words"),
+    [
+        ("cpu", "Epyc", "processors"),
+        ("cores", 4, "numbers of CPUs"),
+        ("kernel", "5.10", "kernels"),
+        ("governor", "powersave", "frequency governors"),
+        ("python", "3.13.0", "versions of Python"),
+        ("libraries", {"numpy": "2.1"}, "versions of libraries"),
+    ],
+)
+def test_whatever_of_two_machines_is_not_alike_is_a_warning(fact: str, value: object, words: str) -> None:
+    (unlike,) = lanes.sentences({"a": ONE, "b": {**ONE, "boot": "b", fact: value}})
+    assert unlike.startswith(f"Lanes had different {words}.")
+
+
+def test_a_machine_that_was_refused_is_named_with_why() -> None:
+    refused = {"c": "runs another patternbench (code_sha256 differ)"}
+    told = replace(measured({}), manifest={"refused_lanes": refused})
+    (section,) = lanes.sections({"a": ONE}, rounds("a", 0), told)
+    assert "c was no lane: it runs another patternbench (code_sha256 differ)." in section.words
 
 
 def measured(ratios: dict[int, float], spread: float = 0.01) -> RunReport:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,8 +16,14 @@ from tests.unit.run.test_whole_run import STUDY, MadeUp, carried_out, environmen
 
 from patternbench.analyze.metrics import round_metrics
 from patternbench.cli.resume import resume
-from patternbench.records import attempts
+from patternbench.records import attempts, stored
 from patternbench.records.folder import RunFolder
+from patternbench.report.build import gather
+from patternbench.report.sections.declared import _rules
+from patternbench.run import prepared_run
+from patternbench.run.before.evidence import rule_of
+from patternbench.run.lanes.places import LaneTask, ReadyLanes
+from patternbench.run.round.executor import LocalExecutor
 
 UNTIL = "rounds: {until: {response: p95, half_width: 30%}, min: 3, max: 6}"
 
@@ -62,3 +71,77 @@ def test_a_run_that_was_killed_between_two_blocks_goes_on_with_the_next_one(envi
     (folder / "plan.json").write_text(json.dumps({**whole, "rounds": kept}))
     typed(resume, str(folder))
     assert json.loads((folder / "plan.json").read_text())["rounds"] == whole["rounds"]
+
+
+@dataclass
+class Changing:
+    """A place whose lanes come and go: how many there are at each look, of which the last number stays."""
+
+    lanes: list[int]
+
+    def up(self) -> Sequence[str]:
+        return [""] * (self.lanes.pop(0) if len(self.lanes) > 1 else self.lanes[0])
+
+    @contextmanager
+    def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
+        with LocalExecutor(task.folder, task.engine_only, task.on_progress) as executor:
+            yield ReadyLanes(executor, self.up)
+
+
+class Quiet:
+    """Hears of a run and says nothing."""
+
+    def __getattr__(self, _: str) -> object:
+        return lambda *_: None
+
+
+LOUD = "rounds: {until: {response: p95, half_width: 0.001%}, min: 3, max: 8}"
+
+
+def on_lanes(environment: Path, *lanes: int) -> RunFolder:
+    """The run of the study at a place with so many lanes, asked for once before the first round and at each look."""
+    folder = RunFolder(environment / "run")
+    prepared_run.reopen(folder.path).execute(Quiet(), place=Changing([lanes[0], *lanes]))  # type: ignore[arg-type]
+    return folder
+
+
+def begun(environment: Path) -> None:
+    """The folder of a run of which nothing was measured yet."""
+    (environment / "study.yaml").write_text(STUDY.replace("rounds: 3", LOUD))
+    prepared = prepared_run.begin(prepared_run.StudyFile.read(environment / "study.yaml"), environment / "run", False)
+    prepared.folder.unlock()
+
+
+def looks_of(folder: RunFolder) -> list[tuple[int, int]]:
+    return [(look.blocks, look.step) for look in stored.plan(folder).looks]
+
+
+def test_each_look_is_kept_with_the_lanes_that_were_up_then_and_the_report_judges_by_them(environment: Path) -> None:
+    begun(environment)
+    folder = on_lanes(environment, 2, 1, 4)
+    assert looks_of(folder) == [(3, 2), (5, 1), (6, 4), (8, 4)], "the last look adds no more than the most"
+    told, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
+    assert rule is not None
+    assert {(one.step, one.looks) for one in _rules(told, rule).values()} == {(4, ((3, 2), (5, 1), (6, 4), (8, 4)))}
+
+
+def test_a_finished_run_that_is_resumed_with_other_lanes_looks_as_it_did_and_adds_nothing(environment: Path) -> None:
+    (environment / "study.yaml").write_text(STUDY.replace("rounds: 3", UNTIL))
+    carried_out(environment)
+    before = (environment / "run" / "plan.json").read_bytes()
+    on_lanes(environment, 3)
+    assert (environment / "run" / "plan.json").read_bytes() == before
+
+
+def test_a_run_of_before_which_kept_no_looks_is_read_and_gone_on_with(environment: Path) -> None:
+    begun(environment)
+    folder = on_lanes(environment, 2)
+    plan = json.loads(folder.plan.read_text())
+    looks = plan.pop("looks")
+    assert [(look["blocks"], look["step"]) for look in looks] == [(3, 2), (5, 2), (7, 2), (8, 2)]
+    folder.plan.write_text(json.dumps(plan))
+    told, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
+    assert rule is not None
+    assert {(one.step, one.looks) for one in _rules(told, rule).values()} == {(1, ())}
+    on_lanes(environment, 2)
+    assert json.loads(folder.plan.read_text())["looks"] == looks

@@ -72,14 +72,28 @@ def test_a_worker_hands_over_a_round_with_its_records_and_keeps_none(tmp_path: P
 
 def test_a_lane_says_which_patternbench_it_runs_on_which_boot_of_which_machine() -> None:
     lane = LaneWorker({}, engine_only=False)
-    facts = lane.facts()
+    facts: dict[str, Any] = lane.facts()
     lane.close()
     assert facts["boot"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     whole = hashlib.sha256()
     for path in sorted(identity.PACKAGE.rglob("*.py")):
         whole.update(str(path.relative_to(identity.PACKAGE)).encode() + b"\0" + path.read_bytes())
     assert facts["code_sha256"] == whole.hexdigest()
-    assert {"host", "version", "engine_sha256", "cores"} <= facts.keys()
+    assert {"host", "version", "engine_sha256", "cores", "kernel", "governor", "python"} <= facts.keys()
+    assert facts["libraries"]["numpy"] == np.__version__
+    assert "pytest" not in facts["libraries"]
+
+
+def test_a_lane_that_runs_other_code_or_lacks_a_package_is_refused_and_other_versions_are_not() -> None:
+    lane = LaneWorker({}, engine_only=False)
+    facts: dict[str, Any] = lane.facts()
+    lane.close()
+    assert identity.why_unlike(facts) == ""
+    others = {**facts["libraries"], "numpy": "0.1"}
+    assert identity.why_unlike({**facts, "libraries": others, "cpu": "another"}) == ""
+    for what in ("version", "code_sha256", "engine_sha256"):
+        assert identity.why_unlike({**facts, what: "x"}) == f"runs another patternbench ({what} differ)"
+    assert identity.why_unlike({**facts, "libraries": {**others, "scipy": ""}}) == "lacks packages (scipy)"
 
 
 class Library:

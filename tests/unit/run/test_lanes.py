@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -172,6 +173,21 @@ def test_a_result_comes_once_and_only_for_the_try_that_is_open(folder: RunFolder
     assert not refusal(delivery(order), order.again(), folder).of_open_order, "of a try that was given up"
     assert not refusal(delivery(order, lane="b"), order, folder).of_open_order
     assert received(delivery(order), order, folder).entry.round == order.index
+
+
+def test_a_record_is_on_the_disk_before_its_line_in_the_journal_is(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync = os.fsync
+
+    def synced(handle: int) -> None:
+        done.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    kept(folder, DealingExecutor(Scripted(["a"]), folder), ORDERS[:1])
+    assert done[:3] == ["00000.parquet.tmp", "attempts", "journal.jsonl"]
 
 
 @pytest.mark.parametrize(

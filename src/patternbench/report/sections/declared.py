@@ -37,6 +37,7 @@ from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.expand import size
 from patternbench.plan.factors import Factor, Factors, Level
 from patternbench.plan.fraction import aliasing
+from patternbench.records.stored import PlannedLook
 from patternbench.report.acting_faults import FAULT, ActingFaults, acting_faults
 from patternbench.report.labels import RESPONSES, factor_title, level_with_unit
 from patternbench.report.layout import detail, line, pattern_text
@@ -132,27 +133,37 @@ def _stopping(report: RunReport, study: Study) -> Sequence[Section]:
     if not isinstance(study.rounds, Rounds):
         return []
     rule = parse_rule(study.rounds.until.model_dump(), study.rounds.min, study.rounds.max)
-    rule = replace(rule, step=max(1, len(report.lanes)))
     return _or_why_not("stopping", "Rounds that stopped by themselves", lambda: [_saving(report, rule)])
 
 
 def _saving(report: RunReport, rule: StoppingRule) -> Section:
     values = _per_scenario(report, rule.response)
-    rows = pd.DataFrame(
-        [
-            _decision_row(report, name, rule.response, decide(values_of_rounds, rule))
-            for name, values_of_rounds in values.items()
-        ]
-    )
+    rules = _rules(report, rule)
+    decisions = {name: decide(measured, rules[name]) for name, measured in values.items()}
+    rows = pd.DataFrame([_decision_row(report, name, rule.response, one) for name, one in decisions.items()])
     width = f"{100 * rule.half_width:.3g} % of it" if rule.relative else quantity(rule.response, rule.half_width)
     words = [
-        saving(values, rule).words,
+        saving(decisions, rule).words,
         f"A scenario got rounds until the mean of {rule.response} was known to within {width}, but at least "
         f"{rule.fewest} and at most {rule.most}. Each check used a stricter confidence than {rule.confidence:.0%}, so "
         "that the interval at the stop still covers as often as it says, for independent rounds that are about normal.",
         *(f"Warning: {doubt}" for doubt in stopping_doubts.doubts(values, rule)),
     ]
     return Section("stopping", "Rounds that stopped by themselves", words, [Table("Rounds of each scenario", rows)])
+
+
+def _rules(report: RunReport, rule: StoppingRule) -> Mapping[str, StoppingRule]:
+    """The rule as each scenario was looked at for the last time.
+
+    Runs of before don't say when: after a block of each lane.
+    """
+    blocks = {str(name): 1 + int(last) for name, last in report.rounds.groupby("scenario")["block"].max().items()}
+    usual = replace(rule, step=max(1, len(report.lanes)))
+    return {name: _as_looked([look for look in report.looks if look.blocks <= n], usual) for name, n in blocks.items()}
+
+
+def _as_looked(looks: Sequence[PlannedLook], usual: StoppingRule) -> StoppingRule:
+    return replace(usual, step=looks[-1].step, looks=tuple((one.blocks, one.step) for one in looks)) if looks else usual
 
 
 def _per_scenario(report: RunReport, response: str) -> dict[str, list[float]]:

@@ -36,7 +36,14 @@ _SHARED = (
     "Several lanes shared a machine and took each other's CPUs: measure with one lane for each machine, and use these "
     "rounds only as a trial."
 )
-_ALIKE = {"cpu": "processors", "cores": "numbers of CPUs", "kernel": "kernels", "governor": "frequency governors"}
+_ALIKE = {
+    "cpu": "processors",
+    "cores": "numbers of CPUs",
+    "kernel": "kernels",
+    "governor": "frequency governors",
+    "python": "versions of Python",
+    "libraries": "versions of libraries",
+}
 """What of two machines should be alike, and how a warning calls it."""
 _HERE = "without a lane"
 """Where the blocks ran that were begun before the run had lanes."""
@@ -57,7 +64,7 @@ def sections(
     if all(entry.lane == _HERE for entry in rounds):
         return []
     tables = [Table("Blocks of each lane", _blocks(lanes, rounds, entries))]
-    words = [_WORDS, *_lost(entries), *sentences(lanes)]
+    words = [_WORDS, *_lost(entries), *sentences(lanes), *_refused(report.manifest.get("refused_lanes"))]
     compared = _changes_on_lanes(report, rounds)
     if compared:
         tables.append(Table("Changes against the reference on each lane", _changes(compared)))
@@ -107,6 +114,12 @@ def _lost(entries: Sequence[Entry]) -> list[str]:
         f"{plural(len(voided), 'block')} of a lane that was lost did not count and ran anew; the first: block "
         f"{first.block} of {first.lane or 'a machine without lanes'} ({first.cause})."
     ]
+
+
+def _refused(refused: object) -> Iterator[str]:
+    """Which machines were no lanes, and why."""
+    for name, why in (refused if isinstance(refused, Mapping) else {}).items():
+        yield f"{name} was no lane: it {why}."
 
 
 def _changes_on_lanes(report: RunReport, rounds: Sequence[Entry]) -> list[LaneComparison]:

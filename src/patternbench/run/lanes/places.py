@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,7 +13,7 @@ from patternbench.run.round.executor import Executor, LocalExecutor
 
 LOCAL = ""
 """The lane of a run that has none: this machine."""
-Note = Callable[[str, dict[str, object]], None]
+Note = Callable[[str, Mapping[str, object]], None]
 """Adds facts to a part of the manifest."""
 
 
@@ -34,10 +34,10 @@ class LaneTask:
 
 @dataclass(frozen=True)
 class ReadyLanes:
-    """Lanes that are up, and the executor that gives them work."""
+    """The executor that gives lanes work, and which lanes are up: others may come while rounds run, or be lost."""
 
     executor: Executor
-    names: Sequence[str] = (LOCAL,)
+    up: Callable[[], Sequence[str]] = lambda: (LOCAL,)
     divided: set[int] = field(default_factory=set)
     """Blocks whose lane was lost before their rounds of an earlier session: they are voided, and to be run anew."""
 

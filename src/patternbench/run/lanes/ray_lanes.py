@@ -10,7 +10,7 @@ import importlib.util
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import ray_cluster
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
-from patternbench.run.lanes.identity import identity
+from patternbench.run.lanes.identity import why_unlike
 from patternbench.run.lanes.places import LaneTask, ReadyLanes
 from patternbench.run.lanes.worker import LaneWorker
 from patternbench.run.round.orders import RoundOrder
@@ -31,8 +31,10 @@ from patternbench.terms.problems import InputError, Problem
 INSTALL = "type `pip install 'patternbench[ray]'`"
 CALL_S, START_S, END_S = 20.0, 60.0, 30.0
 """How long a question to the cluster, the start of a lane and its end may take, in seconds."""
-GLANCE_S, LATE_S = 0.5, 5.0
-"""How often the cluster is asked for nodes, in seconds: before the first round, and while rounds run."""
+GLANCE_S, LOOK_S = 0.5, 1.0
+"""How long one wait for an answer is before the first round, and how often nodes and calls are looked after."""
+MORE_S = 5.0
+"""How long more lanes are waited for where some are there: a later one joins while rounds run."""
 CHECK = "check the address, and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are those of the cluster"
 GRACE_S = 300.0
 """How long a round may take beyond its time limit: what it starts, prepares and takes down."""
@@ -59,7 +61,7 @@ class RayPlace:
             lanes = opened.enter_context(RayLanes(self, task))
             lanes.await_first()
             executor = DealingExecutor(lanes, task.folder)
-            yield ReadyLanes(executor, lanes.up(), executor.divided)
+            yield ReadyLanes(executor, lanes.up, executor.divided)
 
 
 def _require_ray() -> None:
@@ -127,6 +129,20 @@ class _Actor(Protocol):
     close: _Method
 
 
+@dataclass(frozen=True)
+class _Node:
+    """A node of the cluster that is up."""
+
+    id: str
+    host: str
+    cpus: float
+
+    @property
+    def name(self) -> str:
+        """The name of its lane."""
+        return f"{self.host}-{self.id[:8]}"
+
+
 @dataclass
 class _Lane:
     """A lane: its node, its actor and the room that it holds there, and the call that it is at."""
@@ -138,6 +154,17 @@ class _Lane:
     call: object | None = None
     deadline_s: float = 0.0
 
+    def calls(self, call: object, within_s: float) -> None:
+        """It is at a call that has to be answered within this time."""
+        self.call, self.deadline_s = call, time.monotonic() + within_s
+
+    def why_lost(self, alive: Collection[str]) -> str:
+        """Why it can no longer be relied on; empty where it can."""
+        if self.node not in alive:
+            return "its node left the cluster"
+        late = self.call is not None and time.monotonic() > self.deadline_s
+        return "it did not answer in time" if late else ""
+
 
 class RayLanes:
     """The lanes of the cluster that we are connected to. Use as a context."""
@@ -148,6 +175,8 @@ class RayLanes:
         self._ray: ModuleType = ray
         self._place, self._task = place, task
         self._lanes: dict[str, _Lane] = {}
+        self._coming: dict[str, _Lane] = {}
+        """Lanes whose actor is being started: nobody waits for one while others work."""
         self._gone: set[str] = set()
         """Nodes that were lost: one that comes back is another lane of the same machine, and is not trusted."""
         self._inputs = ray.put(_inputs_of(task.folder))
@@ -166,16 +195,19 @@ class RayLanes:
         for call in done:
             with suppress(self._ray.exceptions.RayError):
                 _write_logs(self._task.folder, closing[call].name, self._ray.get(call, timeout=CALL_S))
-        for lane in self._lanes.values():
-            self._drop(lane)
+        self._drop(*self._lanes.values(), *self._coming.values())
 
     def await_first(self) -> None:
-        """Wait for as many lanes as were asked for. Raises InputError where none comes."""
-        deadline = time.monotonic() + START_S
-        while len(self._lanes) < self._place.lanes and time.monotonic() < deadline:
-            self._join()
-            if len(self._lanes) < self._place.lanes:
-                time.sleep(GLANCE_S)
+        """Wait for as many lanes as were asked for, and not long for more where some are there.
+
+        Raises InputError where none comes.
+        """
+        some_by = time.monotonic() + START_S
+        enough_by = time.monotonic() + MORE_S
+        while len(self._lanes) < self._place.lanes and time.monotonic() < some_by:
+            if self._lanes and not self._coming and time.monotonic() > enough_by:
+                break
+            self.event(GLANCE_S)
         if not self._lanes:
             why = "; ".join(self._refused.values()) or "no node has all its CPUs free"
             hint = "bring a node up with `ray start --address=...`, and give it to nothing else"
@@ -188,38 +220,60 @@ class RayLanes:
     def begin(self, lane: str, order: RoundOrder) -> None:
         """Have an actor carry an order out."""
         at = self._lanes[lane]
-        at.call = at.actor.carry_out.remote(order.as_json())
-        allowed = order.time_limit.seconds + order.warm_up.seconds + GRACE_S
-        at.deadline_s = time.monotonic() + allowed
+        at.calls(at.actor.carry_out.remote(order.as_json()), order.time_limit.seconds + order.warm_up.seconds + GRACE_S)
 
     def event(self, within_s: float) -> Delivered | Lost | None:
         """The first result that came, or the first lane that is gone."""
-        if len(self._lanes) < self._place.lanes and time.monotonic() > self._look_again_s:
-            self._look_again_s = time.monotonic() + LATE_S
-            self._join()
-        calls = {lane.call: lane for lane in self._lanes.values() if lane.call is not None}
+        lost = self._look()
+        if lost:
+            return lost
+        lane = self._first_answer(within_s)
+        if lane is None:
+            return None
+        if lane.name in self._coming:
+            self._welcome(lane)
+            return None
+        return self._answered(lane)
+
+    def _first_answer(self, within_s: float) -> _Lane | None:
+        """The first lane that has answered; None where none does in that time."""
+        lanes = [*self._lanes.values(), *self._coming.values()]
+        calls = {lane.call: lane for lane in lanes if lane.call is not None}
         if not calls:
             time.sleep(within_s)
             return None
         done, _ = self._ray.wait(list(calls), num_returns=1, timeout=within_s)
-        return self._answered(calls[done[0]]) if done else self._silent()
+        return calls[done[0]] if done else None
 
     def _answered(self, lane: _Lane) -> Delivered | Lost:
         call, lane.call = lane.call, None
         try:
             return Delivered(lane.name, self._ray.get(call, timeout=CALL_S))
-        except (self._ray.exceptions.RayError, self._ray.exceptions.GetTimeoutError) as error:
+        except self._ray.exceptions.RayError as error:
             return self._losing(lane, _first_line(error))
 
-    def _silent(self) -> Lost | None:
-        """A lane whose node is gone, or whose round takes longer than any may."""
-        alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
+    def _look(self) -> Lost | None:
+        """Every ``LOOK_S``, however busy lanes are: a lane that is gone or takes too long, and nodes that came."""
+        if time.monotonic() < self._look_again_s:
+            return None
+        nodes = self._nodes()
+        alive = {node.id for node in nodes}
+        for lane in [*self._coming.values()]:
+            if why := lane.why_lost(alive):
+                self._refuse(lane, f"can't run a lane: {why}")
         for lane in self._lanes.values():
-            if lane.node not in alive:
-                return self._losing(lane, "its node left the cluster")
-            if lane.call is not None and time.monotonic() > lane.deadline_s:
-                return self._losing(lane, "it did not answer in time")
+            if why := lane.why_lost(alive):
+                return self._losing(lane, why)
+        self._make_lanes_of(nodes)
+        self._look_again_s = time.monotonic() + LOOK_S
         return None
+
+    def _nodes(self) -> list[_Node]:
+        return [
+            _Node(one["NodeID"], one["NodeManagerHostname"], one["Resources"].get("CPU", 0.0))
+            for one in self._ray.nodes()
+            if one["Alive"]
+        ]
 
     def _losing(self, lane: _Lane, why: str) -> Lost:
         del self._lanes[lane.name]
@@ -227,54 +281,68 @@ class RayLanes:
         self._drop(lane)
         return Lost(lane.name, why)
 
-    def _drop(self, lane: _Lane) -> None:
-        """Kill an actor, whose guards then end what it started, and give its room back; neither may hold us up."""
+    def _drop(self, *lanes: _Lane) -> None:
+        """Kill actors, whose guards then end what they started, and give their room back; none may hold us up."""
 
-        def drop() -> None:
+        def drop(lane: _Lane) -> None:
             with suppress(Exception):
                 self._ray.kill(lane.actor, no_restart=True)
                 self._ray.util.remove_placement_group(lane.room)
 
-        ending = Thread(target=drop, daemon=True)
-        ending.start()
-        ending.join(CALL_S)
+        ending = [Thread(target=drop, args=[lane], daemon=True) for lane in lanes]
+        for thread in ending:
+            thread.start()
+        given_up_s = time.monotonic() + CALL_S
+        for thread in ending:
+            thread.join(max(0.0, given_up_s - time.monotonic()))
 
-    def _join(self) -> None:
-        """Make lanes of nodes that have all their CPUs free, up to the number that was asked for."""
-        here = self._ray.get_runtime_context().get_node_id()
-        taken = {lane.node for lane in self._lanes.values()} | self._gone | self._refused.keys()
-        for node in self._ray.nodes():
-            excluded = node["NodeID"] in taken or (node["NodeID"] == here and not self._place.with_this)
-            if len(self._lanes) >= self._place.lanes:
+    def _make_lanes_of(self, nodes: Iterable[_Node]) -> None:
+        """Begin to make lanes of nodes, up to the number that was asked for."""
+        taken = {lane.node for lane in [*self._lanes.values(), *self._coming.values()]}
+        for node in nodes:
+            if len(self._lanes) + len(self._coming) >= self._place.lanes:
                 return
-            if node["Alive"] and node["Resources"].get("CPU") and not excluded:
-                self._make(
-                    node["NodeID"], f"{node['NodeManagerHostname']}-{node['NodeID'][:8]}", node["Resources"]["CPU"]
-                )
+            if node.id not in taken and self._may_be_lane(node):
+                self._coming[node.name] = self._made(node)
 
-    def _make(self, node: str, name: str, cpus: float) -> None:
-        """Make a lane of a node: a room of all its CPUs, and in it an actor that runs the same code as we do."""
+    def _may_be_lane(self, node: _Node) -> bool:
+        """Whether a node has CPUs, was not lost or refused before, and isn't ours unless that was asked for."""
+        here = node.id == self._ray.get_runtime_context().get_node_id()
+        known = node.id in self._gone or node.id in self._refused
+        return node.cpus > 0 and not known and (self._place.with_this or not here)
+
+    def _made(self, node: _Node) -> _Lane:
+        """A lane that is to come: a room of all CPUs of a node, and in it an actor, which says what it is."""
         room = self._ray.util.placement_group(
-            [{"CPU": cpus}], strategy="STRICT_PACK", bundle_label_selector=[{"ray.io/node-id": node}]
+            [{"CPU": node.cpus}], strategy="STRICT_PACK", bundle_label_selector=[{"ray.io/node-id": node.id}]
         )
         strategy = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(room)
-        kind = self._ray.remote(max_restarts=0, max_task_retries=0, num_cpus=cpus)(LaneWorker)
+        kind = self._ray.remote(max_restarts=0, max_task_retries=0, num_cpus=node.cpus)(LaneWorker)
         actor = kind.options(scheduling_strategy=strategy).remote(self._inputs, self._task.engine_only)
-        lane = _Lane(name, node, actor, room)
+        lane = _Lane(node.name, node.id, actor, room)
+        lane.calls(actor.facts.remote(), START_S)
+        return lane
+
+    def _welcome(self, lane: _Lane) -> None:
+        """Make a lane of one that has come, if it runs the same code as we do."""
+        call, lane.call = lane.call, None
         try:
-            facts = self._ray.get(actor.facts.remote(), timeout=START_S)
-        except (self._ray.exceptions.RayError, self._ray.exceptions.GetTimeoutError) as error:
-            return self._refuse(lane, f"node {name} can't run a lane: {_first_line(error)}")
-        unlike = [what for what, ours in identity().items() if facts.get(what) != ours]
+            facts = self._ray.get(call, timeout=CALL_S)
+        except self._ray.exceptions.RayError as error:
+            return self._refuse(lane, f"can't run a lane: {_first_line(error)}")
+        unlike = why_unlike(facts)
         if unlike:
-            return self._refuse(lane, f"node {name} runs another patternbench ({', '.join(unlike)} differ)")
-        self._task.note("lanes", {name: facts})
-        self._lanes[name] = lane
+            return self._refuse(lane, unlike)
+        del self._coming[lane.name]
+        self._task.note("lanes", {lane.name: facts})
+        self._lanes[lane.name] = lane
         return None
 
     def _refuse(self, lane: _Lane, why: str) -> None:
-        self._refused[lane.node] = why
-        self._task.on_note(why)
+        del self._coming[lane.name]
+        self._refused[lane.node] = f"node {lane.name} {why}"
+        self._task.note("refused_lanes", {lane.name: why})
+        self._task.on_note(self._refused[lane.node])
         self._drop(lane)
 
 

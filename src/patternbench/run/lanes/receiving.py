@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from pydantic import ValidationError
 
-from patternbench.records.folder import RunFolder
+from patternbench.records.folder import RunFolder, write_bytes
 from patternbench.run.lanes.worker import LaneDelivery, sha256
 from patternbench.run.round.orders import RoundOrder, RoundResult
 
@@ -72,6 +72,4 @@ FOLDERS = {"attempts", "load", "component-logs", "observed"}
 def _write(folder: RunFolder, name: str, content: bytes) -> None:
     path = folder.path / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_bytes(content)
-    draft.replace(path)
+    write_bytes(path, content)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from patternbench.lab import machine
 from patternbench.records.folder import RunFolder
-from patternbench.run.lanes.identity import identity
+from patternbench.run.lanes.identity import identity, libraries
 from patternbench.run.round.executor import LocalExecutor
 from patternbench.run.round.orders import RoundOrder
 
@@ -45,7 +45,8 @@ class LaneWorker:
 
     def facts(self) -> dict[str, object]:
         """What this lane is: its machine, and the patternbench that it runs."""
-        return {**machine.facts(), **identity(), "host": platform.node(), "boot": _boot()}
+        known = {"libraries": libraries(), "host": platform.node(), "boot": _boot()}
+        return {**machine.facts(), **identity(), **known}
 
     def carry_out(self, plain: Mapping[str, object]) -> LaneDelivery:
         """Run a round, and give its records away."""
