@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -66,3 +67,18 @@ def test_without_luajit_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     result = CliRunner().invoke(verb, [str(PLAN), str(REQUESTS)], standalone_mode=False)
     assert isinstance(result.exception, InputError)
     assert "apt-get install luajit2 lua-cjson" in str(result.exception)
+
+
+@pytest.mark.timeout(30)
+def test_a_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InputError, match="is a pipe, a socket or a device; a file is needed"):
+            run_raising(odd, REQUESTS)
+        with pytest.raises(InputError, match="is a pipe, a socket or a device; a file is needed"):
+            run_raising(PLAN, odd)
+
+
+def run_raising(*words: Path) -> None:
+    """Run the verb; what it raises is raised here."""
+    CliRunner().invoke(verb, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)

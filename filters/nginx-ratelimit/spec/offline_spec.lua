@@ -297,6 +297,12 @@ describe("the command", function()
     end
   end)
 
+  it("reads no device to its end, as that has none", function()
+    local code, _, err = run("check", "/dev/zero")
+    assert.equal(2, code)
+    assert.equal("ratelimit: /dev/zero: is longer than 67108864 bytes\n", err)
+  end)
+
   it("says that a folder isn't a file, whichever file was to be read", function()
     for _, words in ipairs({ { "check", "/" }, { "test", "examples/plan.json", "/" }, { "report", "/" } }) do
       local code, out, err = run(unpack(words))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import time
 from collections.abc import Sized
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -98,8 +100,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_A
         click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise
     except OSError as error:
-        hint = f"make room, then type `patternbench resume {prepared.folder.path} --retry-failed`"
-        raise InputError(Problem(f"cannot be written: {reason(error)}", str(prepared.folder.path), hint=hint)) from None
+        raise InputError(unwritable(error, prepared.folder.path)) from None
     wall = time.perf_counter() - begun
     registry.derive(prepared.folder.path)
     from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said sooner
@@ -116,6 +117,14 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_A
     for sentence in missing:
         output.say(sentence, "red", stderr=True)
     return VERDICT_FAILED if failed or missing else DONE
+
+
+def unwritable(error: OSError, folder: Path) -> Problem:
+    """What to do about a run's folder that can't be written to any more: it is full, or is not there."""
+    hint = f"make room, then type `patternbench resume {folder} --retry-failed`"
+    if error.errno == errno.ENOENT:
+        hint = "if the folder was moved, type `patternbench resume` with where it is now"
+    return Problem(f"cannot be written: {reason(error)}", str(folder), hint=hint)
 
 
 def _summary(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], wall: float) -> dict[str, object]:

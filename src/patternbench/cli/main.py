@@ -53,6 +53,8 @@ FEWEST_OPEN_FILES = 64
 """Files that may be open at once: with fewer, libraries end the process, or say of any file that it can't be opened."""
 LONG_WORD = re.compile(r"\S{200,}")
 """A value without end, such as a number of thousands of digits, of which a message repeats the beginning."""
+STRIPPED = 2
+"""From this level of ``PYTHONOPTIMIZE`` on, Python strips docstrings; at 1 only asserts, on which nothing rests."""
 PANIC = "PanicException"
 """The name of a panic of a library in Rust. It does not derive from Exception."""
 UNREAD = 141
@@ -119,6 +121,7 @@ def main(arguments: list[str] | None = None) -> object:
 def _ended(arguments: list[str] | None, as_data: bool) -> int:
     """Run the command, and say how it ended: the exit code. Raises OSError where standard output takes no more."""
     try:
+        _check_docstrings(sys.flags.optimize)
         _check_open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         _check_texts(sys.argv[1:] if arguments is None else arguments)
         code = cli.main(args=arguments, standalone_mode=False)
@@ -188,6 +191,16 @@ def _write_what_can_be_shown() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="backslashreplace")
+
+
+def _check_docstrings(optimize: int) -> None:
+    """Raise InputError where Python strips docstrings: help texts are made of ours, and figures need those of altair.
+
+    Without this a run would be measured to its end before its report fails.
+    """
+    if optimize >= STRIPPED:
+        hint = "type `unset PYTHONOPTIMIZE`, or leave -OO out, and try again"
+        raise InputError(Problem("Python was told to strip docstrings, which are needed", value=optimize, hint=hint))
 
 
 def _check_open_files(most: int) -> None:

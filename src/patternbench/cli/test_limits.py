@@ -9,6 +9,8 @@ import click
 from patternbench.lab.host.processes import absolute
 from patternbench.lab.software import filters
 from patternbench.ratelimit.simulate.simulator import luajit
+from patternbench.study.text.files import problem_of
+from patternbench.terms.problems import InputError
 
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -30,6 +32,9 @@ def test_limits(plan: Path, requests: Path, enforce: bool, start: str | None, js
 
     Exit code 1: a decision wasn't the expected one.
     """
+    unread = [problem for problem in map(problem_of, (plan, requests)) if problem]
+    if unread:
+        raise InputError(unread)
     flags = {"--enforce": enforce, "--json": json_}
     options = [*(flag for flag, is_set in flags.items() if is_set), *(["--start", start] if start else [])]
     return filters.command(luajit(), "test", absolute(plan), absolute(requests), *options)

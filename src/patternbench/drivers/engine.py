@@ -165,7 +165,7 @@ class EngineDriver:
         measured_from = began + warm_up_us * NS_PER_US
         missing = shortfall(task, summary) or unfinished(task, into)
         cpu_s, rows = summary.generator_cpu_s, summary.generator.log_rows
-        found = doubts(summary, task.lateness is not None)
+        found = doubts(summary, task.lateness is not None and task.lateness.is_one_bound)
         driven = DrivenRound(rows, cpu_s, missing, found, summary.calls, began_ns=began, measured_from_ns=measured_from)
         return replace(driven, warm_up_rows=summary.warm_up_rows)
 
@@ -255,8 +255,8 @@ LATE = "late_schedule"
 def doubts(summary: LoadSummary, bounded: bool = True) -> list[Doubt]:
     """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study.
 
-    Unless a study has ``bounded`` the lateness itself, lateness makes no round invalid. The engine's bound is a share
-    of the round's own service time, so it would drop the quick rounds of a scenario and keep its slow ones.
+    Unless a study has ``bounded`` the lateness itself, for all rounds alike, lateness makes no round invalid. A bound
+    that is a share of the round's own service time would drop the quick rounds of a scenario and keep its slow ones.
     """
     return [
         Doubt(one.name, one.message, in_study(one.remedy), one.invalidates and (bounded or one.name != LATE))

@@ -114,11 +114,17 @@ class ResponseObjective(Model):
 class Lateness(Model):
     """How late the generator may send, at the median and at p99, for a round to be valid: ``floor``.
 
-    With a ``percentage``, a round may be late by this share of its own service time, so slow ones may be later.
+    With a ``percentage`` the bound is that share of the round's own service time, where that is longer, and a round
+    beyond it has a warning: it stays valid, since quick rounds would be left out and slow ones kept.
     """
 
     percentage: Annotated[Number, Field(ge=0, le=1_000_000)] = 0
     floor: Duration = Duration.parse("1ms")
+
+    @property
+    def is_one_bound(self) -> bool:
+        """Whether all rounds have the same bound, so that to leave out those beyond it favours none."""
+        return self.percentage == 0
 
 
 class Design(Model):

@@ -1,5 +1,6 @@
 """What the filter believes of a store, and for how long: a rejection, a connection, an answer, its silence."""
 
+import signal
 import socket
 import struct
 import threading
@@ -244,3 +245,23 @@ def test_mariadb_forgets_expired_keys_as_long_as_there_are_more(folder: Path, be
     with running(nginx):
         assert httpx.get(nginx.url + "/purge", timeout=30).status_code == 204
         eventually(lambda: mariadb.sql(count, "ratelimit") == "0")
+
+
+@pytest.mark.parametrize("kind", ["redis", "mariadb", "sidecar"])
+def test_what_a_stalled_store_is_asked_and_nobody_waits_for_is_not_counted_when_it_goes_on(
+    folder: Path, behind: Nginx, request: pytest.FixtureRequest, kind: str
+) -> None:
+    """Each of these requests is rejected after the store's timeout; it used to be counted all the same."""
+    store = request.getfixturevalue("cells")[0] if kind == "sidecar" else request.getfixturevalue(kind)
+    stalls = {**store.store(), "timeout": "150ms", "breaker": {"failures": 1000}}
+    rules = rules_of(limit(name=f"late-{kind}", store="far", when_store_fails="closed"), stores={"far": stalls})
+    with running(nginx := balancer(folder, rules, behind.port, workers=1)):
+        eventually(lambda: get(nginx, "late").status_code == 200)
+        before = left(eventually(lambda: (found := get(nginx, "late")).status_code == 200 and found))
+        store.send(signal.SIGSTOP)
+        try:
+            assert [get(nginx, "late").status_code for _ in range(5)] == [429] * 5
+        finally:
+            store.send(signal.SIGCONT)
+        eventually(lambda: get(nginx, "another").status_code == 200)
+        assert left(get(nginx, "late")) == before - 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from patternbench.cli import main as command
+from patternbench.cli.execution import unwritable
 from patternbench.drivers.driver import DriverError
 from patternbench.lab.host.accounts import scratch
 from patternbench.lab.host.processes import StartError
@@ -31,3 +35,19 @@ def test_a_server_that_runs_as_another_user_reaches_the_folder_of_a_trial() -> N
         assert folder.stat().st_mode & 0o777 == 0o711
         kept = Path(folder)
     assert not kept.exists()
+
+
+def test_python_without_docstrings_is_refused_before_anything_is_measured() -> None:
+    """The figures of a report need them, so a run was measured to its end and then had no report."""
+    words = [sys.executable, "-OO", "-c", "from patternbench.command import main; main()", "plan", "x.yaml"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == command.USAGE
+    assert ended.stderr.startswith("error: Python was told to strip docstrings, which are needed (got 2)")
+    assert "unset PYTHONOPTIMIZE" in ended.stderr
+
+
+def test_a_run_whose_folder_was_moved_is_told_to_go_on_where_it_is_now() -> None:
+    gone = unwritable(OSError(errno.ENOENT, "No such file or directory"), Path("/runs/first"))
+    assert gone.hint == "if the folder was moved, type `patternbench resume` with where it is now"
+    full = unwritable(OSError(errno.ENOSPC, "No space left on device"), Path("/runs/first"))
+    assert full.hint == "make room, then type `patternbench resume /runs/first --retry-failed`"

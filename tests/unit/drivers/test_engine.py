@@ -22,6 +22,7 @@ from patternbench.study.models import Lateness
 from patternbench.terms.problems import InputError
 
 ONE_REQUEST = "workload: {closed: {users: 2, successes: 3, max_attempts: 5}}"
+SHARE = {"percentage": 5, "floor": "3ms"}
 LATE = {"name": "late_schedule", "message": "it was late", "remedy": "allow more lateness", "invalidates": True}
 FULL = {"name": "full", "message": "too many", "remedy": "raise max_in_flight", "invalidates": True}
 DOUBTS = [LATE, FULL]
@@ -66,12 +67,14 @@ def test_a_warm_up_that_answers_end_is_as_long_as_the_engine_says(
     assert found.measured_from_ns == 4_000_000 + 700_000
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-def test_lateness_makes_a_round_invalid_only_where_the_study_bounds_it(
-    bounded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lateness", "bounded"), [({"floor": "3ms"}, True), (None, False), ({"percentage": 5}, False), (SHARE, False)]
+)
+def test_lateness_makes_a_round_invalid_only_where_the_study_bounds_it_for_all_rounds_alike(
+    lateness: dict[str, object] | None, bounded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ending(monkeypatch, [over(doubts=DOUBTS)])
-    requested = replace(task(ONE_REQUEST), lateness=Lateness.model_validate({"floor": "3ms"}) if bounded else None)
+    requested = replace(task(ONE_REQUEST), lateness=Lateness.model_validate(lateness) if lateness else None)
     assert driven(tmp_path, requested).doubts == [
         Doubt("late_schedule", "it was late", "allow more with `lateness` in the study", bounded),
         Doubt("full", "too many", "raise `in_flight`", True),

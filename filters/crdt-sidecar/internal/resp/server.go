@@ -21,8 +21,12 @@ const (
 	maxLine      = 32
 )
 
-// writeTimeout is how long a client may leave its answers unread; tests shorten it.
-var writeTimeout = 5 * time.Second
+var (
+	// writeTimeout is how long a client may leave its answers unread; tests shorten it.
+	writeTimeout = 5 * time.Second
+	// requestTimeout is how long a request may take to arrive, from its first byte to its last; tests shorten it.
+	requestTimeout = 5 * time.Second
+)
 
 // Handler answers one request; it appends its answer in RESP2 to out. quit closes the connection after the answer.
 type Handler func(out []byte, arguments [][]byte) (answer []byte, quit bool)
@@ -101,11 +105,16 @@ func (s *Server) serve(conn stream) {
 	defer s.done.Done()
 	defer s.open.Add(-1)
 	defer s.forget(conn)
-	reader := bufio.NewReaderSize(conn, 4096)
+	source := &hurried{stream: conn}
+	reader := bufio.NewReaderSize(source, 4096)
+	isGone := watch(conn)
 	var out []byte
 	for {
-		arguments, err := ReadRequest(reader)
+		arguments, err := source.next(reader)
 		quit := err != nil
+		if err == nil && isGone() {
+			return
+		}
 		if err == nil {
 			out, quit = s.handle(out, arguments)
 		} else if problem := new(ProtocolError); errors.As(err, problem) {
@@ -115,6 +124,34 @@ func (s *Server) serve(conn stream) {
 			return
 		}
 	}
+}
+
+// hurried is a connection on which a request may begin at any time, but whose rest must come soon: whoever sends the half of
+// one would keep a connection, of which there is a most, for ever.
+type hurried struct {
+	stream
+	until time.Time
+	isSet bool
+}
+
+// next reads the next request. Only a request that is not there as a whole costs a call that sets a deadline.
+func (h *hurried) next(reader *bufio.Reader) ([][]byte, error) {
+	h.until = time.Time{}
+	if _, err := reader.Peek(1); err != nil {
+		return nil, err
+	}
+	h.until = time.Now().Add(requestTimeout)
+	return ReadRequest(reader)
+}
+
+func (h *hurried) Read(bytes []byte) (int, error) {
+	if isNeeded := !h.until.IsZero(); isNeeded || h.isSet {
+		if err := h.SetReadDeadline(h.until); err != nil {
+			return 0, err
+		}
+		h.isSet = isNeeded
+	}
+	return h.stream.Read(bytes)
 }
 
 func flush(conn stream, out *[]byte) bool {

@@ -1,11 +1,13 @@
 package resp
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // mostThreads is how many connections may each have a thread of their own; further ones share the runtime's poller.
@@ -14,6 +16,7 @@ const mostThreads = 256
 // stream is a connection, however it waits.
 type stream interface {
 	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
 	SetWriteDeadline(time.Time) error
 }
 
@@ -58,6 +61,30 @@ func blockingCopy(fd int) (int, error) {
 	return own, err
 }
 
+// SetReadDeadline has the next read end then at the latest; a zero time means never. The socket keeps a length of time, so the
+// moment has to be set again before each read.
+func (t *threaded) SetReadDeadline(until time.Time) error {
+	var left time.Duration
+	if !until.IsZero() {
+		if left = time.Until(until); left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return err
+	}
+	timeout := syscall.NsecToTimeval(int64(max(left, 0)))
+	if left > 0 && left < time.Microsecond {
+		timeout.Usec = 1 // no time at all would mean never
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptTimeval(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &timeout)
+	})
+	return errors.Join(err, failed)
+}
+
 // SetWriteDeadline does nothing: the socket itself gives up on a peer that does not read.
 func (t *threaded) SetWriteDeadline(time.Time) error { return nil }
 
@@ -67,4 +94,26 @@ func (t *threaded) Close() error {
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 	}
 	return t.File.Close()
+}
+
+// watch returns what says whether the other side of a connection has closed it. Whoever asked has then given up, as a load
+// balancer does whose sidecar was held up: its request was answered in another way, and must not be counted.
+func watch(conn stream) (isGone func() bool) {
+	asks, ok := conn.(syscall.Conn)
+	if !ok {
+		return func() bool { return false }
+	}
+	raw, err := asks.SyscallConn()
+	if err != nil {
+		return func() bool { return false }
+	}
+	var next [1]byte
+	return func() (gone bool) {
+		_ = raw.Control(func(fd uintptr) {
+			n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&next[0])), 1,
+				syscall.MSG_PEEK|syscall.MSG_DONTWAIT, 0, 0)
+			gone = n == 0 && errno == 0 || errno == syscall.ECONNRESET
+		})
+		return gone
+	}
 }

@@ -79,6 +79,7 @@ local reasons = {
   { "closed", "closed" },
   { "^FULL", "full" },
   { "^LOADING", "loading" },
+  { "LATE", "timeout" },
 }
 
 local function reason(err)

@@ -5,9 +5,11 @@
 -- (see `lines`): a client with many connections holds up itself. A query that only waited for a row says that the key is busy.
 -- That isn't a failure of the store.
 
+local clock = require("ratelimit.clock")
 local connection = require("ratelimit.wire.connection")
 local lines = require("ratelimit.stores.lines")
 local mysql = require("ratelimit.wire.mysql")
+local server_clock = require("ratelimit.stores.server_clock")
 
 local M = { most_together = 50 }
 M.__index = M
@@ -25,7 +27,7 @@ local part_of_timeout = 0.7
 function M.new(config)
   local address = config.address
   address.setup = ("%s, SESSION max_statement_time = %.4f"):format(M.setup, address.timeout * part_of_timeout)
-  return setmetatable({ address = address, lines = lines.new(address.timeout) }, M)
+  return setmetatable({ address = address, lines = lines.new(address.timeout), servers = server_clock.new() }, M)
 end
 
 -- A call that is in no hurry.
@@ -76,9 +78,14 @@ local function in_order(requests)
   return order
 end
 
+-- Ends a query with an error, before it has counted anything, when nobody waits for it any more.
+local unless_late = "SET @ratelimit_denied=IF(UNIX_TIMESTAMP(SYSDATE(6))*1000000>%.0f,(SELECT 1 UNION SELECT 2),0);"
+local late = 1242
+
 -- The query for a list of requests in some order.
-local function statement(requests, order, ending, now)
-  local parts = { "SET @ratelimit_denied=0;START TRANSACTION" }
+-- @param till when nobody waits for the answer any more, on the server's clock; -1: not known
+local function statement(requests, order, ending, now, till)
+  local parts = { (till < 0 and "SET @ratelimit_denied=0;" or unless_late:format(till)) .. "START TRANSACTION" }
   for _, i in ipairs(order) do
     parts[#parts + 1] = call(requests[i], now)
   end
@@ -111,7 +118,9 @@ end
 -- Sends a query; `false` when it did nothing but wait for a row. The connection is kept only when that is rolled back.
 local function talk(open, text)
   local rows, err, code = mysql.query(open, text)
-  if rows or not code or not waited_for_a_row(open, code) then
+  if code == late then
+    return nil, "LATE: the server came to it when nobody waited any more"
+  elseif rows or not code or not waited_for_a_row(open, code) then
     return rows, err
   elseif mysql.query(open, "ROLLBACK") then
     return false
@@ -119,8 +128,21 @@ local function talk(open, text)
   return nil, lines.busy
 end
 
+-- Whether the server came to a query too late, as after a stall, or seemed to, as its clock was stepped.
+local function is_late(err)
+  return tostring(err):find("LATE", 1, true) ~= nil
+end
+
 local function query(self, requests, order, ending, now, deadline)
-  local rows, err = mysql.call(self.address, statement(requests, order, ending, now), talk, deadline)
+  local began = clock.steady()
+  deadline = deadline or connection.deadline(self.address)
+  local till = now and -1 or self.servers:at(deadline)
+  local rows, err = mysql.call(self.address, statement(requests, order, ending, now, till), talk, deadline)
+  if rows and rows[1] and not now then
+    self.servers:learn(began, tonumber(rows[1][1]), clock.steady())
+  elseif is_late(err) then
+    self.servers:forget()
+  end
   if rows == false then
     return nil, lines.busy
   elseif rows and #rows ~= #requests then

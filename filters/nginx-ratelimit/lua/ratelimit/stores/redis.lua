@@ -4,11 +4,13 @@
 -- one for each algorithm, and one with all of them for a request whose limits differ in theirs.
 
 local ffi = require("ffi")
+local clock = require("ratelimit.clock")
 local connection = require("ratelimit.wire.connection")
 local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
 local script = require("ratelimit.stores.script")
+local server_clock = require("ratelimit.stores.server_clock")
 
 local M = { most_together = 50 }
 M.__index = M
@@ -39,7 +41,7 @@ function M.new(config)
   if not scripts.all then
     prepare_all()
   end
-  return setmetatable({ address = config.address }, M)
+  return setmetatable({ address = config.address, servers = server_clock.new() }, M)
 end
 
 --- Makes a pooled connection to an address `ahead` of the requests.
@@ -81,11 +83,14 @@ local function parts_of(requests)
   return keys, parts
 end
 
---- The encoded script call for a list of requests; `now` overrides the server's clock.
-function M.encode(command, body, requests, now)
+--- The encoded script call for a list of requests.
+-- @param now overrides the server's clock
+-- @param till when nobody waits for the answer any more, on the server's clock
+function M.encode(command, body, requests, now, till)
   local count = #requests
   local keys, parts = parts_of(requests)
-  return "*" .. 4 + count * 11 .. "\r\n" .. bulk(command) .. bulk(body) .. bulk(count) .. keys .. bulk(now or -1) .. parts
+  local head = "*" .. 5 + count * 11 .. "\r\n" .. bulk(command) .. bulk(body) .. bulk(count)
+  return head .. keys .. bulk(now or -1) .. bulk(till or -1) .. parts
 end
 
 --- Why a server may forget clients that have used up their limits, from its INFO; nil when it won't.
@@ -146,21 +151,28 @@ function M.digest(limit)
 end
 
 --- Decides all requests together: what one binding limit rejects is taken from none.
+-- A call that the server comes to after its deadline, as after a stall, counts nothing: its request was decided without it.
 function M:decide(requests, now, deadline)
-  local found = script_for(requests)
+  local found, began = script_for(requests), clock.steady()
   deadline = deadline or connection.deadline(self.address)
-  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now), deadline)
+  local till = now and -1 or self.servers:at(deadline)
+  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now, till), deadline)
   if type(reply) == "table" and reply.error and reply.error:find("^NOSCRIPT") then
-    reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now), deadline)
+    reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now, till), deadline)
   end
   if not reply then
     return nil, err
   elseif type(reply) == "table" then
+    self.servers:forget()
     return nil, reply.error or "not an answer of the script"
   elseif #reply ~= 8 + 48 * #requests then
     return nil, "not an answer of the script"
   end
-  return M.answers(reply, #requests)
+  local answers = M.answers(reply, #requests)
+  if not now then
+    self.servers:learn(began, answers.time, clock.steady())
+  end
+  return answers
 end
 
 return M

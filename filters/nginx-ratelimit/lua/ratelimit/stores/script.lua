@@ -1,6 +1,7 @@
 --- Builds the Redis script from the text of the decision core: one implementation, two hosts.
 --
--- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; then ten per key (see `stores/redis`).
+-- KEYS: one per limit. ARGV: [1] now in microseconds, or -1 for the server's clock; [2] after which moment of that clock nobody
+-- waits for the answer any more, or -1; then ten per key (see `stores/redis`). Of a call that comes too late nothing is counted.
 -- Reply: a string of packed doubles: now, then six per key: allowed, remaining, reset, retry_after, delay, granted.
 -- If a binding limit rejects the request, the grants of the others are not written: the reply says what is left without it.
 -- State is a string of packed doubles, like in shared memory; a long one (a log) is read and written by the page, in place.
@@ -74,9 +75,13 @@ local now = tonumber(ARGV[1])
 if now < 0 then
   now = clock()
 end
+local until_then = tonumber(ARGV[2])
+if until_then >= 0 and now > until_then then
+  return redis.error_reply("LATE nobody waits for this call any more")
+end
 local out, writes, welcome = { now }, {}, true
 for k = 1, #KEYS do
-  local a = 1 + (k - 1) * 10
+  local a = 2 + (k - 1) * 10
   local verb, core = ARGV[a + 1], cores[ARGV[a + 2]]()
   local rule = {
     limit = tonumber(ARGV[a + 3]), window = tonumber(ARGV[a + 4]),

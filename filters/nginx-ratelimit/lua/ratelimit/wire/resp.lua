@@ -112,7 +112,7 @@ local function greet(open, address)
 end
 
 -- Errors about the request. Any other is about the server: READONLY, MASTERDOWN, NOAUTH, LOADING and whatever is yet to come.
-local about_the_request = { NOSCRIPT = true, FULL = true }
+local about_the_request = { NOSCRIPT = true, FULL = true, LATE = true }
 
 -- Whether a reply is an error that another connection might not meet.
 local function is_unwelcome(reply)
