@@ -91,7 +91,10 @@ def of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
 
 
 def levelled(rounds: pd.DataFrame, factors: Sequence[str]) -> tuple[Plan, pd.DataFrame]:
-    """Rounds with the combinations of levels that they have as their scenarios, and these combinations."""
+    """Rounds with the combinations of levels that they have as their scenarios, and these combinations.
+
+    A level in digits is a number: beside `none` a table holds numbers as texts.
+    """
     groups = rounds.groupby(list(factors), sort=False)
     levels = {str(number): levels for number, (levels, _) in enumerate(groups)}
     plan = {scenario: dict(zip(factors, map(_plain, key), strict=True)) for scenario, key in levels.items()}
@@ -99,6 +102,8 @@ def levelled(rounds: pd.DataFrame, factors: Sequence[str]) -> tuple[Plan, pd.Dat
 
 
 def _plain(level: object) -> Level:
+    if isinstance(level, str) and level.isdigit():
+        return int(level)
     return cast(Level, level.item() if isinstance(level, np.generic) else level)
 
 

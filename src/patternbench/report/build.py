@@ -38,6 +38,7 @@ from patternbench.study.text.files import read_text
 from patternbench.study.watching import NOTHING_ASKED, Watch
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.responses import ROUND_COSTS
 from patternbench.terms.roles import Unit
 
 DAMAGE = "damaged records"
@@ -294,6 +295,7 @@ def _row(
 ) -> dict[str, object]:
     """One row of rounds.parquet (contracts/records); ``added`` are the responses that the study derives."""
     values = {**levels, **measured}
+    costs = dict(zip(ROUND_COSTS, (entry.seconds, entry.cpu_seconds, entry.system_cpu_seconds), strict=True))
     return {
         "round": entry.round,
         "block": entry.block,
@@ -301,11 +303,9 @@ def _row(
         "status": entry.status,
         "cause": entry.cause,
         **values,
-        **{name: derived.value(tree, values) for name, tree in added.items()},
+        **{name: derived.value(tree, {**values, **costs}) for name, tree in added.items()},
         "started": entry.started,
-        "seconds": entry.seconds,
-        "generator_cpu_s": entry.cpu_seconds,
-        "system_cpu_s": entry.system_cpu_seconds,
+        **costs,
         **_warmth(entry.warmed),
         "valid": entry.valid,
         "warnings": json.dumps([asdict(doubt) for doubt in entry.doubts]) if entry.doubts else None,

@@ -451,3 +451,7 @@ def counted_by(response: str) -> str:
 def defaults() -> str:
     """What is compared by default, in words."""
     return f"{', '.join(USUAL)}; of a table without these {', '.join(WITHOUT_SUCCESSES)}"
+
+
+ROUND_COSTS = ("seconds", "generator_cpu_s", "system_cpu_s")
+"""What a round took, which a claim may be about and a derived response may use; no response, as no table shows it."""

@@ -105,6 +105,12 @@ def test_every_problem_of_a_study_is_told_as_agreed(name: str, tmp_path: Path) -
     is_golden(f"problems/{name}.txt", "".join(f"{reported(one, tmp_path)}\n" for one in found))
 
 
+def test_a_claim_and_a_derived_response_may_be_about_what_a_round_costs(tmp_path: Path) -> None:
+    derived = "derived: {cores: system_cpu_s / seconds}\n"
+    claims = f"claims: [{CLAIM.replace('p95', 'system_cpu_s')}}}, {CLAIM.replace('p95', 'derived.cores')}}}]\n"
+    assert problems(derived + claims + RATES + STRATEGIES, tmp_path) == []
+
+
 class Refusing:
     """A client that refuses a part of every round, or breaks down."""
 

@@ -17,6 +17,7 @@ from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
 from patternbench.terms import data_problems as analysis
 from patternbench.terms.problems import InputError, Problem, did_you_mean
+from patternbench.terms.responses import ROUND_COSTS
 
 KNOWN = "response or factor of this study"
 BESIDES = ("block", "round")
@@ -37,7 +38,7 @@ def check(study: Study, plan: Plan) -> None:
         *_derived_problems(study, factors),
         *_model_problems(study, factors),
         *_wish_problems(study),
-        *claimed.problems(study, plan, _responses(study)),
+        *claimed.problems(study, plan, [*_responses(study), *ROUND_COSTS]),
     ]
     if problems:
         raise InputError(problems)
@@ -53,7 +54,8 @@ def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
     for name, text in study.derived.items():
         path = f"derived.{name}"
         wrong = list(_problems_of(path, partial(derived.parse, text)))
-        yield from wrong or _unknown(derived.names(derived.parse(text)), [*_measured(study), *factors], path, KNOWN)
+        known = [*_measured(study), *ROUND_COSTS, *factors]
+        yield from wrong or _unknown(derived.names(derived.parse(text)), known, path, KNOWN)
 
 
 def _measured(study: Study) -> list[str]:
