@@ -16,7 +16,7 @@ from patternbench.records import attempts, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, ActedFault, Entry, Journal
-from patternbench.report.build import gather
+from patternbench.report.build import gather, refresh_rounds
 from patternbench.series.records import kept
 from patternbench.series.records.kept import RequestedSeries, RoundQueries, SeenSeries
 
@@ -89,7 +89,7 @@ def test_the_table_of_rounds_has_the_summaries_of_each_round(run: RunFolder) -> 
 
 def test_the_unit_that_a_study_gives_a_series_is_written_wherever_its_values_are(run: RunFolder) -> None:
     run.study.write_text(run.study.read_text() + "series: {cpu: {query: cpu, unit: cores}, modes: m}\n")
-    gather(run)
+    refresh_rounds(run)
     assert tables.units_of(run.path)["series.cpu.max"] == "cores"
     assert factors(run.path).held("series.cpu.mean", 2.0) == "2 cores"
     assert factors(run.path).held("series.modes.mean", 2.0) == "2"
