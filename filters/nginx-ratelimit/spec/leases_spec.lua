@@ -218,6 +218,17 @@ describe("any lease", function()
     assert.equal(50, leases.most(lease, 2e6, config, 1))
   end)
 
+  it("of dynamic size holds the last part of a unit that the client's rate needs, and no more than the most", function()
+    local config = { mode = "eager", share = 1, most = 5, size = "dynamic", expires = 1e6 }
+    for served, most in pairs({ [1] = 1, [4] = 2, [5] = 2, [6] = 2, [7] = 3, [13] = 5, [100] = 5 }) do
+      local lease = filled(leases.new(0), 0)
+      for i = 1, served do
+        leases.take(lease, i, 1)
+      end
+      assert.equal(most, leases.most(lease, 3e6, config, 1), served .. " in 3 s")
+    end
+  end)
+
   it("of dynamic size begins with what the first request costs, as nothing is known of the client's rate", function()
     local config = { mode = "eager", share = 1, most = 1e6, size = "dynamic", expires = 1e6 }
     local lease = leases.new(5e6)

@@ -50,6 +50,22 @@ describe("a path under a limit", function()
     assert.is_false(is_login("/login\160", "/login\160", paths.differences({ "go" })))
   end)
 
+  it("is read by each server in its own way, spelling by spelling", function()
+    local spellings = {
+      ["/x\\..\\login"] = { aspnet = true, node = true, tomcat = true },
+      ["/x/..;/login"] = { tomcat = true },
+      ["//h/login"] = { node = true },
+      ["/login\160"] = { flask = true },
+    }
+    for target, by in pairs(spellings) do
+      local read_so = {}
+      for _, server in ipairs(paths.names) do
+        read_so[server] = is_login(target, target:gsub("//", "/"), paths.differences({ server })) or nil
+      end
+      assert.same(by, read_so, target)
+    end
+  end)
+
   it("has no other reading when it is its own path, and costs nothing more", function()
     for _, target in ipairs({ "/a/b", "/a/b?x=..;/", "/a/b?x=\160", "/" }) do
       assert.is_nil(paths.others(target:match("^[^?]*"), target, everywhere))

@@ -45,6 +45,23 @@ describe("rules", function()
     end
   end
 
+  it("is refused in the words of spec/refusals.txt, which UPDATE_GOLDEN=1 writes anew for a person to read", function()
+    local said = {}
+    for _, list in ipairs({ vectors.bad, vectors.bad_beyond_the_schema }) do
+      for _, case in ipairs(list) do
+        local _, problems = rules.parse(changed(case), read)
+        said[#said + 1] = case.name .. "\n  " .. shape.describe(problems):gsub("\n", "\n  ")
+      end
+    end
+    local text = table.concat(said, "\n") .. "\n"
+    if os.getenv("UPDATE_GOLDEN") then
+      local file = assert(io.open("spec/refusals.txt", "w"))
+      file:write(text)
+      file:close()
+    end
+    assert.equal(read("spec/refusals.txt"), text)
+  end)
+
   it("lists all problems at once", function()
     local _, problems = rules.parse(changed({ limit = { limit = -1, window = "x", algorithm = "y" } }), read)
     assert.equal(3, #problems)

@@ -284,6 +284,18 @@ def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked
     assert digest._kept(rows, samples((30, 2))) == {"lost": 0, "doubled": 0}
 
 
+def test_late_operations_are_good_ones_and_times_of_recovery_are_seconds() -> None:
+    rows = reservations(*(("make", second, 201, not 20 <= second < 23) for second in range(60)))
+    slow = rows["start_us"].between(30_000_000, 32_000_000) | rows["start_us"].between(21_000_000, 22_000_000)
+    rows["end_us"] = rows["start_us"].to_numpy() + np.where(slow, 1_500_000, 10_000)
+    acted = digest.ActedFault("crash", "crash", "cinema-cineworld", 20_000_000, 25_000_000)
+    reported = digest._of_fault(rows, acted)
+    assert reported["failed"] == pytest.approx(100 * 3 / 60)
+    assert reported["late"] == pytest.approx(100 * 3 / 60)
+    assert reported["affected"] == pytest.approx(100 * 3 / 5)
+    assert digest._of_fault(rows, None)["seen_after"] is None
+
+
 def samples(*counted: tuple[int, int]) -> pd.DataFrame:
     return pd.DataFrame(counted, columns=["second", "value"])
 

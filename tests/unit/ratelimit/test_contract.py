@@ -10,7 +10,9 @@ from tests.support.studies import ROOT
 
 from patternbench.lab import systems
 from patternbench.lab.config.filter_limits import LeaseSettings
-from patternbench.ratelimit.plan.limit import LeaseTerms
+from patternbench.ratelimit.analyze.throttling import LimitRule
+from patternbench.ratelimit.plan.limit import EnforcedLimit, LeaseTerms
+from patternbench.ratelimit.responses import rule_of
 from patternbench.study.model import limiter
 from patternbench.terms.units import Duration
 
@@ -66,3 +68,9 @@ def test_a_system_with_the_filter_offers_the_algorithms_and_defaults_of_the_cont
     assert settings["sub_windows"].default == limiter.SUB_WINDOWS
     assert settings["lease_share"].default == limiter.LEASE_SHARE
     assert Duration.parse(str(settings["lease_expires"].default)) == limiter.LEASE_EXPIRES
+
+
+@pytest.mark.parametrize(("window_us", "band_us"), [(60_000_000, 20_000), (20_001, 20_000), (20_000, 19_999), (10, 9)])
+def test_the_judge_takes_a_band_of_20_ms_or_less_than_the_window(window_us: int, band_us: int) -> None:
+    limit = EnforcedLimit(algorithm="sliding_window_log", limit=3, window=Duration(window_us), store="redis")
+    assert rule_of(limit) == LimitRule(window_us, 3, band_us)

@@ -35,6 +35,7 @@ def run(tmp_path: Path) -> RunFolder:
 
 def test_a_plan_knows_every_file_of_its_study_and_no_other_text() -> None:
     plan = expand(loads(STUDY, "x.yaml"))
+    assert len(plan.scenarios) == 2
     assert sorted(plan.files()) == ["a.csv", "b.csv", "names.csv", "order.json", "own.pem"]
 
 

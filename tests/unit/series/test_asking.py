@@ -247,3 +247,10 @@ def test_a_prometheus_with_targets_without_end_is_refused() -> None:
     scrapes = [sample(4, job="shop", instance=str(number)) for number in range(MOST_TARGETS + 1)]
     with pytest.raises(ObservationError, match="it scrapes 1,001 targets; at most 1,000 are kept"):
         requested_of(MadeUp({"cpu": [line()]}, UP | {"count_over_time(up": scrapes}))
+
+
+def test_a_target_that_never_answered_failed_at_every_scrape() -> None:
+    never = {**UP, "sum_over_time(up": [sample(0, job="shop", instance="one")]}
+    seen = requested_of(MadeUp({"cpu": [line()]}, never))
+    failed = {target.instance: (target.scrapes, target.failed) for target in seen.requested.targets}
+    assert failed == {"one": (4, 4), "two": (4, 4)}

@@ -186,6 +186,13 @@ def test_a_report_says_how_uneven_the_machine_was() -> None:
     assert len(section.figures) == 1
 
 
+def test_rounds_that_do_not_count_say_nothing_of_the_machine() -> None:
+    rounds = probed([4e-5] * 8 + [6e-5, 8e-5])
+    for lost in ({"valid": rounds.index != 9}, {"status": np.where(rounds.index == 9, "failed", "done")}):
+        (section,) = sections(RUN, rounds.assign(**lost))
+        assert "1.5 times as long in the slowest" in section.words[0]
+
+
 def test_a_probe_that_a_scenario_moves_is_said_to_be_no_covariate() -> None:
     noise = np.random.default_rng(1).normal(0, 0.01, 40)
     moved = 4e-5 * np.exp(noise - 0.05 * (np.arange(40) % 2))

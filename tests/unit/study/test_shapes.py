@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.support.studies import ROOT, changed, problems
 
+from patternbench.study.schema import study_schema
 from patternbench.study.text.shapes import SHAPES
 
 
@@ -39,3 +40,8 @@ def test_a_url_with_no_such_port_or_host_is_refused(url: str) -> None:
     (problem,) = problems(changed(system=f"{{url: '{url}'}}"))
     assert "has no such host or port" in str(problem)
     assert problem.allowed == "a host name or an address, and a port from 1 to 65535"
+
+
+def test_the_schema_of_a_study_is_the_one_that_is_checked_in_for_editors() -> None:
+    checked_in = json.loads((ROOT / "contracts/study/study.schema.json").read_text(encoding="utf-8"))
+    assert study_schema() == checked_in, "type `make contracts`"

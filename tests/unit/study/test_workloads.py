@@ -11,7 +11,7 @@ from tests.support.studies import ROOT, completed, levels, problems
 
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.load import loads
-from patternbench.study.model.parts import written
+from patternbench.study.model.parts import rate_of, written
 from patternbench.study.model.system import KINDS
 from patternbench.study.models import Study
 from patternbench.study.schema import study_schema
@@ -265,3 +265,18 @@ def test_every_field_is_documented(model: type[BaseModel]) -> None:
     fields = (field.alias or written(name) for name, field in model.model_fields.items())
     missing = [name for name in fields if not re.search(rf"(?<![a-z_]){name}(?![a-z_])", page)]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("text", "per_second"), [("500/s", 500), ("120/m", 2), ("3600/h", 1), (" 1.5 / s ", 1.5), ("0.5/m", 1 / 120)]
+)
+def test_a_rate_is_a_number_of_calls_per_second_minute_or_hour(text: str, per_second: float) -> None:
+    assert rate_of(text) == pytest.approx(per_second)
+
+
+@pytest.mark.parametrize(
+    "text", ["120/minute", "5/sec", "1/s/s", "5/s 7/s", "500", "/s", "1e3/s", "-1/s", "5/d", "1./s"]
+)
+def test_a_rate_with_anything_more_or_less_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a rate"):
+        rate_of(text)

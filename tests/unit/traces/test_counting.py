@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.spans import span, table
 
 from patternbench.traces.analyze.calls import own_times, per_request, target_of, whose_time
+from patternbench.traces.analyze.edges import CalleeKind, kind_of
 from patternbench.traces.analyze.trees import forest, pattern_of
 
 SQL = {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM b WHERE c = ?"}
@@ -266,3 +267,27 @@ def nodes_of(frame: pd.DataFrame) -> list[Any]:
     for node in waiting:
         waiting += node.children
     return waiting
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "callee", "expected"),
+    [
+        ("producer", {}, "orders", CalleeKind.QUEUE),
+        ("client", {"messaging": "rabbitmq"}, "orders", CalleeKind.QUEUE),
+        ("producer", {"messaging": "rabbitmq"}, "orders", CalleeKind.QUEUE),
+        ("client", {"database": "mariadb"}, "core", CalleeKind.DATABASE),
+        ("client", {}, "stock", CalleeKind.SERVICE),
+        ("client", {}, "elsewhere", CalleeKind.OTHER),
+    ],
+)
+def test_a_callee_is_what_any_sign_of_its_call_says(
+    kind: str, told: dict[str, str], callee: str, expected: CalleeKind
+) -> None:
+    frame = table(
+        span("root", "server", "shop", (0, 100), method="GET", route="/"),
+        span("call", kind, "shop", (10, 50), "root", **told),
+        span("take", "server", "stock", (20, 40), "call", route="/stock", method="GET"),
+    )
+    (request,) = forest(frame).requests
+    (call,) = request.root.children
+    assert kind_of(call, callee) is expected
