@@ -21,7 +21,7 @@ ENGINE = Path(os.environ.get("PATTERNBENCH_ENGINE", ROOT / "engine" / "target" /
 
 @dataclass(frozen=True)
 class Ran:
-    """What a process said, and the CPU time (user and system) that it took, in seconds."""
+    """The output of a process, and the CPU time (user and system) that it took, in seconds."""
 
     output: str
     cpu: float
@@ -29,7 +29,7 @@ class Ran:
     peak_kib: int
 
 
-#: Runs a command and writes what the kernel counted. A process of its own: the peak memory of a child holds what its
+#: Runs a command and writes what the kernel counted. Its own process: the peak memory of a child holds what its
 #: parent had when it was forked, which for a Python with pandas is more than the whole engine takes.
 LAUNCHER = """
 import json, os, sys, time
@@ -73,7 +73,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int) -> None:
-    """Wait until somebody listens at a port."""
+    """Wait until someone listens at a port."""
     for _ in range(200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

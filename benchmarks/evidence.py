@@ -58,13 +58,13 @@ def reported(value: float, digits: int) -> str:
 
 
 def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
-    """The ratio other / base over paired rounds, as the mean of its log; one of `among` that are told together."""
+    """The ratio other / base over paired rounds, as the mean of its log; one of `among` that are reported together."""
     change = difference(np.log(base).tolist(), np.log(other).tolist(), among)
     return Change(*np.exp([change.value, change.low, change.high]).tolist())
 
 
 def difference(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
-    """The mean of other - base over paired rounds; one of `among` that are told together."""
+    """The mean of other - base over paired rounds; one of `among` that are reported together."""
     if len(base) != len(other):
         raise ValueError(f"{len(base)} and {len(other)} rounds don't pair up")
     estimate = paired_counts(np.asarray(base, float), np.asarray(other, float))
@@ -72,7 +72,7 @@ def difference(base: Sequence[float], other: Sequence[float], among: int = 1) ->
 
 
 def mean_of(values: Sequence[float], among: int = 1) -> Change:
-    """The mean of values by round; one of `among` that are told together."""
+    """The mean of values by round; one of `among` that are reported together."""
     return difference([0.0] * len(values), values, among)
 
 

@@ -1,6 +1,6 @@
 """Configurations that a study compares: a page's part of each study, made of the rounds that are kept next to the page.
 
-A comparison names each round by its condition (what happens to the service) and its configuration (what somebody does
+A comparison names each round by its condition (what happens to the service) and its configuration (what someone does
 about it). It shows responses of all of them, and holds claims against intervals by the rule of all claims. The page
 begins with its main claims: in short, and in a figure.
 """
@@ -83,7 +83,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a page shows of a study: the mark of its part, and the columns by which its rounds are told apart.
+    """What a page shows of a study: the mark of its part, and the columns by which its rounds are distinguished.
 
     `main` numbers the claims that the page begins with; `title` is what the figure calls the study where the page has
     several. `counted` are claims before those of the study, on what is counted exactly: that never varies from round to

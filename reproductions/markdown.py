@@ -1,6 +1,6 @@
 """Parts of pages between marks, tables, and what a run's rounds lack in trust.
 
-A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of verdicts -->`, each on a line of its own.
+A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of verdicts -->`, each on its own line.
 """
 
 from __future__ import annotations

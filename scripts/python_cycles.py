@@ -4,7 +4,7 @@
 
 Prints each circle and ends with 1 when there is any; FOLDER is a package (src/patternbench by default). Every import
 counts: also one within a function, one for types alone, and a text that is the name of a module, as
-``importlib.import_module`` takes it. A registry, which makes names from a folder's listing, imports nobody by name.
+``importlib.import_module`` takes it. A registry, which makes names from a folder's listing, imports no one by name.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _page(analysis: Any) -> str:
 
 
 def in_fresh_process(rows: int) -> dict[str, float]:
-    """Measure one size in a process of its own."""
+    """Measure one size in its own process."""
     done = subprocess.run([sys.executable, __file__, "--one", str(rows)], capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found

@@ -38,7 +38,7 @@ def printed(result: Result) -> str:
 
 
 def line_of(rows: Sequence[Result], client: str, among: int) -> list[str]:
-    """One client's costs; `among` differences are told together."""
+    """One client's costs; `among` differences are reported together."""
     plain, retried = (by_round(rows, "cpu_us", client=client, strategy=strategy) for strategy in (BASELINE, RETRY))
     more = difference(plain, retried, among)
     times = by_round(rows, "p50_us", client=client, strategy=BASELINE)

@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[Result]:
-    """The rounds of both drivers in turn; one of each goes before that does not count."""
+    """The rounds of both drivers in turn, after one of each that does not count."""
     client = Client(registry.required("native", None), folder / "client")
     drivers: dict[str, Driver] = {
         JOBS: EngineDriver(folder / "load", folder / "logs"),

@@ -39,7 +39,7 @@ def line_of(rows: Sequence[Result], driver: str) -> list[str]:
 
 
 def ratio_of(rows: Sequence[Result], column: str) -> str:
-    """How many times as much jobs make as the contract; one of two ratios that are told together."""
+    """How many times as much jobs make as the contract; one of two ratios that are reported together."""
     change = ratio(*(by_round(rows, column, driver=driver) for driver in (CONTRACT, JOBS)), among=2)
     return change.text() if change.excludes(1) else f"{change.text()}: {Conclusion.INCONCLUSIVE}"
 

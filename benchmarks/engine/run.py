@@ -4,7 +4,7 @@ Every round runs each tool once per case, in changing order. CPU time is that of
 system, as the kernel counts it. The cases: answers of 25 bytes, POSTs and answers of 1,000 bytes, TLS 1.3 without a
 check of the certificate, and an open workload at a fixed rate. Closed cases have 50 users; the open one has at most 50
 calls in flight. The engine gives up the priority that it takes by default, since no other has one.
-wrk2 knows fixed rates only: in closed cases it gets one that nobody reaches.
+wrk2 knows fixed rates only: in closed cases it gets one that no one reaches.
 
     .venv/bin/python -m benchmarks.engine.run [--rounds 5] [--seconds 2] [--only compare|promises]
 
@@ -187,7 +187,7 @@ def visit(generator: str, case: Case) -> dict[str, Any]:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate of its own for 127.0.0.1; give it and its key."""
+    """Make its own certificate for 127.0.0.1; give it and its key."""
     made, key = folder / "certificate.pem", folder / "key.pem"
     command = [
         "openssl",
@@ -207,7 +207,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 def promises(requests: int) -> dict[str, Any]:
-    """Measure memory, bytes per request, many connections, and lateness, each kind against an nginx of its own."""
+    """Measure memory, bytes per request, many connections, and lateness, each kind against its own nginx."""
     return {"long_run": long_run(requests), "many_connections": many_connections(), "punctuality": punctuality()}
 
 

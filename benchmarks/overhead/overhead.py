@@ -6,7 +6,7 @@ Runs the study (the quickstart unless named) and reads journal and attempts. *Me
 attempt of a round to the end of its last; what else belongs to a round (starting the client, decoding, writing and
 syncing its records), the warm-up, and what comes before, between and after rounds are parts of their own, and all
 parts together are the command's time. Goals: 95 % of the command's time spent measuring, and a median of less than
-100 ms from one round to the next. As the peer in the same run, the same machine starts the same system anew, which is
+100 ms from one round to the next. As the peer in the same run, the same machine starts the same system again, which is
 what a tool that restarts its system between rounds would pay each time.
 
 `.venv/bin/python -m benchmarks.overhead.tables` prints the table of the committed run.

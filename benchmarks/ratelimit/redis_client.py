@@ -1,7 +1,7 @@
 """Whether the filter's own Redis client pays: CPU per decision, next to lua-resty-redis in the same nginx.
 
 `.venv/bin/python -m benchmarks.ratelimit.redis_client --rounds 30` (Debian's `lua-nginx-redis`) sends
-the same script call over pooled connections with both, and answers a location that calls nobody.
+the same script call over pooled connections with both, and answers a location that calls no one.
 Every round visits all three for a
 second each, in shuffled order, under sixteen connections of wrk; CPU is that of nginx's worker. Comparisons are made
 within a round.

@@ -5,7 +5,7 @@ of each run comes from the target's own log, by one rule for all: the i-th reque
 schedule, which began as late as it can have (no request arrives before it is due), and its answer was there when the
 operating system had taken it over. What a generator did not send can't be compared: it is counted.
 
-wrk2 gives each connection a schedule of its own, so that this truth isn't that of its arrivals: it is held against the
+wrk2 gives each connection its own schedule, so that this truth isn't that of its arrivals: it is held against the
 truth of the engine's run in the same round. It measures from 10 s and 5 ms per connection after its start, so its run
 is that much longer; under overload it would begin to measure with a backlog, and is left out.
 

@@ -72,7 +72,7 @@ export const LIBRARY = {
       },
     ),
   bulkhead: policy => bulkhead(policy.max_concurrent, policy.max_waiting),
-  /** Aggressive: the caller goes on at once, and the signal ends what it guards. */
+  /** Aggressive: the caller continues at once, and the signal ends what it guards. */
   timeout: policy => timeout(policy.after_us / 1000, { strategy: TimeoutStrategy.Aggressive, abortOnReturn: false }),
 };
 

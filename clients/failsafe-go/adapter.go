@@ -27,7 +27,7 @@ func (adapter) Description() kit.Description {
 
 func (adapter) Refuse(entry kit.Entry, problems *kit.Problems) { refuse(entry, problems) }
 
-// Guard executes what it guards through one policy. Each policy has an executor of its own, in the order of the
+// Guard executes what it guards through one policy. Each policy has its own executor, in the order of the
 // stack, and the context goes from one to the next.
 func (adapter) Guard(policy kit.Policy) kit.Guard {
 	executor := failsafe.With(ofLibrary(policy))

@@ -58,7 +58,7 @@ func breakerOf(
 	return builder.WithFailureRateThreshold(share, uint(breaker.MinimumCalls), kit.Bound(breaker.Window.TimeUs))
 }
 
-// bulkheadOf is a bulkhead of failsafe-go with every parameter set: without waiting places nobody waits.
+// bulkheadOf is a bulkhead of failsafe-go with every parameter set: without waiting places no one waits.
 func bulkheadOf(policy kit.Bulkhead) bulkhead.Builder[kit.Outcome] {
 	longest := kit.Bound(policy.MaxWaitUs)
 	if policy.MaxWaiting == 0 {

@@ -49,7 +49,7 @@ func ending(outcome kit.Outcome, err error) (kit.Outcome, error) {
 	return outcome, err
 }
 
-// retried makes each call through a retry of its own, since the library keeps the delay that it has reached in it.
+// retried makes each call through its own retry, since the library keeps the delay that it has reached in it.
 func retried(policy kit.Retry) kit.Guard {
 	return func(ctx context.Context, guarded kit.Call) (kit.Outcome, error) {
 		attempt := func() (kit.Outcome, error) {

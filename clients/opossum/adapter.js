@@ -56,7 +56,7 @@ const GUARDS = {
     };
   },
 
-  /** opossum's own abortController would end every call of the breaker, so each call has one of its own. */
+  /** opossum's own abortController would end every call of the breaker, so each call has its own one. */
   timeout: policy => {
     const options = breakerOptions({ timeout: policy.after_us / 1000 });
     const breaker = new CircuitBreaker((inner, signal) => inner(signal), options);

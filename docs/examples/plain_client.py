@@ -126,7 +126,7 @@ class User(threading.Thread):
 
 
 class Round:
-    """A round under way: its users, the rows that nobody has read yet, and the moment it began."""
+    """A round under way: its users, the rows that no one has read yet, and the moment it began."""
 
     def __init__(self, body):
         self.body, self.rows, self.taken, self.ended_us = body, [], 0, 0

@@ -27,7 +27,7 @@ from reproductions.contrasts import conclusion
 STUDIES = ("resilience-patterns", "resilience-patterns-all")
 #: The noise floor that the page asks for, in percent.
 QUIET = 10.0
-#: What the text of a claim begins with that is not the paper's, and whom it is about until clients are told apart.
+#: What the text of a claim begins with that is not the paper's, and whom it is about until clients are distinguished.
 OURS, EVERY = "(not the paper's)", "Every client"
 #: The verdicts, from the one that bears the paper out to the one that does not.
 IN_ORDER = (

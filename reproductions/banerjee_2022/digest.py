@@ -174,7 +174,7 @@ def _stored(run: RunFolder, file: str) -> pd.DataFrame:
 
 
 def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
-    """How many confirmed reservations the last sample lacks, and how many it has that nobody had asked for by then.
+    """How many confirmed reservations the last sample lacks, and how many it has that no one had asked for by then.
 
     A reservation counts as confirmed when it was so for long enough to be in that sample; NaN without a sample.
     """

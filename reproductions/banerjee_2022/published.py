@@ -42,7 +42,7 @@ class Line:
 
     @property
     def knee(self) -> str:
-        """The load at which the slope changes, with its interval, where a knee can be told."""
+        """The load at which the slope changes, with its interval, where a knee is found."""
         if self.bend.load is None:
             return Conclusion.INCONCLUSIVE
         return f"{self.bend.load:.0f} ({self.bend.low:.0f} to {self.bend.high:.0f})"

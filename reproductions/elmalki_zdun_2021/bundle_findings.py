@@ -144,7 +144,7 @@ def saved(change: Contrast) -> str:
 
 
 def costs(rounds: pd.DataFrame) -> str:
-    """What connections and traces cost, per function; a line of its own where a study holds one of both alone."""
+    """What connections and traces cost, per function; its own line where a study holds one of both alone."""
     return "\n\n".join([_of_connections(rounds), _of_tracing(rounds)])
 
 
@@ -195,11 +195,17 @@ def depth(rounds: pd.DataFrame) -> str:
     changes = claimed.changes_by(DEPTH, claimed.change(RESPONSE, before, after), plan, named)
     medians = good.groupby(list(DEPTH), sort=False)[[*COUNTS, RESPONSE]].median()
     rows = [
-        [*cell, *ways, *(f"{medians[name][(*ways, *cell)]:g}" for name in COUNTS), _ms(medians, (*ways, *cell)), told]
+        [
+            *cell,
+            *ways,
+            *(f"{medians[name][(*ways, *cell)]:g}" for name in COUNTS),
+            _ms(medians, (*ways, *cell)),
+            reported,
+        ]
         for cell in cells(good)
         for ways in product(*DEEPEST)
         if (*ways, *cell) in medians.index
-        for told in ["as published" if ways == AS_PUBLISHED else saved(changes[*ways, *cell])]
+        for reported in ["as published" if ways == AS_PUBLISHED else saved(changes[*ways, *cell])]
     ]
     heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]
     return table(heads, rows)

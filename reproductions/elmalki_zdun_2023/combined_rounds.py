@@ -40,7 +40,7 @@ def methods_of(run: RunFolder) -> pd.DataFrame:
 
 
 def by_method(calls: pd.DataFrame) -> pd.DataFrame:
-    """Sum up a round's attempts by method, which is the first word of a step; nobody tries twice, so each is a call."""
+    """Sum up a round's attempts by method, which is the first word of a step; no one tries twice, so each is a call."""
     counted = calls[~calls["warm_up"].astype(bool)]
     times = ((counted["end_us"] - counted["start_us"]) * _MS_PER_US).where(counted["success"].astype(bool))
     table = pd.DataFrame({"method": counted["step"].astype(str).str.split().str[0], "ms": times})

@@ -40,12 +40,12 @@ def _judged(study: str, rounds: pd.DataFrame, factors: Sequence[str]) -> str:
 
 def of_bundles(rounds: pd.DataFrame) -> str:
     """What bundles that a proxy forms save of calls and CPU time, and what they add to the median."""
-    told = rounds.assign(bundle_wait=[f"{wait * MS_PER_S:g}ms" for wait in rounds["bundle_wait"].astype(float)])
-    told = told.assign(**{name: rounds[name] * MS_PER_S for name in ("p50", "p95")})
+    reported = rounds.assign(bundle_wait=[f"{wait * MS_PER_S:g}ms" for wait in rounds["bundle_wait"].astype(float)])
+    reported = reported.assign(**{name: rounds[name] * MS_PER_S for name in ("p50", "p95")})
     heads = ["requests/s", "callers", "bundle", "calls saved, %", "requests per bundle", "median, ms"]
     heads += ["added to the median, ms", "added to p95, ms", "CPU time of the system, %"]
-    claims = _judged("insurance-auto-bundling", told, [*OFFERED, *BUNDLING])
-    return "\n".join([table(heads, _bundled_rows(told)), "", claims, "", warned(rounds)])
+    claims = _judged("insurance-auto-bundling", reported, [*OFFERED, *BUNDLING])
+    return "\n".join([table(heads, _bundled_rows(reported)), "", claims, "", warned(rounds)])
 
 
 def _bundled_rows(rounds: pd.DataFrame) -> Iterator[list[str]]:

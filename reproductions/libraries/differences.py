@@ -50,7 +50,7 @@ _US_PER_S = 1e6
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A response by which libraries are compared: its column, what it is called, and how differences are told."""
+    """A response by which libraries are compared: its column, what it is called, and how differences are reported."""
 
     column: str
     title: str

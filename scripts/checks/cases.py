@@ -64,7 +64,7 @@ def of_cargo(text: str) -> list[Case]:
 
 
 def of_go(text: str) -> list[Case]:
-    """Cases of `go test -json`; a package that fails without a failed test (it does not build) is a case of its own."""
+    """Cases of `go test -json`; a package that fails without a failed test (it does not build) is its own case."""
     events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     ended = [event for event in events if event["Action"] in ("pass", "fail", "skip")]
     tests = [_go_case(event, events) for event in ended if "Test" in event]

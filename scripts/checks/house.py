@@ -30,7 +30,7 @@ class Site:
     text: str
 
     def __str__(self) -> str:
-        """As editors open it."""
+        """Write it as ``path:line: text``, which editors open."""
         path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
         return f"{path}:{self.line}: {self.text}"
 
@@ -152,7 +152,7 @@ ROOMS = (
     *("src/patternbench", "engine/crates", "clients", "filters", "apps"),
     *("docs", "reproductions", "scripts", "benchmarks"),
 )
-"""Where code is; the rooms of the package are told apart."""
+"""Where code is; the rooms of the package are distinguished."""
 CODE = {".py", ".rs", ".go", ".java", ".lua", ".cs", ".js", ".j2"}
 NO_CODE = {"tests", "test", "spec", "target", "node_modules", "bin", "obj", "dist", "data", "reference", "build"}
 """Folders with tests, and with what is built, generated or stored."""

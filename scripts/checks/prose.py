@@ -184,7 +184,7 @@ def _string(node: ast.AST) -> str | None:
 
 
 SLASHES = re.compile(r"^\s*(?://[/!]?|/?\*+(?!/))(.*)$")
-"""A comment on a line of its own in Rust, Go, Java, C# and JavaScript."""
+"""A comment on its own line in Rust, Go, Java, C# and JavaScript."""
 DASHES = re.compile(r"^\s*---?(.*)$")
 """The same in Lua and SQL."""
 QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL)

@@ -65,7 +65,7 @@ class Stated:
     version: str
 
     def __str__(self) -> str:
-        """As editors open it."""
+        """Write it as ``path:line: text``, which editors open."""
         return f"{self.file}:{self.line}: {self.version}"
 
 

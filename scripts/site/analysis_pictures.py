@@ -65,10 +65,10 @@ def main() -> None:
         "differences",
         differences_figure(compare_runs(run, made_up_run(2, 1.2), ComparisonOptions(responses=("p95",))), "p95"),
     )
-    wish = Criteria(
+    criteria = Criteria(
         ("minimise p95",), ("failure_rate <= 5%",), conditions=("users", "fault"), baseline=("strategy=baseline",)
     )
-    found = recommend(run, wish)
+    found = recommend(run, criteria)
     write("wins", wins_figure(found.choices, found.conditions))
     write("trade-off", trade_off_figure(found.choices[4], found.conditions))
 

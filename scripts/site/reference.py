@@ -1,4 +1,4 @@
-"""The pages of docs/reference, made from code and schemas: `python -m scripts.site.reference` writes them anew."""
+"""The pages of docs/reference, made from code and schemas: `python -m scripts.site.reference` writes them again."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def links(text: str) -> Iterator[Link]:
 
 
 def led_to(page: str, target: str) -> str:
-    """The file or folder that a link of a page leads to, as a path in a checkout; the page for a heading of its own."""
+    """The file or folder that a link of a page leads to, as a path in a checkout; the page for its own heading."""
     file = target.partition("#")[0]
     return normpath(PurePosixPath(page).parent / file) if file else page
 
@@ -67,7 +67,7 @@ def anchors(text: str) -> set[str]:
 
 
 def gathered(root: Path) -> Gathered:
-    """Our pages, all that they lead to, and all that those lead to."""
+    """The pages of docs, and all that they link to, directly or through others."""
     site, todo = Gathered(), [*OURS, *(path.relative_to(root).as_posix() for path in root.glob("docs/**/*.md"))]
     while todo:
         page = todo.pop()

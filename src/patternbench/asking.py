@@ -45,7 +45,7 @@ def client(
 ) -> httpx.Client:
     """A client whose answers keep bounds. ``given_up`` ends a wait from another thread, within a moment.
 
-    Each question has a connection of its own, which is closed after its answer.
+    Each question has its own connection, which is closed after its answer.
     """
     transport = BoundedTransport(bounds, verify, uds, given_up)
     return _WritableClient(
@@ -72,7 +72,7 @@ class _WritableClient(httpx.Client):
 
 
 class BoundedTransport(httpx.BaseTransport):
-    """Sends each request over a connection of its own that keeps the bounds. ``clock`` counts seconds."""
+    """Sends each request over its own connection that keeps the bounds. ``clock`` counts seconds."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class _BoundedStream(httpx.SyncByteStream):
 
 
 def _awaited(make: Callable[[], httpcore.NetworkStream], allowance: Allowance) -> httpcore.NetworkStream:
-    """What is made by a thread of its own: a look-up of a name can't be interrupted, but it can be left behind."""
+    """What is made by its own thread: a look-up of a name can't be interrupted, but it can be left behind."""
     future: Future[httpcore.NetworkStream] = Future()
     Thread(target=_fulfil, args=(future, make), daemon=True).start()
     try:

@@ -59,7 +59,7 @@ def _read(name: str) -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a text in its place atomically, so that nobody reads an incomplete one."""
+    """Put a text in its place atomically, so that no one reads an incomplete one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = text.encode()
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -39,7 +39,7 @@ FINDINGS = REPOSITORY / "docs" / "libraries" / "findings"
 
 
 KITS = ["resilience4j", "tenacity", "failsafe-go", "tower", "polly"]
-"""A client of each kit that ends, and refuses arguments, in a way of its own."""
+"""A client of each kit that ends, and refuses arguments, in its own way."""
 
 
 # --- clients that keep the contract --------------------------------------------------------------------
@@ -430,7 +430,7 @@ def started(command: list[str]) -> Iterator[str]:
 
 
 def example() -> ModuleType:
-    """Load the example client as a module of its own, for a test to change."""
+    """Load the example client as its own module, for a test to change."""
     spec = importlib.util.spec_from_file_location("plain_client", EXAMPLE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

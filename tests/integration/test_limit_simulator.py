@@ -167,7 +167,7 @@ def test_the_verb_prints_json_that_names_everything() -> None:
     assert {"algorithm", "seed", "clients", "measured", "scale", "cpu_s"} <= set(first)
 
 
-def test_a_bad_list_is_told_with_an_example() -> None:
+def test_a_bad_list_is_reported_with_an_example() -> None:
     result = CliRunner().invoke(simulate_limits, ["--staleness", "5"])
     assert result.exit_code == 2
     assert "write for example 0ms,10ms,1s" in result.output

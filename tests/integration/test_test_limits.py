@@ -29,7 +29,7 @@ def run(*words: str | Path) -> object:
     return CliRunner().invoke(verb, [str(word) for word in words], standalone_mode=False).return_value
 
 
-def test_the_rules_that_are_shipped_do_what_the_requests_beside_them_expect(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_rules_that_are_shipped_do_what_the_requests_next_to_them_expect(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(PLAN, REQUESTS) == 0
     assert "8 lines as expected, 0 not" in capfd.readouterr().out
 

@@ -17,7 +17,7 @@ ORDERS = ("config", "up", "port", "logs", "down")
 
 
 def up():
-    """Serve in the background, as a container does whose output nobody has."""
+    """Serve in the background, as a container does whose output no one has."""
     server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
     if os.fork() == 0:
         os.chdir(FOLDER)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from patternbench.plan.factors import Factor, FactorField, factor_of
-from patternbench.report.sections.wish import known_of
+from patternbench.report.sections.criteria import known_of
 from patternbench.study.model.meaning import Meaning
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.roles import Role, Unit

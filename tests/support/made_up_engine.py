@@ -75,7 +75,7 @@ class MadeUp:
 
 
 def written(file: Path, rows: list[tuple[int, bool, bool]]) -> None:
-    """A file of attempts of these users, each a call of its own: of the warm-up or not, answered well or not."""
+    """A file of attempts of these users, each its own call: of the warm-up or not, answered well or not."""
     whole = np.arange(len(rows), dtype=np.int64)
     status = np.array([200 if good else 500 for _, _, good in rows], dtype=np.int16)
     outcome, users = np.zeros(len(rows), dtype=np.int8), np.array([user for user, _, _ in rows], dtype=np.int64)

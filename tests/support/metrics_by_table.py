@@ -374,7 +374,7 @@ def journey_times(rows: pd.DataFrame, warm: _Ints, last: _Ints, success: _Bools)
 
 
 def _waited_for(rows: pd.DataFrame) -> _Ints:
-    """The end of each attempt that somebody waited for; one that lost against another of its call never ends last."""
+    """The end of each attempt that someone waited for; one that lost against another of its call never ends last."""
     end = rows["end_us"].to_numpy(np.int64)
     lost = (rows["outcome"] == "cancelled").to_numpy(bool)
     return np.where(lost, rows["start_us"].to_numpy(np.int64), end)

@@ -3,7 +3,7 @@
 Each function of `NOISES` returns logs of a positive response, an array of shape (runs, rounds, configurations) whose
 blocks are its rounds: simulated run i measured configuration k once in each block. `spread` is that of a round by
 itself and `blocks` that of a block for all of its rounds, both of logs. Where a noise depends on time, each block has
-its configurations in an order of its own, one after another, as a run has them.
+its configurations in its own order, one after another, as a run has them.
 
 All configurations have the same distribution or, where one is noisier than another, the same mean of logs. So whatever
 an analysis calls different is a mistake.
@@ -181,7 +181,7 @@ def block_by_configuration(rng: np.random.Generator, shape: Shape, own: float) -
 def own_runs(
     rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS, run: float = 0.02
 ) -> Floats:
-    """Each configuration was measured in a run of its own, which acts on all of its rounds; blocks are not shared."""
+    """Each configuration was measured in its own run, which acts on all of its rounds; blocks are not shared."""
     runs, _, configurations = shape
     own = blocks * rng.standard_normal(shape) + run * rng.standard_normal((runs, 1, configurations))
     return spread * rng.standard_normal(shape) + own

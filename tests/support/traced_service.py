@@ -1,6 +1,6 @@
 """A small service that sends its spans by OpenTelemetry's own SDK: what it calls for a request is known by heart.
 
-``GET /orders/ID`` reads the order, then each of its lines by a query of its own, and asks STOCK, if there is one, once
+``GET /orders/ID`` reads the order, then each of its lines by its own query, and asks STOCK, if there is one, once
 for each line. ``GET /stock/ID`` makes one query. Arguments: port, database file, URL of STOCK.
 """
 
@@ -29,7 +29,7 @@ StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """Serves each connection by a thread of its own."""
+    """Serves each connection by its own thread."""
 
     daemon_threads = True
     request_queue_size = 128

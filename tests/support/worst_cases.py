@@ -24,7 +24,7 @@ Wrong = Callable[[Floats], Floats]
 
 
 def two(found: Callable[[Estimate], Floats], estimate: Callable[[Floats, Floats], Estimate] = paired) -> Wrong:
-    """Whether two equal configurations are told apart."""
+    """Whether two equal configurations are distinguished."""
     return lambda logs: found(estimate(logs[..., 0], logs[..., 1])) <= DOUBT
 
 

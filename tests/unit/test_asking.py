@@ -126,7 +126,7 @@ def tight(bounds: Bounds, **options: object) -> httpx.Client:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("caller", CALLERS, ids=lambda caller: caller.__name__)
-def test_a_server_whose_answer_never_ends_keeps_nobody(
+def test_a_server_whose_answer_never_ends_keeps_no_one(
     caller: Callable[[str, Path], None], way: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "client", tight)

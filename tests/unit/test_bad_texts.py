@@ -46,7 +46,7 @@ strategies:
 
 
 @pytest.mark.parametrize("url", HOSTLESS)
-def test_a_url_that_nobody_could_ask_is_refused_in_a_study_and_on_the_command_line(url: str) -> None:
+def test_a_url_that_no_one_could_ask_is_refused_in_a_study_and_on_the_command_line(url: str) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(Url).validate_python(url)
     with pytest.raises(InputError):

@@ -12,7 +12,7 @@ const version = "0.1.0"
 type Description struct {
 	Name       string   // of the client, as its folder
 	Library    string   // the library's own name
-	Modules    []string // the paths of the library's modules, whose versions are told
+	Modules    []string // the paths of the library's modules, whose versions are reported
 	Strategies []string
 	Policies   []string // those that its library has
 }

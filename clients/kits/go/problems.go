@@ -55,7 +55,7 @@ func (p *Problems) AtMost(path string, value, most int64, why string) {
 	}
 }
 
-// RetryAfter refuses to heed Retry-After, which no client of this kit reads.
+// RetryAfter refuses to honour Retry-After, which no client of this kit reads.
 func (p *Problems) RetryAfter(retry Retry) {
 	if retry.RetryAfterMaxUs > 0 {
 		p.Refuse("retry_after_max_us", retry.RetryAfterMaxUs, "this client does not read Retry-After", "0")

@@ -76,9 +76,9 @@ func (r *runningRound) letGo(users []*user, start chan struct{}) {
 	close(start)
 }
 
-// runToEnd runs a user. The first one that cannot go on ends the round.
+// runToEnd runs a user. The first one that cannot continue ends the round.
 func (r *runningRound) runToEnd(ctx context.Context, one *user) {
-	// A context of its own, so that the attempts of one user wait for no lock of another's.
+	// Its own context, so that the attempts of one user wait for no lock of another's.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err := guarded(func() error { return one.run(ctx) })

@@ -22,7 +22,7 @@ const (
 	hangs  = -1
 )
 
-// target answers requests by a script, of which the last entry goes on for ever.
+// target answers requests by a script, of which the last entry continues for ever.
 type target struct {
 	url         string
 	mu          sync.Mutex
@@ -274,7 +274,7 @@ func TestADefectOfAnAdapterEndsTheRoundWithAnError(t *testing.T) {
 	}
 }
 
-// broken has a retry that cannot go on.
+// broken has a retry that cannot continue.
 type broken struct{ plain }
 
 func (broken) Guard(Policy) Guard {

@@ -12,7 +12,7 @@ const nowMs = () => {
 };
 
 /**
- * Keeps pauses to a fraction of a millisecond, on a thread of its own: Node's timers count whole milliseconds, and
+ * Keeps pauses to a fraction of a millisecond, on its own thread: Node's timers count whole milliseconds, and
  * whoever waits for the rest of one by looking at the clock takes CPU time from what is measured.
  */
 export class Timekeeper {

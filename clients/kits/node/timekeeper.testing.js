@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Timekeeper } from './timekeeper.js';
 
-/** With a keeper for a few pauses at once. Nothing but its pauses goes on, so something must keep Node from ending. */
+/** With a keeper for a few pauses at once. Nothing but its pauses continues, so something must keep Node from ending. */
 async function kept(body) {
   const awake = setInterval(() => {}, 1000);
   const keeper = new Timekeeper(3);

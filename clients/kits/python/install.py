@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def install(folder: Path) -> None:
-    """Make the environment anew; a file in it says that all went well."""
+    """Make the environment again; a file in it says that all went well."""
     environment = folder / ".venv"
     venv.create(environment, with_pip=True, clear=True)
     pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]

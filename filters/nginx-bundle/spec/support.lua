@@ -2,7 +2,7 @@
 
 local M = {}
 
---- A small generator of its own, so that a seed means the same arrivals on every machine.
+--- Its own small generator, so that a seed means the same arrivals on every machine.
 function M.random(seed)
   local state = seed
   return function(n)

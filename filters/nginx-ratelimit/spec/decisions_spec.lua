@@ -30,7 +30,7 @@ local outcome = {
   by = "store",
 }
 
--- A log of its own in a folder that is not there yet.
+-- Its own log in a folder that is not there yet.
 local function fresh()
   package.loaded["ratelimit.decisions"], errors, exiting = nil, {}, false
   local folder = os.tmpname()

@@ -50,7 +50,7 @@ _G.ngx = { worker = {
   end,
 } }
 
--- Each test has leases of its own.
+-- Each test has its own leases.
 local function fresh()
   package.loaded["ratelimit.leasing"] = nil
   now, told, exiting = 1e9, {}, false

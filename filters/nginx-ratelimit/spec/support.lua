@@ -5,7 +5,7 @@ local M = {}
 M.second = 1e6
 M.base = 1700000000 * 1e6
 
---- A small generator of its own, so that a seed means the same arrivals on every machine.
+--- Its own small generator, so that a seed means the same arrivals on every machine.
 function M.random(seed)
   local state = seed
   return function(n)

@@ -1,6 +1,7 @@
 --- Random numbers from a seed: the same on every machine, and one stream a client, so that clients don't depend on each other.
 --
--- Park and Miller's minimal standard generator (Communications of the ACM 31, 1988): x' = 16807 x mod (2^31 - 1); exact in doubles.
+-- Park and Miller's minimal standard generator (Communications of the ACM 31, 1988): x' = 16807 x mod (2^31 - 1); exact in
+-- doubles.
 
 local log, floor = math.log, math.floor
 
@@ -9,7 +10,7 @@ local modulus = 2147483647
 local M = {}
 M.__index = M
 
---- A stream of its own for each seed and number.
+--- Its own stream for each seed and number.
 function M.new(seed, number)
   local state = (seed * 69621 + number * 1000003 + 12345) % (modulus - 1) + 1
   local stream = setmetatable({ state = state }, M)

@@ -1,4 +1,4 @@
-"""Ways to look at rounds other than as they were measured, and what makes one wish for them.
+"""Ways to look at rounds other than as they were measured, and which rounds suggest them.
 
 - *Typical* rounds leave out the outer fifths. One round in 50 that takes ten times as long hides a change of
   20 % from a t test in half of the cases, and more rounds hide it better. The mean counts such rounds in, as their
@@ -51,7 +51,7 @@ def _apart(columns: ColumnRoles) -> Sequence[str]:
 
 
 def _of_far_rounds(every: Sequence[ScenarioRounds], responses: Sequence[str], looks: Looks) -> list[Note]:
-    """Say that typical rounds are told, and where there are too few; else, which rounds make one wish for it."""
+    """The note that typical rounds are reported and where there are too few; else, the rounds that suggest it."""
     few = sum(any(len(s.values[name]) < TYPICAL_FROM for name in responses) for s in every)
     if looks.typical:
         left = f" {plural(few, 'scenario')} with fewer than {TYPICAL_FROM} rounds told by all of them." if few else ""

@@ -113,7 +113,7 @@ def _within(values: Floats, groupings: Sequence[Codes]) -> Floats:
 
 
 def _notes(reported: dict[str, float]) -> list[Note]:
-    """What neighbouring rounds explained, so that nobody takes adjusted rounds for measured ones."""
+    """What neighbouring rounds explained, so that no one takes adjusted rounds for measured ones."""
     if not reported:
         text = "--neighbours changed nothing: shares, and responses that can be zero, stay as they were measured."
         return [Note("neighbours", text)]

@@ -3,7 +3,7 @@
 A difference between two configurations means nothing until it is larger than the difference between a configuration
 and itself. The **noise floor** of a scenario says how far two sets of as many rounds as it has, both of this scenario,
 lie apart: 95 times in 100 by less. It is t(0.975, n - 1) * s * sqrt(2 / n) of its n rounds (on the log scale where
-differences are told in percent), so it pays for a spread that is known from few rounds; and each scenario has its
+differences are reported in percent), so it pays for a spread that is known from few rounds; and each scenario has its
 own, since a mean over quiet and loud ones is true of neither. What a whole block did counts in it, so that
 differences within blocks, from which that cancels, are often known better. **Drift** follows the blocks: the median
 of a block's rounds, each against its own scenario, is one observation. Rounds of one block are not independent: what

@@ -9,7 +9,7 @@ MOST_STEPS = 120
 WIDTHS_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Widths of a step that a reader can name, in seconds."""
 NOT_ENDED = ("cancelled", "dropped", "rejected")
-"""Outcomes of attempts that were never sent, or that nobody waited for to their end."""
+"""Outcomes of attempts that were never sent, or that no one waited for to their end."""
 
 
 def width_for(seconds: float) -> float:

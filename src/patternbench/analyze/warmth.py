@@ -38,7 +38,7 @@ class Drift:
 
 
 def drift_of(attempts: pd.DataFrame) -> Drift | None:
-    """Give the drift of a round's first part; None where none can be told, or there are too few attempts to tell.
+    """Give the drift of a round's first part; None where none can be shown, or there are too few attempts to tell.
 
     `attempts` has the columns of `contracts/records`; the warm-up is left out.
     """

@@ -65,7 +65,7 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
         return BundlerCounts.model_validate_json(http.get(f"{url}/status").raise_for_status().content)
 
     def doubts(self, seen: RootModel[dict[str, BundlerCounts]]) -> list[Doubt]:
-        """Whether the filter failed, and requests went on alone that should not have."""
+        """Whether the filter failed, and requests continued alone that should not have."""
         faults = sum(one.faults for one in seen.root.values())
         text = f"the bundling filter failed {faults} times, and let these requests go on alone"
         return [Doubt("bundler_faults", text, "read the bundler's error.log")] if faults else []

@@ -98,7 +98,7 @@ def _study(subject: str, quick: bool) -> StudyFile:
 
 @contextmanager
 def of_the_url(subject: str) -> Iterator[None]:
-    """Say problems of a URL as such: whoever gave it never saw the study that we made of it."""
+    """Report problems of a URL as such: its user never saw the study that we made of it."""
     try:
         yield
     except InputError as error:

@@ -23,7 +23,7 @@ from patternbench.study.models import Study
 from patternbench.terms.problems import InputError, Problem
 
 NAMED = 3
-"""Studies that people are told next to a system or client that they use; of others they get the number."""
+"""Studies that are listed next to a system or client that they use; of others they get the number."""
 
 
 @click.command(epilog="Example: patternbench doctor shop.yaml --install")
@@ -50,7 +50,7 @@ def doctor(study_file: str | None, install: bool, json_: bool, quick: bool) -> i
 
 
 def _report(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance] | None, json_: bool) -> None:
-    """Print the findings; ``disturbing`` is None where nobody asked about the machine."""
+    """Print the findings; ``disturbing`` is None where no one asked about the machine."""
     if json_:
         needs = [{"for": part, **_as_json(need)} for part, needs in needs_of.items() for need in needs]
         reported = {} if disturbing is None else {"disturbances": [vars(disturbance) for disturbance in disturbing]}

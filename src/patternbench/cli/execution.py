@@ -103,7 +103,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_A
         raise InputError(unwritable(error, prepared.folder.path)) from None
     wall = time.perf_counter() - begun
     registry.derive(prepared.folder.path)
-    from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said sooner
+    from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said earlier
 
     if not entries and (why := lacking(prepared, entries)):
         raise InputError([Problem(sentence, str(prepared.folder.path)) for sentence in why])
@@ -137,7 +137,7 @@ def _summary(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], w
         "not_valid": len(not_valid(entries)),
         "wall_seconds": round(wall, 3),
         "measured_seconds": round(sum(entry.seconds for entry in entries), 3),
-        "left_out": prepared.cast.left_out,
+        "left_out": prepared.available.left_out,
     }
 
 
@@ -152,7 +152,7 @@ def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made
     if doubted:
         count = f"{len(not_valid(entries))} of {len(prepared.rounds)} rounds are not valid and left out"
         output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
-    for name, why in prepared.cast.left_out.items():
+    for name, why in prepared.available.left_out.items():
         output.say(f"left out: client {name} ({why})", "yellow")
     if failed:
         text = f"{len(failed)} of {len(prepared.rounds)} rounds failed; the first: {failed[0].cause}"

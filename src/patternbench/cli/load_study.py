@@ -92,7 +92,7 @@ class Options:
 
 @dataclass(frozen=True)
 class RequestedJob(TracedJob):
-    """A job whose problems are told at the flags, or at the lines of a file, that they come from."""
+    """A job whose problems are reported at the flags, or at the lines of a file, that they come from."""
 
     options: Options
     document: Document

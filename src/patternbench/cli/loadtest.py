@@ -72,7 +72,7 @@ def loadtest(
 
     In a run each attempt counts as a request, and the load is its one factor with the role load, or the factor that
     --load names. With --unit journey each journey counts as one request. Each combination of the other factors' levels
-    is a load test of its own.
+    is its own load test.
     """
     if data.is_dir():
         tests = _of_run(data, load, unit, window, seed)

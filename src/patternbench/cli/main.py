@@ -172,7 +172,7 @@ def _interrupted() -> int:
 
 
 def _of_interrupt(error: BaseException | None) -> bool:
-    """Whether an error came of an interrupt: code that is being imported may turn that into an error of its own."""
+    """Whether an error came of an interrupt: code that is being imported may turn that into its own error."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -254,7 +254,7 @@ def unforeseen(error: BaseException, as_data: bool) -> None:
 
 
 def _recorded(lines: list[str]) -> str:
-    """Where the record of an error was written: a file of its own, or standard error where there is no room for one."""
+    """Where the record of an error was written: its own file, or standard error where there is no room for one."""
     try:
         handle, name = tempfile.mkstemp(prefix="patternbench-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

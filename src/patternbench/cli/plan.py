@@ -23,7 +23,7 @@ from patternbench.plan.order import rounds_of
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import inspection, preflight
-from patternbench.run.before.changeovers import Changeovers, Starts, counted
+from patternbench.run.before.reconfigurations import Reconfigurations, Starts, counted
 from patternbench.run.round.warmth import WarmUpTime, warm_ups
 from patternbench.study.evidence import fewest
 from patternbench.study.evidence import most as largest
@@ -103,10 +103,10 @@ def plan(study_file: str, **requested: object) -> None:
         output.note(sentence)
     taken = _claims(study, expanded, options)
     if options.json_:
-        starts = starts_of(study, expanded, Changeovers(study, inputs), fewest(study.rounds))
+        starts = starts_of(study, expanded, Reconfigurations(study, inputs), fewest(study.rounds))
         output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)} | taken.data)
     else:
-        show(study, expanded, Changeovers(study, inputs), options.everything)
+        show(study, expanded, Reconfigurations(study, inputs), options.everything)
         for sentence in taken.sentences:
             output.say(sentence)
         for problem in [*preflight.lacking(study, inputs), *preflight.lacking_clients(study, expanded)]:
@@ -133,7 +133,7 @@ def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
 
 def _available(study: Study, expanded: Plan) -> Plan:
     """The plan without the clients that can't be started here, which are named."""
-    left_out = preflight.cast_of(study, expanded, skip_unavailable=True).left_out
+    left_out = preflight.available_clients(study, expanded, skip_unavailable=True).left_out
     for client, why in left_out.items():
         output.note(f"left out: client {client}: {why}")
     return preflight.without(expanded, left_out)
@@ -164,23 +164,23 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
     return {"aliasing": [f"{len(expanded.scenarios)} of {size(study)} combinations are run.", *aliases]}
 
 
-def starts_of(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Starts]:
+def starts_of(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> list[Starts]:
     """The components to start before each round, with this many rounds per scenario and no failures."""
-    return changeovers.starts(_in_order(study, expanded, changeovers, rounds))
+    return reconfigurations.starts(_in_order(study, expanded, reconfigurations, rounds))
 
 
-def _in_order(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> list[Scenario]:
+def _in_order(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> list[Scenario]:
     """The scenario of each round."""
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
-    order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=changeovers.group)
+    order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=reconfigurations.group)
     return [scenarios[round_.scenario] for round_ in order]
 
 
-def _guess(study: Study, expanded: Plan, changeovers: Changeovers, rounds: int) -> str:
+def _guess(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> str:
     """How long this many rounds per scenario take, with the warm-ups that they get."""
     executions = rounds + _passes(study)
-    order = _in_order(study, expanded, changeovers, rounds)
-    starts = changeovers.starts(order)
+    order = _in_order(study, expanded, reconfigurations, rounds)
+    starts = reconfigurations.starts(order)
     by_engine = not choice.engine_clients(study).isdisjoint(scenario.client for scenario in order)
     clients = (scenario.client for scenario in order)
     planned = warm_ups(zip(clients, starts, strict=True), by_engine, study.longest_warm_up)
@@ -204,12 +204,12 @@ def _starts_sentence(starts: Sequence[Starts]) -> str:
     return f"components are started before {sum(map(bool, starts))} of {len(starts)} rounds{rest}"
 
 
-def _sentences(study: Study, expanded: Plan, changeovers: Changeovers) -> Iterator[str]:
+def _sentences(study: Study, expanded: Plan, reconfigurations: Reconfigurations) -> Iterator[str]:
     """Further facts of a plan, after its factors and scenarios."""
     if _passes(study):
         passes = len(expanded.scenarios)
         yield f"before its rounds, each scenario is executed once more to count its calls: {passes} counting passes"
-    starts = starts_of(study, expanded, changeovers, fewest(study.rounds))
+    starts = starts_of(study, expanded, reconfigurations, fewest(study.rounds))
     if any(starts):
         yield _starts_sentence(starts)
     yield from (f"! {sentence}" for sentence in described_part(study, expanded).get("aliasing", []))
@@ -218,14 +218,14 @@ def _sentences(study: Study, expanded: Plan, changeovers: Changeovers) -> Iterat
         yield f"! the study starts its author's command as client {client}: {' '.join(words)}"
 
 
-def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: bool) -> None:
+def show(study: Study, expanded: Plan, reconfigurations: Reconfigurations, everything: bool) -> None:
     """Print a plan for people."""
     console = Plain()
     count = len(expanded.scenarios)
     least, most = fewest(study.rounds), largest(study.rounds)
-    guess = _guess(study, expanded, changeovers, least)
+    guess = _guess(study, expanded, reconfigurations, least)
     if most > least:
-        guess += f" to {_guess(study, expanded, changeovers, most)}"
+        guess += f" to {_guess(study, expanded, reconfigurations, most)}"
     rounds, total = (
         (str(least), str(count * least))
         if most == least
@@ -235,7 +235,7 @@ def show(study: Study, expanded: Plan, changeovers: Changeovers, everything: boo
     title = f": {plural(count, 'scenario')} x {rounds} {each} = {total} {'round' if total == '1' else 'rounds'}"
     console.print(Text.assemble((study.name, "bold"), title))
     console.print(f"roughly {guess} (a guess: 20 ms per attempt, at most 600 attempts per second)")
-    for sentence in _sentences(study, expanded, changeovers):
+    for sentence in _sentences(study, expanded, reconfigurations):
         console.print(sentence)
     longest = max((len(name) for name in expanded.factors), default=0)
     name = Column("factor", width=min(max(longest, len("factor")), console.width // 2))

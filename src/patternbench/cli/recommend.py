@@ -28,7 +28,7 @@ from patternbench.cli.shared import (
 )
 from patternbench.cli.terminal import Plain
 from patternbench.report.sections.construction import with_notes
-from patternbench.report.sections.wish import wish_of_run
+from patternbench.report.sections.criteria import criteria_of_run
 
 MARGIN = click.FloatRange(min=0, min_open=True, max=1000)
 
@@ -84,7 +84,7 @@ def recommend(
 ) -> None:
     """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
     table = read(run)
-    wish = replace(
+    criteria = replace(
         _requested(run, table.columns, objectives, limits, by),
         conditions=conditions or None,
         baseline=baseline,
@@ -94,7 +94,7 @@ def recommend(
         factors=factors(run),
         looks=Looks(typical, neighbours),
     )
-    recommendation = with_notes(choose(table, wish), table)
+    recommendation = with_notes(choose(table, criteria), table)
     json.fulfil(lambda: recommendation_json(recommendation))
     if html is not None:
         _write_html(html, recommendation)
@@ -105,8 +105,8 @@ def recommend(
 def _requested(
     run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
 ) -> Criteria:
-    """The wish that was typed, completed by the one of the run's report."""
-    of_run = wish_of_run(run, columns)
+    """The criteria of the command line, completed by those of the run's report."""
+    of_run = criteria_of_run(run, columns)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")
     stated = of_run or Criteria(objectives)

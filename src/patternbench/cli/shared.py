@@ -53,8 +53,8 @@ def bad_input_exits(command: _Command) -> _Command:
                 raise
             click.echo(f"error: {error.filename}: {error.strerror}.", err=True)
             problems = [Problem(reason(error), file=str(error.filename or ""))]
-        wish = kwargs.get("json")
-        if isinstance(wish, JsonCriteria) and wish.printed:
+        criteria = kwargs.get("json")
+        if isinstance(criteria, JsonCriteria) and criteria.printed:
             problems_as_json(problems)
         sys.exit(BAD_INPUT)
 
@@ -97,7 +97,7 @@ def factors(*paths: Path) -> FactorTable:
 
 
 def _table(path: Path) -> ReadTable:
-    """The rounds of a run, measured anew from its records, or the table in a file."""
+    """The rounds of a run, measured again from its records, or the table in a file."""
     from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
 
     return finished_rounds(RunFolder(path)) if is_run(path) else tables.read(path)
@@ -109,7 +109,7 @@ def is_run(path: Path) -> bool:
 
 
 def _factor_rows(path: Path) -> list[dict[str, object]]:
-    from patternbench.report.sections.wish import factors_of_run  # noqa: PLC0415 - slow to import
+    from patternbench.report.sections.criteria import factors_of_run  # noqa: PLC0415 - slow to import
 
     return factors_of_run(RunFolder(path)) if is_run(path) else tables.factors_of(path)
 

@@ -112,7 +112,7 @@ def _finding(rule: ContractRule, trial: ClientTrial) -> Finding:
 def _tried(rule: ContractRule, trial: ClientTrial) -> Finding:
     """Try a rule; a client that was late gets another try, since the machine may have been busy.
 
-    If the machine is known to have been busy in one of the tries, they accuse nobody.
+    If the machine is known to have been busy in one of the tries, they accuse no one.
     """
     busy = None
     for last_try in [False] * (TRIES - 1) + [True]:

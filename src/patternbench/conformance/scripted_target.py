@@ -51,8 +51,8 @@ class Arrival:
 
 
 @dataclass
-class PlayedScript:
-    """One script that is played, under a path of its own, and the requests that came for it."""
+class ScriptedScenario:
+    """One script that is played, under its own path, and the requests that came for it."""
 
     path: str
     script: Callable[[int], ScriptedAnswer]
@@ -92,7 +92,7 @@ class ScriptedTarget:
     """Serves plays on a free loopback port, each connection on a thread; a context manager."""
 
     def __init__(self) -> None:
-        self._plays: dict[str, PlayedScript] = {}
+        self._scenarios: dict[str, ScriptedScenario] = {}
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.target = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
@@ -112,15 +112,15 @@ class ScriptedTarget:
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def play(self, script: Callable[[int], ScriptedAnswer]) -> PlayedScript:
-        """Play a script; earlier ones go on under their own paths."""
-        play = PlayedScript(f"/play/{len(self._plays)}", script)
-        self._plays[play.path] = play
-        return play
+    def scenario(self, script: Callable[[int], ScriptedAnswer]) -> ScriptedScenario:
+        """Play a script; earlier ones continue under their own paths."""
+        scenario = ScriptedScenario(f"/play/{len(self._scenarios)}", script)
+        self._scenarios[scenario.path] = scenario
+        return scenario
 
-    def of_path(self, path: str) -> PlayedScript | None:
+    def of_path(self, path: str) -> ScriptedScenario | None:
         """Find the play of a request's path, its query aside."""
-        return self._plays.get(path.split("?", maxsplit=1)[0])
+        return self._scenarios.get(path.split("?", maxsplit=1)[0])
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -158,8 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         arrival = Arrival(self.number, self.command, self.path, dict(self.headers.items()), body, time.monotonic())
-        play = self.server.target.of_path(self.path)
-        step = ScriptedAnswer(404) if play is None else play.next_step(arrival)
+        scenario = self.server.target.of_path(self.path)
+        step = ScriptedAnswer(404) if scenario is None else scenario.next_step(arrival)
         try:
             self._act(step, arrival)
         finally:

@@ -36,7 +36,7 @@ class PauseLateness:
 
 @dataclass
 class Witness:
-    """Sleeps on a thread of its own, pause after pause, as long as the context lasts.
+    """Sleeps on its own thread, pause after pause, as long as the context lasts.
 
     It does what a client does that keeps time as well as this machine allows. When it is late itself, the machine is
     busy, and says nothing about the client.

@@ -139,7 +139,7 @@ class Client:
     ) -> Delivery:
         """Drive one round and return all that happened in it; raises ClientError.
 
-        A client that goes on beyond ``limit`` (by default the round's own), as a request with a longer timeout lets
+        A client that continues beyond ``limit`` (by default the round's own), as a request with a longer timeout lets
         it, is broken off after a grace, and so stops (contracts/client).
 
         ``died`` is asked whenever attempts arrive. Once it names something, the round is over: a client whose

@@ -48,7 +48,7 @@ class ContractViolation(Exception):  # noqa: N818 - a violation is what it is ca
 
 
 class ClientGaveUp(Exception):  # noqa: N818 - not an error of ours
-    """The client ended its stream with an `error` line: it could not go on, and says why."""
+    """The client ended its stream with an `error` line: it could not continue, and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class _LastRows:
     succeeded: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
 
     def follow(self, number: int, batch: Batch) -> None:
-        """Check that the batch goes on where its users left off, and remember where they are now."""
+        """Check that the batch continues where its users left off, and remember where they are now."""
         if len(batch):
             self._make_room(number, batch)
             _check_order(number, batch, self)

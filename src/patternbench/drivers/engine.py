@@ -253,7 +253,7 @@ LATE = "late_schedule"
 
 
 def doubts(summary: LoadSummary, bounded: bool = True) -> list[Doubt]:
-    """The engine's doubts about its own work, as the journal holds them: remedies in the words of a study.
+    """The engine's warnings about its own work, as the journal holds them: remedies in the words of a study.
 
     Unless a study has ``bounded`` the lateness itself, for all rounds alike, lateness makes no round invalid. A bound
     that is a share of the round's own service time would drop the quick rounds of a scenario and keep its slow ones.

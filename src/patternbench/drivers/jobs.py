@@ -55,7 +55,7 @@ MOST_TOLD = 10_000
 
 
 @dataclass(frozen=True)
-class Crowd:
+class UserGroup:
     """A group of users or arrivals as the engine knows it: a workload without groups is one that is called ``all``.
 
     ``origin`` is its place in the study.
@@ -78,7 +78,9 @@ def job(task: Task) -> TracedJob:
             **_stated({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
             **({"warm_up_settled": TracedValue(True, "warm_up.until")} if task.settles else {}),
             "duration_us": TracedValue(duration(workload, task).us, _lasting(workload)),
-            "groups": TracedValue([_group(crowd, workload, task) for crowd in crowds(workload)], WORKLOAD),
+            "groups": TracedValue(
+                [_group(user_group, workload, task) for user_group in user_groups(workload)], WORKLOAD
+            ),
             **({"log_journeys": TracedValue(True, WORKLOAD)} if workload.tells_journeys else {}),
             **_client(task.treatment),
         }
@@ -91,11 +93,11 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
     Nothing is done about slow or failing calls. The time limit ends a journey that takes too long.
     """
     workload = task.treatment.workload
-    for crowd in crowds(workload):
-        for journey, origin in _sent(crowd, workload, task):
-            group = {**_taken(crowd, workload, task), **_walk(journey, origin)}
+    for user_group in user_groups(workload):
+        for journey, origin in _sent(user_group, workload, task):
+            group = {**_taken(user_group, workload, task), **_walk(journey, origin)}
             yield (
-                crowd.name,
+                user_group.name,
                 plain_fields({**_around(task), **_values(task, _captured(task)), **_alone(task), "groups": [group]}),
             )
 
@@ -136,7 +138,7 @@ def _around(task: Task) -> Job:
 
 
 def _targets(task: Task) -> list[Job]:
-    """Where load goes; a system of one URL is written as that, and several as a list."""
+    """The targets of the load: one URL as a text, several as a list."""
     origins = task.treatment.system.paths() or ["system.url"] * len(task.targets)
     return [
         {"url": TracedValue(target.url, origin), "weight": TracedValue(target.weight, f"{origin}.weight")}
@@ -245,14 +247,14 @@ def duration(workload: Workload, task: Task) -> Duration:
     return Duration(max(task.limit_with_warm_up.us - task.warm_up.us, 1))
 
 
-def crowds(workload: Workload) -> list[Crowd]:
+def user_groups(workload: Workload) -> list[UserGroup]:
     """The groups of a workload with their users; one that has none is a single group called ``all``."""
     if not workload.groups:
-        return [Crowd("all")]
+        return [UserGroup("all")]
     shares = [group.share for group in workload.groups if group.share is not None]
     counts = iter(apportioned(only(workload.users) or 0, shares) if shares else [])
     return [
-        Crowd(
+        UserGroup(
             group.name,
             group,
             next(counts) if group.share is not None else only(group.users),
@@ -272,59 +274,61 @@ def apportioned(users: int, shares: list[float]) -> list[int]:
     return whole
 
 
-def _group(crowd: Crowd, workload: Workload, task: Task) -> TracedValue:
+def _group(user_group: UserGroup, workload: Workload, task: Task) -> TracedValue:
     made = {
-        **_taken(crowd, workload, task),
-        "workload": _calls(crowd, workload, task),
-        "journeys": [TracedValue(journey, origin) for journey, origin in _sent(crowd, workload, task)],
+        **_taken(user_group, workload, task),
+        "workload": _calls(user_group, workload, task),
+        "journeys": [TracedValue(journey, origin) for journey, origin in _sent(user_group, workload, task)],
     }
-    return TracedValue(made, crowd.origin)
+    return TracedValue(made, user_group.origin)
 
 
-def _taken(crowd: Crowd, workload: Workload, task: Task) -> Job:
+def _taken(user_group: UserGroup, workload: Workload, task: Task) -> Job:
     """A group's name, its feeder, and its connections."""
-    name = TracedValue(crowd.name, f"{crowd.origin}.name")
-    return {"name": name, **_feeder(crowd, workload, task), **_wires(crowd, workload)}
+    name = TracedValue(user_group.name, f"{user_group.origin}.name")
+    return {"name": name, **_feeder(user_group, workload, task), **_wires(user_group, workload)}
 
 
-def _sent(crowd: Crowd, workload: Workload, task: Task) -> list[tuple[Job, str]]:
+def _sent(user_group: UserGroup, workload: Workload, task: Task) -> list[tuple[Job, str]]:
     """The journeys of a group, its own or those of all groups, each with its place in the study."""
-    group = crowd.group
+    group = user_group.group
     headers = merged(task.treatment.system.sent_headers, group.headers if group else None)
-    sends, origin = (group, crowd.origin) if group and group.sends else (workload, WORKLOAD)
+    sends, origin = (group, user_group.origin) if group and group.sends else (workload, WORKLOAD)
     return _journeys(sends, origin, headers, task)
 
 
-def _wires(crowd: Crowd, workload: Workload) -> dict[str, TracedValue]:
-    """Which connections and targets requests of a group take, as it says itself or for all groups."""
+def _wires(user_group: UserGroup, workload: Workload) -> dict[str, TracedValue]:
+    """The connections and targets of a group's requests: its own, or those of the workload."""
     stated: dict[str, TracedValue] = {}
     for name in ("connection", "affinity"):
-        own = crowd.group and getattr(crowd.group, name)
-        stated[name] = TracedValue(only(own or getattr(workload, name)), f"{crowd.origin if own else WORKLOAD}.{name}")
+        own = user_group.group and getattr(user_group.group, name)
+        stated[name] = TracedValue(
+            only(own or getattr(workload, name)), f"{user_group.origin if own else WORKLOAD}.{name}"
+        )
     return _stated(stated)
 
 
-def _feeder(crowd: Crowd, workload: Workload, task: Task) -> Job:
-    """Where journeys take values from, in a group of its own or for all groups."""
-    own = crowd.group and crowd.group.feeder
-    feeder, origin = own or workload.feeder, f"{crowd.origin if own else WORKLOAD}.feeder"
+def _feeder(user_group: UserGroup, workload: Workload, task: Task) -> Job:
+    """Where journeys take values from, in its own group or for all groups."""
+    own = user_group.group and user_group.group.feeder
+    feeder, origin = own or workload.feeder, f"{user_group.origin if own else WORKLOAD}.feeder"
     if feeder is None:
         return {}
     file = TracedValue(_path(feeder.file, task), f"{origin}.file")
     return {"feeder": TracedValue(in_us(feeder, origin) | {"file": file}, origin)}
 
 
-def _calls(crowd: Crowd, workload: Workload, task: Task) -> Job:
+def _calls(user_group: UserGroup, workload: Workload, task: Task) -> Job:
     """When the calls of a group begin."""
-    arrivals = workload.open or (crowd.group.open if crowd.group else None)
+    arrivals = workload.open or (user_group.group.open if user_group.group else None)
     if arrivals:
-        origin = f"{crowd.origin}.open"
+        origin = f"{user_group.origin}.open"
         return {"open": TracedValue(_open(arrivals, origin, task), origin)}
     if workload.closed:
-        origin = f"{crowd.origin}.closed"
+        origin = f"{user_group.origin}.closed"
         return {"closed": TracedValue(_closed(workload.closed, origin), origin)}
-    assert crowd.group is not None
-    return {"closed": TracedValue(_paced(crowd.group, crowd), crowd.origin)}
+    assert user_group.group is not None
+    return {"closed": TracedValue(_paced(user_group.group, user_group), user_group.origin)}
 
 
 def _closed(closed: Closed, origin: str) -> Job:
@@ -345,19 +349,19 @@ def _closed(closed: Closed, origin: str) -> Job:
     return made | ({"until": until} if until else {})
 
 
-def _paced(group: Group, crowd: Crowd) -> Job:
+def _paced(group: Group, user_group: UserGroup) -> Job:
     stated_by = "users" if group.users else "share"
-    made: Job = {"users": TracedValue(crowd.users or 0, f"{crowd.origin}.{stated_by}")}
+    made: Job = {"users": TracedValue(user_group.users or 0, f"{user_group.origin}.{stated_by}")}
     rate = only(group.rate)
     if rate:
-        every = TracedValue(max(round(1e6 / rate), 1), f"{crowd.origin}.rate")
-        late = TracedValue(only(group.late) or "catch_up", f"{crowd.origin}.late")
-        per = TracedValue(only(group.paces), f"{crowd.origin}.paces")
+        every = TracedValue(max(round(1e6 / rate), 1), f"{user_group.origin}.rate")
+        late = TracedValue(only(group.late) or "catch_up", f"{user_group.origin}.late")
+        per = TracedValue(only(group.paces), f"{user_group.origin}.paces")
         made["pace"] = {"every_us": every, "late": late, **_stated({"per": per})}
     for name, written in (("think_us", "think_time"), ("start_over_us", "start_over")):
         pause = only(getattr(group, written))
         if pause is not None:
-            made[name] = TracedValue(pause.us, f"{crowd.origin}.{written}")
+            made[name] = TracedValue(pause.us, f"{user_group.origin}.{written}")
     return made
 
 
@@ -503,7 +507,10 @@ def _drain(task: Task) -> int:
 def longest_wait(task: Task) -> int:
     """How many microseconds a call of a round may take at most."""
     workload, values = task.treatment.workload, _texts_of(task)
-    senders = [crowd.group if crowd.group and crowd.group.sends else workload for crowd in crowds(workload)]
+    senders = [
+        user_group.group if user_group.group and user_group.group.sends else workload
+        for user_group in user_groups(workload)
+    ]
     return max((_wait(step) for sends in senders for step in _steps(sends, values)), default=0)
 
 

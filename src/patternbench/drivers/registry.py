@@ -180,7 +180,7 @@ def marks_of(name: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _modified_ns: int) -> ClientFile:
-    """A client's file. It is asked for again before each round, so that it is read anew only once it has changed."""
+    """A client's file. It is asked for again before each round, so that it is read again only once it has changed."""
     return cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
 
 

@@ -21,7 +21,7 @@ from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class ComponentRegistry:
     """The names of the components in use, from which a component takes those that it calls.
 
     ``groups`` has the names of the components of an entry that has several replicas. ``folder`` is that of the system
@@ -83,7 +83,7 @@ def existing_file(folder: Path, file: str, setting: str) -> str:
 
 
 def built_file(folder: Path, file: str, how: str) -> Need:
-    """The need of a file that somebody has to build, called by its absolute path: only a start has to find it.
+    """The need of a file that someone has to build, called by its absolute path: only a start has to find it.
 
     ``how`` is what to type to build it.
     """
@@ -114,7 +114,7 @@ class Component(BaseModel, ABC):
         """The programs that must be installed for it."""
 
     @abstractmethod
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """How to run it under a name; raises InputError when it does not go with its neighbours."""
 
     def resets(self) -> Mapping[str, tuple[Reset, ...]]:

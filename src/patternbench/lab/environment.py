@@ -42,7 +42,7 @@ class Environment:
         self.restarted: list[str] = []
         """The components that ended on purpose and were started again since the last change."""
         self._down: set[str] = set()
-        self._spoilt: list[str] = []
+        self._tainted: list[str] = []
         self._http = asking.client(Bounds(5.0))
 
     def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None:
@@ -138,7 +138,7 @@ class Environment:
         return {name: sorted(path for path in log.iterdir() if path.is_file()) for name, log in logs.items()}
 
     def accounts(self) -> dict[str, str]:
-        """The user of each component that has one of its own."""
+        """The user of each component that has its own one."""
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
 
     def limits(self) -> dict[str, str]:
@@ -155,7 +155,7 @@ class Environment:
 
     def dead(self) -> list[str]:
         """Each component that stopped running, with its last words, and what else makes the system unusable."""
-        return [*self.host.dead(self._down), *self._spoilt]
+        return [*self.host.dead(self._down), *self._tainted]
 
     def expect_down(self, name: str) -> None:
         """Take note that a component is about to end on purpose."""
@@ -168,13 +168,13 @@ class Environment:
         self._down.discard(name)
 
     @property
-    def spoilt(self) -> bool:
+    def tainted(self) -> bool:
         """Whether something keeps the system from being used for another round."""
-        return bool(self._spoilt)
+        return bool(self._tainted)
 
     def spoil(self, why: str) -> None:
         """Take note that the system is not as it was, so that no other round may use it."""
-        self._spoilt.append(why)
+        self._tainted.append(why)
 
     def close(self) -> None:
         """Take everything down."""

@@ -54,10 +54,10 @@ def _described(system: SystemFile, settings: Mapping[str, object]) -> Iterator[L
     """The launches of a system's components. Those that can't be described are reported as problems elsewhere."""
     with suppress(InputError):
         entries = system.with_settings(settings)
-        neighbours = topologies.neighbours_of(system, settings, entries)
+        registry = topologies.registry_of(system, settings, entries)
         for entry in entries:
             with suppress(InputError):
-                yield topologies.launch_of(entry, neighbours)
+                yield topologies.launch_of(entry, registry)
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
@@ -104,10 +104,10 @@ def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> lis
 
 def _refused(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
     entries = system.with_settings(settings)
-    neighbours, launches, problems = topologies.neighbours_of(system, settings, entries), [], list[Problem]()
+    registry, launches, problems = topologies.registry_of(system, settings, entries), [], list[Problem]()
     for entry in entries:
         with gathered(problems):
-            launches.append(topologies.launch_of(entry, neighbours))
+            launches.append(topologies.launch_of(entry, registry))
     return problems or list(Topology(tuple(launches), tuple(system.endpoints(settings))).problems())
 
 

@@ -172,7 +172,7 @@ class WrittenSystem(Settable):
         return [next(iter(entry.items())) for entry in self.components]
 
     def _number_of(self, component: str) -> int | None:
-        """Which entry describes a component, or one of its replicas; None for a component of nobody."""
+        """Which entry describes a component, or one of its replicas; None for a component of no one."""
         names = [entry.name or kind for kind, entry in self._entries()]
         sought = (component, component.rpartition("-")[0])
         return next((names.index(name) for name in sought if name in names), None)
@@ -218,7 +218,7 @@ class SystemFile(WrittenSystem):
 
     @property
     def folder(self) -> Path:
-        """The folder that it lies in, from which the paths in it count."""
+        """The folder of the file, to which its paths are relative."""
         return Path(self.origin.file).parent
 
     def placed(self, problem: Problem) -> Problem:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.components import KINDS
 from patternbench.lab.components.fault_proxy import FaultProxy
 from patternbench.lab.host.launch import Launch
@@ -27,14 +27,14 @@ RESET = "reset"
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
     """The topology to launch for a system of a system file."""
     entries = system.with_settings(settings)
-    topology = of_entries(entries, system.endpoints(settings), neighbours_of(system, settings, entries))
+    topology = of_entries(entries, system.endpoints(settings), registry_of(system, settings, entries))
     launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
     return replace(topology, launches=tuple(launches), groups=system.groups(settings))
 
 
-def neighbours_of(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> Neighbours:
+def registry_of(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> ComponentRegistry:
     """The components of a system file that are in use with these settings."""
-    return Neighbours([name for name, _, _ in entries], system.groups(settings), system.folder)
+    return ComponentRegistry([name for name, _, _ in entries], system.groups(settings), system.folder)
 
 
 def of_url(url: str, trust: Mapping[str, object]) -> Topology:
@@ -47,18 +47,20 @@ def direct(urls: Sequence[str]) -> Topology:
     return Topology((), (), tuple(urls))
 
 
-def of_entries(entries: Sequence[Entry], endpoints: Sequence[str], neighbours: Neighbours | None = None) -> Topology:
+def of_entries(
+    entries: Sequence[Entry], endpoints: Sequence[str], registry: ComponentRegistry | None = None
+) -> Topology:
     """The launches of components. Raises InputError if one refuses its settings."""
-    neighbours = neighbours or Neighbours([name for name, _, _ in entries])
-    launches = [launch_of(entry, neighbours) for entry in entries]
+    registry = registry or ComponentRegistry([name for name, _, _ in entries])
+    launches = [launch_of(entry, registry) for entry in entries]
     return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
 
 
 def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
     """A system with a fault proxy on some of its ways. Raises InputError for a way that it doesn't have."""
     for way in ways:
-        neighbours = Neighbours([launch.name for launch in topology.launches])
-        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), neighbours)
+        registry = ComponentRegistry([launch.name for launch in topology.launches])
+        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), registry)
         topology = topology.through(way, _with_needs(proxy))
     return topology
 
@@ -69,11 +71,11 @@ def proxy_name(way: Way) -> str:
     return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
 
 
-def launch_of(entry: Entry, neighbours: Neighbours) -> Launch:
+def launch_of(entry: Entry, registry: ComponentRegistry) -> Launch:
     """The launch of one component, without the needs of its kind. Raises InputError if it refuses its settings."""
     name, kind, fields = entry
     component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
-    launch = component.describe(name, neighbours)
+    launch = component.describe(name, registry)
     if RESET not in fields:
         return replace(launch, offers=tuple(component.resets()))
     return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.references import URL, reference
@@ -69,7 +69,7 @@ def traced(topology: Topology, tracing: Tracing | None) -> Topology:
     """The system with a receiver, announced to every component that can send spans; unchanged without tracing."""
     if tracing is None:
         return topology
-    receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, Neighbours())
+    receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, ComponentRegistry())
     launches = [_reported(launch, tracing) if launch.traced else launch for launch in topology.launches]
     return replace(topology, launches=(*launches, receiver))
 

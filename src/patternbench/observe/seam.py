@@ -3,7 +3,7 @@
 Decisions of a limiter, spans of a trace, series of a monitoring system: each is one folder of the package with a file
 ``observer.py`` (observe/registry.py). The rooms loop over all observers and know none by name:
 
-- the runner has each watch the round, keeps what it wrote, and stores the doubts that it raises;
+- the runner has each watch the round, keeps what it wrote, and stores the warnings that it raises;
 - the records count a round as damaged when what was kept of it cannot be read any more;
 - the table of rounds gets the responses that each computes, which models, comparisons and recommendations take;
 - the report shows the sections (``report/section.py`` of the folder), and the export writes the tables.

@@ -21,13 +21,14 @@ UNKNOWN_S = 30.0
 LARGEST_FAULT = 0.99
 
 
-def seconds(scenarios: tuple[Scenario, ...], rounds: int, warming_s: float, changeovers: int = 0) -> float:
+def seconds(scenarios: tuple[Scenario, ...], rounds: int, warming_s: float, reconfigurations: int = 0) -> float:
     """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
 
-    `warming_s` is how long all warm-ups take together, `changeovers` is how many rounds components are started for.
+    `warming_s` is how long all warm-ups take together, `reconfigurations` is how many rounds components are started
+    for.
     """
     durations_s = (round_seconds(one) + OVERHEAD_S for one in scenarios)
-    return sum(durations_s) * rounds + warming_s + changeovers * CHANGEOVER_S
+    return sum(durations_s) * rounds + warming_s + reconfigurations * CHANGEOVER_S
 
 
 def round_seconds(scenario: Scenario) -> float:

@@ -101,5 +101,5 @@ def _groups(scenarios: Sequence[Scenario], group: Group) -> list[list[Scenario]]
 
 
 def _alone(scenario: Scenario) -> str:
-    """A group of its own for each scenario."""
+    """Its own group for each scenario."""
     return scenario.id

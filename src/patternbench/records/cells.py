@@ -41,7 +41,7 @@ def _trimmed(cells: pd.Series) -> pd.Series:
 
 
 def _typed(cells: pd.Series, response: bool) -> tuple[pd.Series, list[str]]:
-    """A column, and what is to be said of how it was read."""
+    """A column, and notes on how it was read."""
     texts = set(cells.unique()) - {""}
     words = (_NOTHING if response else _NO_NUMBER) & texts
     rest = texts - words

@@ -157,7 +157,7 @@ class RunFolder:
             os.close(handle)
 
     def __del__(self) -> None:
-        """Let others write again when nobody holds this folder any more."""
+        """Let others write again when no one holds this folder any more."""
         if getattr(self, "_lock", None) is not None:
             self.unlock()
 

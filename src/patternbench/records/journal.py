@@ -20,7 +20,7 @@ from patternbench.study.text.files import read_bytes
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
 VOIDED = "voided"
-"""A line of its own: the rounds of its block that were made on its lane before it do not count."""
+"""Its own line: the rounds of its block that were made on its lane before it do not count."""
 DAMAGED = "damaged"
 """A round that was finished, but whose records can no longer be read: found while reading, never in a journal."""
 
@@ -71,9 +71,9 @@ class Entry:
 
     ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
-    everything else that the run had started, warm-up included; None where nobody looked. ``starts`` are the components
+    everything else that the run had started, warm-up included; None where no one looked. ``starts`` are the components
     that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
-    the round, and aren't part of ``seconds``. ``warmed`` is None where nobody looked, as in journals of before.
+    the round, and aren't part of ``seconds``. ``warmed`` is None where no one looked, as in journals of before.
     ``stored_bytes`` are the sizes of components' files after the load, of those that nothing resets. ``lane`` names the
     machine that ran it, where a run has several.
     """

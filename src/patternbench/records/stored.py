@@ -1,7 +1,7 @@
 """The files of a run with its rounds and its circumstances: ``plan.json`` and ``manifest.json``.
 
 Each is one model here, and its schema in ``contracts/records`` is made from it. Files of earlier versions lack some
-fields and are read all the same; fields of other versions stay in a file that is written anew.
+fields and are read all the same; fields of other versions stay in a file that is rewritten.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ComponentStarts(StoredPart):
     reasons: dict[str, int] = {}
 
     def and_another(self, start: RecordedStart) -> ComponentStarts:
-        """These, and one more."""
+        """The notes with one more added."""
         reasons = {**self.reasons, start.why: self.reasons.get(start.why, 0) + 1}
         return ComponentStarts(count=self.count + 1, seconds=self.seconds + start.seconds, reasons=reasons)
 

@@ -120,7 +120,7 @@ def as_stored(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def factors_of(path: Path) -> list[dict[str, object]]:
-    """The factors in a table of rounds, as plain rows; none in a table that no run wrote."""
+    """The factors of a table of rounds, as plain rows; none if no run wrote the table."""
     return _parsed(_FACTOR_ROWS, path, _FACTORS, b"[]")
 
 

@@ -1,6 +1,6 @@
 """Faults of which one acts at a time, as a reader sees them: one factor, `fault`, whose levels name the one that acts.
 
-In a plan each fault has factors of its own (`freeze.when.for`, `crash_2.when.for`), most of which are at zero in any
+In a plan each fault has its own factors (`freeze.when.for`, `crash_2.when.for`), most of which are at zero in any
 one scenario. A single fault, and faults that act together, keep their factors, since figures run along them.
 """
 

@@ -63,7 +63,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Reading:
-    """A round to read: its entry, the settings of its system, what else its responses depend on.
+    """A round to read: its entry, the settings of its system, and the other inputs of its responses.
 
     ``counting`` names the counting pass of its scenario, if there is one.
     """
@@ -191,7 +191,7 @@ def _taken_for_valid(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that belong to the rounds."""
+    """The rows of a table that belong to certain rounds."""
     return rows[rows["round"].isin(rounds["round"])] if len(rows) else rows
 
 
@@ -202,7 +202,7 @@ def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
 
 
 def refresh_rounds(run: RunFolder) -> RunMeasures:
-    """The results computed anew from journal and attempts. Rounds and steps are also written to the folder."""
+    """The results recomputed from journal and attempts. Rounds and steps are also written to the folder."""
     measured = measures(run)
     declared = [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
     with writing(run, run.rounds):
@@ -226,7 +226,7 @@ def finished_rounds(run: RunFolder) -> tables.ReadTable:
 
 
 def measures(run: RunFolder) -> RunMeasures:
-    """The results computed anew from journal and attempts."""
+    """The results recomputed from journal and attempts."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
     levels = {scenario.id: in_table(scenario.levels, factors) for scenario in planned.scenarios}
@@ -313,7 +313,7 @@ def _row(
 
 
 def _warmth(warmed: WarmUpRecord | None) -> dict[str, object]:
-    """How warm a round was; nothing where nobody looked."""
+    """How warm a round was; empty where that was not measured."""
     if warmed is None:
         return {"cold": None, "warmed": None, "warm_up_attempts": math.nan, "warm_up_s": math.nan}
     length = {"warm_up_attempts": float(warmed.attempts), "warm_up_s": warmed.seconds}

@@ -74,7 +74,7 @@ def _amounts(rounds: pd.DataFrame, entries: Sequence[Entry]) -> dict[str, pd.Dat
 
 
 def _sizes(entries: Sequence[Entry], name: str) -> list[float]:
-    """The bytes of a component's files after each round; NaN where nobody looked."""
+    """The bytes of a component's files after each round; NaN where they were not measured."""
     return [float(entry.stored_bytes.get(name, "nan")) for entry in entries]
 
 

@@ -144,7 +144,7 @@ def by_condition(comparisons: Findings, table: pd.DataFrame) -> list[tuple[str, 
 
 
 def _averaged(comparisons: Findings, rows: Sequence[object]) -> int:
-    """How many conditions a cell of the table is a mean over; 1 if each has cells of its own."""
+    """How many conditions a cell of the table is a mean over; 1 if each has its own cells."""
     most = int(comparisons.by_item["conditions"].max())
     return most if len(rows) == comparisons.by_item["item"].nunique() else 1
 

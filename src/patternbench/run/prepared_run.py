@@ -21,14 +21,14 @@ from patternbench.records.inputs import Inputs, keep, kept
 from patternbench.records.journal import Entry, RerunSelection
 from patternbench.records.stored import Manifest, RunPlan
 from patternbench.run.before import inspection, preflight
-from patternbench.run.before.changeovers import Changeovers
 from patternbench.run.before.preflight import AvailableClients
+from patternbench.run.before.reconfigurations import Reconfigurations
 from patternbench.run.lanes.places import HERE, LaneTask, Place, ReadyLanes
 from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.manifest import manifest
 from patternbench.run.round.orders import Orders
 from patternbench.run.runner import Listener, Runner
-from patternbench.run.stopping import Growth
+from patternbench.run.stopping import AdaptiveStopping
 from patternbench.run.stopping_early import saw_nothing
 from patternbench.study.evidence import fewest
 from patternbench.study.load import StudyFile, loads
@@ -50,7 +50,7 @@ class PreparedRun:
     study: Study
     plan: Plan
     rounds: list[Round]
-    cast: AvailableClients
+    available: AvailableClients
     folder: RunFolder
     inputs: Inputs
     by_engine: frozenset[str]
@@ -68,7 +68,7 @@ class PreparedRun:
             return []
         entries = damage.counting_passes(self.folder)
         over = {scenario for scenario, entry in entries.items() if not (again.wants(entry) or saw_nothing(entry))}
-        passes = counting_passes(self.plan.scenarios, Changeovers(self.study, self.inputs).group)
+        passes = counting_passes(self.plan.scenarios, Reconfigurations(self.study, self.inputs).group)
         return [round_ for round_ in passes if round_.scenario not in over]
 
     def execute(self, listener: Listener, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> list[Entry]:
@@ -97,10 +97,10 @@ class PreparedRun:
 
     def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Sequence[Round]]:
         """The rounds to come, in batches of which each begins when the one before is over."""
-        group = Changeovers(self.study, self.inputs).group
-        growth = Growth.of(self.study, self.plan, self.folder, self.rounds, group)
+        group = Reconfigurations(self.study, self.inputs).group
+        adaptive = AdaptiveStopping.of(self.study, self.plan, self.folder, self.rounds, group)
         counting = self.counting(again)
-        return chain([counting] if counting else [], growth.after(self.todo(again), lanes))
+        return chain([counting] if counting else [], adaptive.after(self.todo(again), lanes))
 
     def orders(self) -> Orders:
         """Makes the orders of its rounds."""
@@ -154,17 +154,17 @@ def _locked_unless_raised(folder: RunFolder) -> Iterator[None]:
 def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
     """A run whose drivers have said that they can do every round."""
     inputs, by_engine = Inputs(beside), choice.engine_clients(study)
-    plan, cast = _examined(study, inputs, skip_unavailable, by_engine)
+    plan, available = _examined(study, inputs, skip_unavailable, by_engine)
     preflight.check_reach(study, inputs, out)
-    group = Changeovers(study, inputs).group
+    group = Reconfigurations(study, inputs).group
     rounds = rounds_of(plan.scenarios, fewest(study.rounds), study.seed, study.order, group=group)
-    return PreparedRun(study, plan, rounds, cast, RunFolder(out), inputs, by_engine)
+    return PreparedRun(study, plan, rounds, available, RunFolder(out), inputs, by_engine)
 
 
 def reopen(out: Path) -> PreparedRun:
-    """Prepare to go on with a run: its study, plan and cast are those that it began with.
+    """Prepare to continue with a run: its study, plan and cast are those that it began with.
 
-    Its folder is locked before its records are read, so that nobody adds to them in between.
+    Its folder is locked before its records are read, so that no one adds to them in between.
     """
     folder = RunFolder(out)
     folder.check()
@@ -179,7 +179,7 @@ def _reopened(folder: RunFolder) -> PreparedRun:
     inputs = _kept_inputs(folder, Path(noted.study_file).resolve().parent)
     _check_system_file(study, inputs, noted)
     by_engine = _engine_clients(study, noted)
-    plan, cast = _examined(study, inputs, bool(noted.left_out), by_engine)
+    plan, available = _examined(study, inputs, bool(noted.left_out), by_engine)
     kept_plan = stored.plan(folder)
     rounds = [Round(one.index, one.block, one.scenario) for one in kept_plan.rounds]
     if [scenario.id for scenario in kept_plan.scenarios] != [scenario.id for scenario in plan.scenarios]:
@@ -187,7 +187,7 @@ def _reopened(folder: RunFolder) -> PreparedRun:
         raise InputError(
             Problem("its plan differs from the current expansion of its study", file=str(folder.plan), hint=hint)
         )
-    return PreparedRun(study, plan, rounds, cast, folder, inputs, by_engine)
+    return PreparedRun(study, plan, rounds, available, folder, inputs, by_engine)
 
 
 def _engine_clients(study: Study, noted: Manifest) -> frozenset[str]:
@@ -222,21 +222,21 @@ def _examined(
     study: Study, inputs: Inputs, skip_unavailable: bool, by_engine: frozenset[str]
 ) -> tuple[Plan, AvailableClients]:
     """The plan and the available clients. Raises InputError listing the problems of all checks."""
-    plan, cast = preflight.expanded(study, inputs), AvailableClients({}, {})
+    plan, available = preflight.expanded(study, inputs), AvailableClients({}, {})
     problems = preflight.driver_problems(study, plan)
     with gathered(problems):
-        cast = preflight.cast_of(study, plan, skip_unavailable)
-    plan = preflight.without(plan, cast.left_out)
+        available = preflight.available_clients(study, plan, skip_unavailable)
+    plan = preflight.without(plan, available.left_out)
     with gathered(problems):
         problems += preflight.described_problems(study, plan, inputs)
         problems += preflight.system_problems(study, inputs)
         preflight.check_urls(study, inputs)
     problems += problems_of(study.watch)
-    there = [scenario for scenario in plan.scenarios if scenario.client in by_engine | cast.clients.keys()]
+    there = [scenario for scenario in plan.scenarios if scenario.client in by_engine | available.clients.keys()]
     problems += preflight.inexpressible(study, there, inputs, problems, by_engine)
     if problems:
         raise InputError(problems)
-    return plan, cast
+    return plan, available
 
 
 def _write(prepared: PreparedRun, file: StudyFile, private: bool) -> None:
@@ -246,7 +246,7 @@ def _write(prepared: PreparedRun, file: StudyFile, private: bool) -> None:
     beside = prepared.inputs.beside
     system_file = systems.own_file(prepared.study.system, beside)
     copied = keep(prepared.folder, [*prepared.plan.files(), *filter(None, [system_file])], beside)
-    noted = manifest(prepared.study, file.file, prepared.cast.left_out, copied)
+    noted = manifest(prepared.study, file.file, prepared.available.left_out, copied)
     noted = noted.model_copy(update={"by_engine": sorted(prepared.by_engine)})
     stored.write_manifest(prepared.folder, noted)
     stored.write_plan(prepared.folder, planned(prepared.plan, prepared.rounds, prepared.study), private)

@@ -1,6 +1,6 @@
 """Coordinates the rounds of a run: gives orders to an executor, and keeps what comes of them.
 
-Journal, progress and the decision to go on are here; where a round runs is the executor's affair.
+Journal, progress and the decision to continue are here; where a round runs is the executor's affair.
 """
 
 from __future__ import annotations

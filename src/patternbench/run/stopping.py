@@ -38,7 +38,7 @@ def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: S
 
 
 @dataclass
-class Growth:
+class AdaptiveStopping:
     """Adds blocks to the rounds of a run, in its plan file as well as in ``rounds`` itself."""
 
     study: Study
@@ -50,7 +50,7 @@ class Growth:
     _values: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round], group: Group) -> Growth:
+    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round], group: Group) -> AdaptiveStopping:
         """The growth that the study asks for; none where it names a number of rounds."""
         return cls(study, plan, folder, rounds, rule_of(study), group)
 

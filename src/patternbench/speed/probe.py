@@ -59,7 +59,7 @@ def allowed() -> list[int]:
 
 
 def _probe(samples: Samples, over: threading.Event, cpus: Sequence[int], every_s: float) -> None:
-    """Run in a thread of its own, which alone moves from CPU to CPU: its time is not that of the system under test."""
+    """Run in its own thread, which alone moves from CPU to CPU: its time is not that of the system under test."""
     for cpu in cycle(cpus):
         os.sched_setaffinity(0, {cpu})
         samples.rows.append((time.time(), cpu, _cpu_time_of_work()))

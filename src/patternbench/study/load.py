@@ -103,7 +103,7 @@ def load(path: str | FilePath) -> Study:
 def loads(text: str, file: str) -> Study:
     """The study that a text holds; ``file`` is its name in messages.
 
-    A whole study whose quick form has a problem has that problem too, so that nobody meets it later.
+    A whole study whose quick form has a problem has that problem too, so that no one meets it later.
     """
     written = parse_study(text, file)
     if resiliencebench.recognises(written.value):

@@ -104,7 +104,7 @@ class Traces(Model):
     itself which share it traces. Components send by ``protocol``, unless their own environment names one.
     """
 
-    # Nobody chooses a system by how much of it is watched: whatever is chosen, is chosen under each share.
+    # No one chooses a system by how much of it is watched: whatever is chosen, is chosen under each share.
     sample: Annotated[Levels[Portion], Role.WORLD, Unit.TEXT] = Levels.one("1%")
     counting_pass: bool = False
     port: Annotated[int, Field(ge=0, le=65535)] = 0

@@ -422,7 +422,7 @@ HEADLINES = ("success_rate", "goodput", "time_to_success", "call_success_p95")
 BESIDE = ("rejected_rate",)
 """Responses that are always shown with them: a rejected call is fast, but not served."""
 USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
-"""What is compared where nobody says what: what callers get, and how fast those are who get it."""
+"""What is compared where no one says what: what callers get, and how fast those are who get it."""
 WITHOUT_SUCCESSES = ("failure_rate", "goodput", "p50", "p95", "p99", "TotalExecutionTime")
 """The same in tables that don't tell successful calls apart."""
 OF_SCENARIOS = (*USUAL, "rejected_rate", "amplification")

@@ -22,7 +22,7 @@ PATHS = "visible signs of ASCII, all others as %XX"
 
 
 def url_mistake(url: str) -> str:
-    """Why nobody could ask a URL of HTTP, in words; nothing where it can be asked.
+    """Why a URL can't be requested over HTTP, in words; empty where it can.
 
     Places in it (``${gateway.url}``) are filled in later, and aren't judged.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _ACTS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # which turn the direction of what follows
-    "\u00ad\u180e\u200b\u2060-\u2064\u206a-\u206f\ufff9-\ufffb\U000e0000-\U000e007f"  # which nobody sees
+    "\u00ad\u180e\u200b\u2060-\u2064\u206a-\u206f\ufff9-\ufffb\U000e0000-\U000e007f"  # which no one sees
     "\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"  # line ends, and what XML or UTF-8 can't hold
 )
 

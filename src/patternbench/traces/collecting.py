@@ -17,7 +17,7 @@ from patternbench.traces.records.collected import COUNTS, SPANS, SpanCounts
 QUIET_S = 0.6
 """How long nothing must have come for the round to be over: three times what an exporter holds spans back."""
 MOST_S = 15.0
-"""How long we wait at most for exporters that go on and on."""
+"""How long we wait at most for exporters that continue and on."""
 GLANCE_S = 0.1
 ANSWER_S = 10.0
 SPANS_S = 120.0
@@ -74,7 +74,7 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def _await_quiet(client: httpx.Client, clock: Callable[[], float], pause: Callable[[float], None]) -> None:
-    """Return when nothing has come for a while, or it goes on for too long."""
+    """Return when nothing has come for a while, or it continues for too long."""
     begun = quiet_since = clock()
     before = -1
     while clock() - begun < MOST_S:

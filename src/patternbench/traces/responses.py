@@ -101,8 +101,8 @@ def doubts(traced: TracedRound) -> Iterator[Doubt]:
     if left_out:
         remedy = "trace a smaller share, or correct the service that sends them"
         yield Doubt("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
-    if own.forest.torn:
-        text = f"{own.forest.torn:,} traces lack spans, so nothing is counted of them"
+    if own.forest.incomplete:
+        text = f"{own.forest.incomplete:,} traces lack spans, so nothing is counted of them"
         yield Doubt("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
     skew = float(own.requests["skew"].median()) if len(own.requests) else 0.0
     if skew > SKEW_S:
@@ -114,7 +114,7 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
     """Whether fewer requests were traced than must have been, of those that succeeded."""
     expected, share = own.counts.share * succeeded, own.counts.share
     tolerated = FAR * math.sqrt(expected * (1 - share))
-    came = len(own.requests) + own.forest.torn
+    came = len(own.requests) + own.forest.incomplete
     fewest = 1 if share == 1 and not came else FEWEST_EXPECTED
     if expected < fewest or came >= expected - tolerated:
         return

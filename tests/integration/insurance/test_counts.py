@@ -50,7 +50,7 @@ ONE = {
 }
 """The calls for one item. Of the first three El Malki and Zdun (2021) print them, in Table II: Get, Update, Create."""
 FORWARDED_TOGETHER = ("GET customers", "PUT customers")
-"""Whose published bundles go on as one call."""
+"""Whose published bundles continue as one call."""
 
 
 class Levels(NamedTuple):

@@ -324,7 +324,7 @@ KILLED_AFTER_S = 1.5
 
 
 class Killing:
-    """Kills a component a while after the load has begun, and notes when it was told and when it was gone."""
+    """Kills a component a while after the load has begun, and notes when it was signalled and when it was gone."""
 
     def __init__(self, name: str, insurance: Environment) -> None:
         self.crash = Crashing(name, Site(insurance, time.monotonic_ns))

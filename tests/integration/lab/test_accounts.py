@@ -1,4 +1,4 @@
-"""Redis and MariaDB let in nobody without their password, and run as their own user where root starts them."""
+"""Redis and MariaDB let in no one without their password, and run as their own user where root starts them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.integration.run.conftest import patternbench
 from tests.support.studies import own_system
 
 from patternbench.lab import startable, systems
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.process import AnyCommand
 from patternbench.lab.components.redis import Redis
@@ -40,7 +40,7 @@ def message(url: str, *lines: str) -> list[str]:
 
 def test_redis_does_nothing_for_those_who_do_not_know_the_password_of_its_url(tmp_path: Path) -> None:
     with LocalHost(tmp_path) as host:
-        host.launch([Redis().describe("redis", Neighbours())])
+        host.launch([Redis().describe("redis", ComponentRegistry())])
         up = host.running["redis"]
         password = urlsplit(up.url).password
         assert password
@@ -67,7 +67,7 @@ def open_folder() -> Iterator[Path]:
 def started_as(component: Component, folder: Path) -> tuple[str, set[str], set[str]]:
     """Who a component says that it runs as, who its processes run as, and whose its folder and its files are."""
     with LocalHost(folder) as host:
-        host.launch([component.describe("store", Neighbours())])
+        host.launch([component.describe("store", ComponentRegistry())])
         up = host.running["store"]
         owners = {path.owner() for path in (up.folder, *(up.folder / file.path for file in up.launch.files))}
         return str(up.account), {each.username() for each in up.process.family()}, owners
@@ -190,5 +190,5 @@ def test_a_service_does_not_start_as_root_where_its_folder_is_closed_to_its_user
     open_folder.chmod(0o700)
     with LocalHost(open_folder) as host:
         with pytest.raises(StartError, match=r"shop was not started: user: cannot reach .*\(got 'nobody'\)"):
-            host.launch([shop.describe("shop", Neighbours())])
+            host.launch([shop.describe("shop", ComponentRegistry())])
         assert not (open_folder / "shop.log").exists()

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from tests.support.http2 import Http2Connection
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.bundler import Bundler
 from patternbench.lab.config import nginx_config
 from patternbench.lab.config.bundles import STATUS
@@ -96,7 +96,7 @@ def up(host: LocalHost, size: int, wait: str = LONG, **settings: object) -> list
     )
     route = {**ROUTE, "size": size, "wait": wait}
     bundler = Bundler.model_validate({"upstream": "shop", "routes": [route], "timeout": "700ms", **settings})
-    host.change([shop, bundler.describe("bundler", Neighbours(["shop"]))])
+    host.change([shop, bundler.describe("bundler", ComponentRegistry(["shop"]))])
     return [start.component for start in host.started]
 
 
@@ -163,7 +163,7 @@ def new_paths(host: LocalHost, before: list[str]) -> list[str]:
     return requested(host)[len(before) :]
 
 
-def test_requests_of_one_caller_go_on_as_one_and_each_gets_his_own(host: LocalHost) -> None:
+def test_requests_of_one_caller_continue_as_one_and_each_gets_his_own(host: LocalHost) -> None:
     up(host, 3)
     before = requested(host)
     answers = of_ann(host, "a", "b", "nobody")
@@ -238,7 +238,7 @@ def test_a_bundle_that_is_not_answered_in_time_fails_each_with_a_504(host: Local
 
 
 @pytest.mark.parametrize("gone", [0, 1])
-def test_a_client_that_goes_away_hurts_nobody_else(host: LocalHost, gone: int) -> None:
+def test_a_client_that_goes_away_hurts_no_one_else(host: LocalHost, gone: int) -> None:
     up(host, 3)
     before, already = counted(host, "requests"), requested(host)
     address = host.running["bundler"].url.removeprefix("http://").split(":")
@@ -259,7 +259,7 @@ def test_a_client_that_goes_away_hurts_nobody_else(host: LocalHost, gone: int) -
     assert path.count(",") == 2
 
 
-def test_who_finds_as_many_waiting_as_may_goes_on_alone(host: LocalHost) -> None:
+def test_who_finds_as_many_waiting_as_may_continues_alone(host: LocalHost) -> None:
     up(host, 2, LONGER_THAN_TWO, most_waiting=1)
     before, turned = requested(host), counted(host, "overflows")
     assert [answer.status_code for answer in of_ann(host, "a", "b")] == [200, 200]
@@ -267,7 +267,7 @@ def test_who_finds_as_many_waiting_as_may_goes_on_alone(host: LocalHost) -> None
     assert counted(host, "overflows") == turned + 1
 
 
-def test_requests_over_http2_go_on_alone_and_each_gets_its_answer_instead_of_a_502(host: LocalHost) -> None:
+def test_requests_over_http2_continue_alone_and_each_gets_its_answer_instead_of_a_502(host: LocalHost) -> None:
     """The Lua module of nginx makes no subrequests over HTTP/2, so a bundle could not be asked for."""
     with up_with_http2(host, 2) as connection:
         before, turned, faults = requested(host), counted(host, "requests"), counted(host, "faults")
@@ -313,7 +313,7 @@ def test_bad_rules_keep_nginx_from_starting_and_says_why(tmp_path: Path) -> None
     bundler = Bundler.model_validate(
         {"upstream": "http://127.0.0.1:9", "routes": [{**ROUTE, "size": 2, "wait": "1ms"}]}
     )
-    good = bundler.describe("bundler", Neighbours())
+    good = bundler.describe("bundler", ComponentRegistry())
     config = next(file for file in good.files if file.path == "nginx.conf")
     bad = replace(good, files=(config, File("rules.json", {"version": 2, "routes": []})), within=Duration.parse("3s"))
     with LocalHost(tmp_path) as local, pytest.raises(StartError, match="version: must be 1"):

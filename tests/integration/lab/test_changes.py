@@ -146,7 +146,7 @@ def test_a_live_file_is_replaced_and_acts_when_the_change_returns(host: LocalHos
     assert [path.name for path in host.running["shop"].folder.iterdir()] == ["config.json"]
 
 
-def test_a_file_that_does_not_act_in_time_is_told_and_the_component_is_started_anew_next_time(host: LocalHost) -> None:
+def test_a_file_that_does_not_act_in_time_is_reported_and_the_component_is_restarted_next_time(host: LocalHost) -> None:
     never = replace(configured("one", within=Duration.parse("500ms")), live=(deaf := LiveFile("config.json"),))
     host.change([never])
     deaf = replace(deaf, acts=Answers("http", "/", '"change": "1"'))
@@ -157,7 +157,7 @@ def test_a_file_that_does_not_act_in_time_is_told_and_the_component_is_started_a
     assert state(host)["config"] == {"value": "two", "change": "0"}
 
 
-def test_what_cannot_be_changed_alive_is_started_anew_with_those_that_refer_to_it_and_no_other(
+def test_what_cannot_be_changed_alive_is_restarted_with_those_that_refer_to_it_and_no_other(
     host: LocalHost,
 ) -> None:
     def system(setting: str) -> list[Launch]:
@@ -215,7 +215,7 @@ def test_no_thread_is_asked_for_a_system_that_stays_as_it_is(host: LocalHost, mo
         host.change([limited(6), service("other")])
 
 
-def test_a_component_that_was_killed_is_started_anew_with_its_last_words_as_the_reason(host: LocalHost) -> None:
+def test_a_component_that_was_killed_is_restarted_with_its_last_words_as_the_reason(host: LocalHost) -> None:
     host.change([limited(5), service("other")])
     host.running["shop"].process.signal("SIGKILL")
     assert host.running["shop"].process.ended(10)
@@ -260,7 +260,7 @@ def test_a_reset_by_call_and_by_command_leaves_the_component_up_and_its_settings
     ],
     ids=["call", "command"],
 )
-def test_a_reset_that_fails_is_told_and_its_component_is_started_by_the_next_change(
+def test_a_reset_that_fails_is_reported_and_its_component_is_started_by_the_next_change(
     host: LocalHost, reset: Call | Preparation, cause: str
 ) -> None:
     host.change([service(reset=(reset,))])

@@ -113,7 +113,7 @@ class Cinema:
 
 
 def until(ask: Callable[[], httpx.Response], seconds: float) -> httpx.Response:
-    """The first answer 200, or 404 for what nobody knows any more, or the last one before the time is up."""
+    """The first answer 200, or 404 for what no one knows any more, or the last one before the time is up."""
     deadline = time.monotonic() + seconds
     while (answer := ask()).status_code not in (200, 404) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -194,7 +194,7 @@ def test_breakers_and_the_aggregation_change_while_all_of_it_runs(gateway: Cinem
 
 def test_every_part_behind_the_gateway_is_scraped_and_the_dashboard_can_be_drawn(gateway: Cinema) -> None:
     assert lacking(gateway, {"registry", "gateway", "aggregator", "node_exporter", *cinemas_by_name()}) == set()
-    # A breaker has a state to scrape from its first call on, and begins anew with each change of its settings.
+    # A breaker has a state to scrape from its first call on, and begins again with each change of its settings.
     with asking([lambda: gateway.make("Dora")], pause_s=0.1):
         assert unanswered(gateway, but="rabbitmq_") == []
 
@@ -218,7 +218,7 @@ def test_the_first_requests_through_the_broker_work_as_they_are_printed(messagin
     assert '"Jane Doe"' in message
 
 
-def test_an_answer_that_lacks_a_cinema_says_so_and_is_complete_when_that_one_goes_on(messaging: Cinema) -> None:
+def test_an_answer_that_lacks_a_cinema_says_so_and_is_complete_when_that_one_continues(messaging: Cinema) -> None:
     with standing_still(messaging, "cinema-ucd"):
         requested = messaging.http.get(f"{messaging.up.endpoint}/api/movie/list").text
         fetched = f"{messaging.up.endpoint}/api/movie/list/{requested}"

@@ -54,7 +54,7 @@ AS_YAML = "services:\n  web:\n    ports: ['80']\n  admin:\n    ports: ['127.0.0.
 
 
 class Installed:
-    """A machine on which one engine is installed, and what that was told."""
+    """A machine on which one engine is installed, and which commands that was given."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
@@ -173,7 +173,7 @@ def test_a_project_goes_down_when_we_are_killed(install: Callable[[str], Install
         ),
     ],
 )
-def test_why_a_project_does_not_come_up_is_told_with_its_line_and_nothing_is_left(
+def test_why_a_project_does_not_come_up_is_reported_with_its_line_and_nothing_is_left(
     install: Callable[[str], Installed], broken: dict[str, str], words: str, downs: int
 ) -> None:
     installed = install("docker-compose")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.local_host import LocalHost
@@ -49,7 +49,7 @@ ThreadingHTTPServer.request_queue_size = 128
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Service).serve_forever()
 """
 REPLICAS = ("shop-1", "shop-2")
-NEIGHBOURS = Neighbours(REPLICAS, {"shop": REPLICAS})
+NEIGHBOURS = ComponentRegistry(REPLICAS, {"shop": REPLICAS})
 MANY = 400
 EACH_USER = {"per": "X-Api-Key", "fill_interval": "1h"}
 
@@ -182,7 +182,7 @@ def test_tokens_come_back_evenly_over_the_interval(host: LocalHost) -> None:
     assert set(seen) <= {200, 429}
 
 
-def test_each_value_of_a_header_has_a_bucket_of_its_own(host: LocalHost) -> None:
+def test_each_value_of_a_header_has_its_own_bucket(host: LocalHost) -> None:
     values = {"gold": {"max_tokens": 5, "fill_interval": "1h"}}
     up(host, limit={"max_tokens": 2, "values": values, **EACH_USER})
     for user in ("ann", "bob"):
@@ -191,7 +191,7 @@ def test_each_value_of_a_header_has_a_bucket_of_its_own(host: LocalHost) -> None
     assert statuses(host, 3) == [200, 200, 429]
 
 
-def test_a_route_has_a_limit_of_its_own_or_none(host: LocalHost) -> None:
+def test_a_route_has_its_own_limit_or_none(host: LocalHost) -> None:
     limit = {"max_tokens": 1, "fill_interval": "1h"}
     routes = [{"prefix": "/free", "to": "shop", "limit": {}}, {"prefix": "/dear", "to": "shop", "limit": limit}]
     up(host, routes=[*routes, {"to": "shop"}], limit={**limit, "max_tokens": 2})
@@ -263,7 +263,7 @@ def test_limits_weights_and_retries_change_under_load_without_a_failed_request(h
     assert set(seen) == {200}
 
 
-def test_load_goes_on_when_a_replica_is_killed_and_uses_the_one_that_comes_in_its_place(host: LocalHost) -> None:
+def test_load_continues_when_a_replica_is_killed_and_uses_the_one_that_comes_in_its_place(host: LocalHost) -> None:
     settings = {
         "clusters": {"shop": {"to": "shop", "outlier_detection": {"consecutive_gateway_failure": 1}}},
         "retries": {"num_retries": 3, "retry_on": "reset,connect-failure", "other_host": True},
@@ -280,7 +280,7 @@ def test_load_goes_on_when_a_replica_is_killed_and_uses_the_one_that_comes_in_it
     assert set(names(host, 10)) == set(REPLICAS)
 
 
-def test_other_clusters_start_the_gateway_anew(host: LocalHost) -> None:
+def test_other_clusters_start_the_gateway_again(host: LocalHost) -> None:
     up(host)
     assert up(host, routes=[{"to": "shop-2"}]) == ["edge"]
     assert names(host, 4) == {"shop-2": 4}

@@ -65,7 +65,7 @@ def test_what_does_not_depend_on_each_other_starts_side_by_side(host: LocalHost)
     assert set(host.running) == {"a", "b"}
 
 
-def test_a_component_starts_after_those_that_it_refers_to_and_is_told_where_they_are(host: LocalHost) -> None:
+def test_a_component_starts_after_those_that_it_refers_to_and_is_reported_where_they_are(host: LocalHost) -> None:
     asks = "import sys, time, urllib.request as r; print(r.urlopen(sys.argv[1]).status); time.sleep(600)"
     caller = python("caller", asks, "${shop.url}/hello.txt", ready=LogLine("^200$"))
     host.launch([caller, server("shop", files=(File("hello.txt", "hello"),))])
@@ -123,7 +123,7 @@ def test_a_port_that_another_process_has_is_refused_instead_of_taking_its_answer
         LocalHost(tmp_path / "other").launch([server("second", ports={"http": taken})])
 
 
-def test_what_components_need_and_this_machine_lacks_is_told_before_any_is_started(tmp_path: Path) -> None:
+def test_what_components_need_and_this_machine_lacks_is_reported_before_any_is_started(tmp_path: Path) -> None:
     lacking = [Need("mongodb", None, "type `patternbench doctor --install`"), Need("kafka", None, "get Kafka")]
     with pytest.raises(StartError, match=r"mongodb is not installed: type .*; kafka is not installed: get Kafka"):
         LocalHost(tmp_path / "host").launch([server("shop", needs=tuple(lacking))])
@@ -207,7 +207,7 @@ def test_files_and_folder_of_a_component_are_its_accounts_alone(host: LocalHost)
 
 
 def test_a_component_that_writes_a_lot_is_not_held_up(host: LocalHost) -> None:
-    """More than a pipe takes that nobody reads."""
+    """More than a pipe takes that no one reads."""
     host.launch(
         [python("chatty", "print('x' * 1_000_000); print('up'); import time; time.sleep(600)", ready=LogLine("^up$"))]
     )
@@ -220,7 +220,7 @@ def test_what_a_component_announces_makes_its_url(host: LocalHost) -> None:
     assert host.running["own"].url == "http://127.0.0.1:4711"
 
 
-def test_what_was_written_by_an_earlier_start_makes_nobody_ready(tmp_path: Path) -> None:
+def test_what_was_written_by_an_earlier_start_makes_no_one_ready(tmp_path: Path) -> None:
     here = "pathlib.Path('../../once')"
     once = f"import pathlib; print('' if {here}.exists() else 'up'); {here}.touch(); {FOREVER}"
     with LocalHost(tmp_path / "host") as first:
@@ -284,7 +284,7 @@ def test_a_grace_of_whole_minutes_is_one_for_the_guard_too(host: LocalHost) -> N
     assert (host.running["one"].folder / "last").read_text() == "words"
 
 
-def test_one_that_does_not_finish_in_its_time_is_told(host: LocalHost) -> None:
+def test_one_that_does_not_finish_in_its_time_is_reported(host: LocalHost) -> None:
     stop = Stop("SIGURG", Duration.parse("200ms"))
     host.launch([python("one", f"print('up'); {FOREVER}", ready=LogLine("up"), stop=stop)])
     with pytest.raises(StartError, match="one did not end within 200ms, so its files may be incomplete"):

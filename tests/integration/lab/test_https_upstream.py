@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from patternbench.lab import environment, topologies
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 
 
 class Service(BaseHTTPRequestHandler):
@@ -64,7 +64,7 @@ def test_a_service_is_reached_by_tls_where_its_authority_is_trusted(
     folder: Path, url: str, tmp_path: Path, trust: dict[str, object], status: int
 ) -> None:
     names = ["edge", "balancer"]
-    topology = topologies.of_entries(entries(url, **trust), names, Neighbours(names, folder=folder))
+    topology = topologies.of_entries(entries(url, **trust), names, ComponentRegistry(names, folder=folder))
     with environment.Environment(tmp_path) as system:
         system.change(topology)
         answers = [httpx.get(target) for target in system.targets]

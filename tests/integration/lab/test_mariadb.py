@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import pytest
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.software import debian
@@ -19,7 +19,7 @@ from patternbench.lab.software import debian
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SplitResult, Path]]:
     folder = tmp_path_factory.mktemp("mariadb")
     with LocalHost(folder) as host:
-        host.launch([MariaDB().describe("mariadb", Neighbours())])
+        host.launch([MariaDB().describe("mariadb", ComponentRegistry())])
         yield urlsplit(host.running["mariadb"].url), folder / "mariadb"
 
 
@@ -38,7 +38,7 @@ def test_its_own_user_logs_in_with_the_password_of_its_url(running: tuple[SplitR
 
 
 @pytest.mark.parametrize(("user", "password"), [("root", ""), ("patternbench", "patternbench"), ("", "")])
-def test_nobody_else_logs_in(user: str, password: str, running: tuple[SplitResult, Path]) -> None:
+def test_no_one_else_logs_in(user: str, password: str, running: tuple[SplitResult, Path]) -> None:
     url, folder = running
     for refused in (
         over_tcp(url, user, password),

@@ -48,7 +48,7 @@ endpoint: shop
 
 
 def written(folder: Path, text: str) -> systems.SystemFile:
-    """The system of a file, beside a copy of the small shop."""
+    """The system of a file, next to a copy of the small shop."""
     (folder / "systems").mkdir()
     (folder / "systems" / "own.yaml").write_text(text)
     shutil.copytree(SHOP, folder / "shop")
@@ -62,7 +62,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
         yield running
 
 
-def test_replicas_answer_each_at_its_address_with_what_they_were_told(up: Environment) -> None:
+def test_replicas_answer_each_at_its_address_with_what_they_were_reported(up: Environment) -> None:
     assert len(up.targets) == 2
     answers = [httpx.get(f"{url}/items/7").json() for url in up.targets]
     assert [answer["left"] for answer in answers] == [3, 3], "the stock was asked"
@@ -102,7 +102,7 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
             assert answered() == [False, True]
         with FaultSchedule([all_], up) as schedule:
             assert answered() == [False, False]
-        assert schedule.acted[0].deeds["requests"] == 2
+        assert schedule.acted[0].counters["requests"] == 2
         assert answered() == [True, True]
 
 
@@ -129,25 +129,25 @@ def failing(folder: Path, *lines: str) -> str:
     return str(caught.value)
 
 
-def test_a_port_that_is_taken_is_told_with_the_line_of_the_component(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported_with_the_line_of_the_component(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         reported = failing(tmp_path, "command: node shop.js", f"ports: {{http: {port}}}")
     assert reported.endswith(f"shop cannot use port {port}: Address already in use")
 
 
-def test_a_command_that_dies_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_command_that_dies_at_once_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     reported = failing(tmp_path, "command: node nothing.js")
     assert re.search(r"shop ended with code 1: .*Cannot find module", reported)
 
 
-def test_a_command_that_is_never_ready_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_command_that_is_never_ready_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     reported = failing(tmp_path, "command: node shop.js", "ready: {path: /missing, status: 200}", "within: 1s")
     url = r"http://127.0.0.1:\d+/missing"
     assert re.search(rf"shop did not come up within 1s, {url} answers 404 instead of 200: listening on \d+$", reported)
 
 
-def test_a_preparation_that_fails_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_preparation_that_fails_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     reported = failing(tmp_path, "command: node shop.js", "prepare: [sh -c 'echo no disk; exit 4']")
     assert reported.endswith("shop was not prepared: sh ended with code 4: no disk")
 
@@ -167,7 +167,7 @@ def test_a_command_runs_on_its_cpus_alone_and_those_of_others_are_as_before(tmp_
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_cpu_that_the_machine_lacks_is_told_and_nothing_is_started_elsewhere(tmp_path: Path) -> None:
+def test_a_cpu_that_the_machine_lacks_is_reported_and_nothing_is_started_elsewhere(tmp_path: Path) -> None:
     here = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
     reported = failing(tmp_path, "command: node shop.js", "cpus: [0, 4000]")
     assert reported.endswith(f"shop cannot run on CPU 0, 4000: this run has CPU {here}")

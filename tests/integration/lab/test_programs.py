@@ -71,7 +71,7 @@ AGENT = "public class Agent { public static void premain(String told) { System.o
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory, monkeypatch_module: pytest.MonkeyPatch) -> SystemFile:
-    """The system's file, with jars built beside it and the packages of its applications installed."""
+    """The system's file, with jars built next to it and the packages of its applications installed."""
     folder = tmp_path_factory.mktemp("programs") / "systems"
     folder.mkdir()
     for name, source in {"Shop": (ROOT / "tests/data/java-shop/Shop.java").read_text(), "Agent": AGENT}.items():
@@ -90,7 +90,7 @@ def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
 
 
 def built(folder: Path, name: str, source: str) -> None:
-    """A jar of one class, beside the folder that it is built in."""
+    """A jar of one class, next to the folder that it is built in."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / f"{name}.java").write_text(source)
@@ -132,7 +132,7 @@ def test_a_program_that_is_ready_answers(name: str, up: Environment) -> None:
 
 
 @every
-def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Environment) -> None:
+def test_a_frozen_program_does_not_answer_until_it_continues(name: str, up: Environment) -> None:
     running = up.running[name]
     stop(running.process)
     assert not answers(running)
@@ -141,7 +141,7 @@ def test_a_frozen_program_does_not_answer_until_it_goes_on(name: str, up: Enviro
 
 
 @every
-def test_a_killed_program_is_told_and_starts_again_at_its_address(name: str, up: Environment) -> None:
+def test_a_killed_program_is_reported_and_starts_again_at_its_address(name: str, up: Environment) -> None:
     kill(up.running[name].process)
     assert up.running[name].process.ended(10)
     assert [reported.partition(" ended with code")[0] for reported in up.dead()] == [name]
@@ -151,7 +151,7 @@ def test_a_killed_program_is_told_and_starts_again_at_its_address(name: str, up:
 
 
 @every
-def test_a_port_that_is_taken_is_told_with_the_line_of_the_program(
+def test_a_port_that_is_taken_is_reported_with_the_line_of_the_program(
     name: str, system: SystemFile, tmp_path: Path
 ) -> None:
     line = system.origin_of(name)
@@ -163,7 +163,7 @@ def test_a_port_that_is_taken_is_told_with_the_line_of_the_program(
             Environment(tmp_path).host.launch([launch])
 
 
-def test_a_fixture_says_which_program_died_and_brings_the_system_up_anew(system: SystemFile, tmp_path: Path) -> None:
+def test_a_fixture_says_which_program_died_and_brings_the_system_up_again(system: SystemFile, tmp_path: Path) -> None:
     named = declared({"name": "own"})
     with RoundFixture(tmp_path / "logs", Inputs(system.folder.parent)) as fixture:
         before = fixture.environment(named, system)
@@ -182,7 +182,7 @@ def test_a_jar_gets_its_heap_its_collector_and_its_words(up: Environment) -> Non
     assert "-XX:+UseSerialGC" in options
 
 
-def test_a_jar_gets_its_agents_and_no_archive_beside_one(up: Environment) -> None:
+def test_a_jar_gets_its_agents_and_no_archive_next_to_one(up: Environment) -> None:
     watched = up.running["watched"]
     assert "told" in watched.process.written()
     assert not any(word.startswith("-XX:SharedArchiveFile") for word in watched.launch.command)

@@ -124,7 +124,7 @@ def test_nothing_is_left_when_the_system_is_taken_down(shop: Up, folder: Path) -
     assert left_behind(str(folder)) == []
 
 
-def test_a_setting_that_the_filter_refuses_is_told_with_the_filters_own_words(shop: Up) -> None:
+def test_a_setting_that_the_filter_refuses_is_reported_with_the_filters_own_words(shop: Up) -> None:
     with pytest.raises(StartError, match=r"stores\.redis\.timeout: .*1s"):
         shop(algorithm="gcra", store="redis", store_timeout="5s")
 

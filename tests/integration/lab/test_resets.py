@@ -53,7 +53,7 @@ def next_round(one: Environment, topology: Topology) -> dict[str, str]:
     return {start.component: start.why for start in one.started}
 
 
-def test_what_says_nothing_is_started_anew_for_every_round(up: Environment, folder: Path) -> None:
+def test_what_says_nothing_is_restarted_for_every_round(up: Environment, folder: Path) -> None:
     topology = shop(folder)
     up.change(topology)
     assert requested(up) == {200: LIMIT, 429: SENT - LIMIT}
@@ -84,7 +84,7 @@ def test_a_store_that_is_flushed_stays_up_and_each_round_begins_with_empty_count
     }
 
 
-def test_a_flush_that_redis_refuses_is_told(up: Environment, folder: Path) -> None:
+def test_a_flush_that_redis_refuses_is_reported(up: Environment, folder: Path) -> None:
     topology = shop(folder, redis="flush")
     up.change(topology)
     assert asked_redis(up, "CONFIG SET requirepass another") == "+OK"

@@ -1,6 +1,6 @@
 """Every server of the lab under a freeze, a crash and a taken port; who may use it, and what is left of it.
 
-One host runs all of them: what is true of one is true of it beside the others.
+One host runs all of them: what is true of one is true of it next to the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import psutil
 import pytest
 from tests.integration.run.conftest import left_behind
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.node_exporter import NodeExporter
 from patternbench.lab.components.postgres import BINARIES, Postgres
@@ -105,9 +105,9 @@ def answers(running: Running) -> bool:
         return False
 
 
-def described(name: str, server: Component, neighbours: Neighbours) -> Launch:
+def described(name: str, server: Component, registry: ComponentRegistry) -> Launch:
     """A server that is reset by the word that its kind has, if any."""
-    return replace(server.describe(name, neighbours), reset=next(iter(server.resets().values()), ()))
+    return replace(server.describe(name, registry), reset=next(iter(server.resets().values()), ()))
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +115,10 @@ def host() -> Iterator[LocalHost]:
     """All servers up, in a folder that every user can reach."""
     folder = Path(tempfile.mkdtemp(prefix="pb-servers-"))
     folder.chmod(0o755)
-    neighbours = Neighbours(list(SERVERS))
+    registry = ComponentRegistry(list(SERVERS))
     try:
         with LocalHost(folder) as local:
-            local.launch([described(name, server, neighbours) for name, server in SERVERS.items()])
+            local.launch([described(name, server, registry) for name, server in SERVERS.items()])
             yield local
         assert left_behind(str(folder)) == []
         assert left_behind("patternbench@localhost") == []
@@ -150,7 +150,7 @@ def test_a_server_runs_as_its_own_user_where_root_starts_it(name: str, host: Loc
 
 
 @every
-def test_a_frozen_server_does_not_answer_until_it_goes_on(name: str, host: LocalHost) -> None:
+def test_a_frozen_server_does_not_answer_until_it_continues(name: str, host: LocalHost) -> None:
     running = host.running[name]
     stop(running.process)
     try:
@@ -172,9 +172,9 @@ def test_a_server_that_was_killed_comes_back_at_the_same_addresses(name: str, ho
 
 
 @every
-def test_a_port_that_is_taken_is_told_and_nothing_is_left(name: str, host: LocalHost, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported_and_nothing_is_left(name: str, host: LocalHost, tmp_path: Path) -> None:
     port, taken = next(iter(host.running[name].launch.ports.items()))
-    launch = SERVERS[name].describe(name, Neighbours(list(SERVERS)))
+    launch = SERVERS[name].describe(name, ComponentRegistry(list(SERVERS)))
     alone = replace(launch, files=(), ports={port: taken}, after=())
     with pytest.raises(StartError, match=f"{name} cannot use port {taken}: Address already in use"):
         LocalHost(tmp_path).launch([alone])
@@ -253,5 +253,5 @@ def test_postgresql_that_only_root_could_run_says_where_to_begin_the_run(tmp_pat
         pytest.skip("only root would run a server as root")
     tmp_path.chmod(0o700)
     with pytest.raises(StartError, match=r"does not run as root.*begin the run in a folder that this user can reach"):
-        LocalHost(tmp_path / "host").launch([Postgres().describe("postgres", Neighbours())])
+        LocalHost(tmp_path / "host").launch([Postgres().describe("postgres", ComponentRegistry())])
     assert left_behind(str(tmp_path)) == []

@@ -192,7 +192,7 @@ def test_how_recommendations_are_made_changes_while_it_runs(shop: Environment) -
 
 
 @pytest.mark.browser
-def test_somebody_buys_something(shop: Environment) -> None:
+def test_someone_buys_something(shop: Environment) -> None:
     changed(shop)
     with chromium() as browser:
         page = browser.new_page()
@@ -335,7 +335,7 @@ def test_a_frozen_store_of_limits_is_used_again_when_it_thaws(shop: Environment)
     assert set().union(*load.answers.values()) == {200, 429}
 
 
-def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Environment) -> None:
+def test_without_persistence_pages_say_so_and_what_asks_no_one_continues(shop: Environment) -> None:
     changed(shop)
     kinds, last = killed_under_load(shop, "persistence")
     assert last == {"persistence": 502, "auth": 200, "recommender": 200, "image": 200, "webui": 503}
@@ -351,7 +351,7 @@ def test_without_persistence_pages_say_so_and_what_asks_nobody_goes_on(shop: Env
 
 
 def test_pages_are_shown_without_what_was_killed(shop: Environment) -> None:
-    """One after the other, and none comes back: each time everything that is left goes on."""
+    """One after the other, and none comes back: each time everything that is left continues."""
     gone: set[str] = set()
     for name in ("image", "recommender", "auth", "webui"):
         kinds, last = killed_under_load(shop, name)

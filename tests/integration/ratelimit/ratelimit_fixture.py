@@ -1,4 +1,4 @@
-"""Real nginx, Redis and MariaDB on loopback for the tests of the filter, each in a folder of its own."""
+"""Real nginx, Redis and MariaDB on loopback for the tests of the filter, each in its own folder."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def missing_programs(*names: str) -> list[str]:
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
+    """Return a loopback port that no one listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -297,13 +297,13 @@ FROM_THE_SHOP = """
 
 
 def backend(folder: Path, answer: str = AT_ONCE, around: str = "") -> Nginx:
-    """Return a server that answers everything with 200, at once or by asking somebody."""
+    """Return a server that answers everything with 200, at once or by asking someone."""
     port = free_port()
     return Nginx(folder, BACKEND.format(folder=folder, port=port, answer=answer, around=around), port).start()
 
 
 class ShopService(Component):
-    """The shop's service of pictures, which asks nobody."""
+    """The shop's service of pictures, which asks no one."""
 
     JAR = ROOT / "apps" / "shop" / "image" / "target" / "image-app.jar"
 
@@ -440,7 +440,7 @@ def burst(
 
 
 def with_door(config: str) -> str:
-    """Add a door to a configuration by which a test decides requests at times of its own."""
+    """Add a door to a configuration by which a test decides requests at its own times."""
     door = f"client_body_buffer_size 1m; location = /decide {{ content_by_lua_file {DOOR}; }}\n    location / {{"
     return config.replace("location / {", door)
 

@@ -1,4 +1,4 @@
-"""A client with many connections on one key: MariaDB locks its row, and nobody else may notice."""
+"""A client with many connections on one key: MariaDB locks its row, and no one else may notice."""
 
 import subprocess
 import time

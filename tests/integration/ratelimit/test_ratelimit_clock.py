@@ -74,7 +74,7 @@ def test_a_step_of_five_seconds_gives_no_more_than_five_seconds_are_worth(shifte
 
 
 @pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "leaky_bucket"])
-def test_a_clock_that_is_set_back_by_hours_locks_nobody_out(shifted: Shifted, algorithm: str) -> None:
+def test_a_clock_that_is_set_back_by_hours_locks_no_one_out(shifted: Shifted, algorithm: str) -> None:
     shifted.shift(0)
     assert shifted.admitted(algorithm, "set-back") >= BURST
     shifted.shift(-4 * 3600)

@@ -1,4 +1,4 @@
-"""Two load balancers, each with a sidecar beside it, share limits by gossip."""
+"""Two load balancers, each with a sidecar next to it, share limits by gossip."""
 
 import signal
 from collections.abc import Iterator

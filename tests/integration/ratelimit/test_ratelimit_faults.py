@@ -147,7 +147,7 @@ def test_one_short_stall_of_a_store_costs_its_own_length_by_policy_and_no_pause(
         assert "RateLimit" in get(nginx, "stalled").headers
 
 
-def test_a_flushed_store_begins_anew_without_an_error(nginx: Nginx, store: Any) -> None:
+def test_a_flushed_store_begins_again_without_an_error(nginx: Nginx, store: Any) -> None:
     eventually(lambda: store_is_used(nginx))
     with load(nginx) as seen:
         for _ in range(3):

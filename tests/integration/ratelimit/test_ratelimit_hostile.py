@@ -154,7 +154,7 @@ def test_allowed_clients_are_exempt_and_denied_ones_are_refused(nginx: Nginx) ->
     assert [get(nginx, "other", "/lists/").status_code for _ in range(2)] == [200, 429]
 
 
-def test_a_shadow_limit_rejects_nobody_and_counts_whom_it_would_have(nginx: Nginx) -> None:
+def test_a_shadow_limit_rejects_no_one_and_counts_whom_it_would_have(nginx: Nginx) -> None:
     answers = [get(nginx, "shadowed", "/shadow/") for _ in range(3)]
     assert [a.status_code for a in answers] == [200] * 3
     assert "RateLimit" not in answers[0].headers
@@ -196,7 +196,7 @@ ngx.say(admitted, " ", refused, " ", found and "found" or "refused")
 """
 
 
-def test_a_flood_of_a_million_keys_resets_nobody(folder: Path, behind: Nginx) -> None:
+def test_a_flood_of_a_million_keys_resets_no_one(folder: Path, behind: Nginx) -> None:
     (folder / "million.lua").write_text(MILLION, encoding="utf-8")
     door = f"location = /million {{ content_by_lua_file {folder}/million.lua; }}\n    location / {{"
     with running(
@@ -231,7 +231,7 @@ end
 """
 
 
-def test_a_flood_of_keys_is_refused_and_counted_and_resets_nobody(folder: Path, behind: Nginx) -> None:
+def test_a_flood_of_keys_is_refused_and_counted_and_resets_no_one(folder: Path, behind: Nginx) -> None:
     with running(nginx := balancer(folder, rules_of(limit(limit=10)), behind.port, state="1m", workers=1)):
         for _ in range(10):
             get(nginx, "victim")

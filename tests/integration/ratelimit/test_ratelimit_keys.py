@@ -195,7 +195,7 @@ def test_two_clients_whose_numbers_differ_in_the_last_digit_are_two(nginx: Nginx
     assert left(nginx, "/jwt/", bearer(json.dumps({"sub": number}))) == 97
 
 
-def test_a_token_that_is_over_or_not_yet_valid_or_does_not_say_when_names_nobody(nginx: Nginx) -> None:
+def test_a_token_that_is_over_or_not_yet_valid_or_does_not_say_when_names_no_one(nginx: Nginx) -> None:
     now = int(time.time())
     for claims in ({"exp": now - 120}, {"exp": str(now + 600)}, {"exp": None}, {"nbf": now + 600}, {"nbf": str(now)}):
         assert raw(nginx, "/jwt/", bearer(json.dumps({"sub": "a", **claims})))[0] == 400, claims
@@ -274,6 +274,6 @@ def test_a_request_that_is_rejected_is_never_told_to_send_its_body(nginx: Nginx)
     assert "Connection: close" in answer
 
 
-def test_two_tokens_in_one_request_name_nobody(nginx: Nginx) -> None:
+def test_two_tokens_in_one_request_name_no_one(nginx: Nginx) -> None:
     one, other = bearer('{"sub":"one"}'), bearer('{"sub":"other"}')
     assert raw(nginx, "/jwt/", one, other)[0] == 400

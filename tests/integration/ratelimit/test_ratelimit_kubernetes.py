@@ -36,10 +36,10 @@ def test_every_object_fits_the_schema_of_kubernetes() -> None:
     assert [problems(one) for one in objects()] == [[]] * len(kinds)
 
 
-@pytest.mark.parametrize("spoilt", [{"replicas": "two"}, {"replica": 2}, {"strategy": {"rollingUpdates": {}}}])
-def test_a_manifest_that_is_wrong_is_refused(spoilt: dict[str, object]) -> None:
+@pytest.mark.parametrize("tainted", [{"replicas": "two"}, {"replica": 2}, {"strategy": {"rollingUpdates": {}}}])
+def test_a_manifest_that_is_wrong_is_refused(tainted: dict[str, object]) -> None:
     deployment = the("Deployment")
-    deployment["spec"] |= spoilt
+    deployment["spec"] |= tainted
     assert problems(deployment)
     assert problems({**the("Service"), "kind": "Servise"})
     assert problems({name: value for name, value in the("ConfigMap").items() if name != "metadata"})

@@ -55,7 +55,7 @@ def test_memory_for_hot_keys_is_bounded_and_a_frequent_one_is_found_among_many(f
         assert first["at_most_over"] <= 400 / 4
 
 
-def test_rules_that_say_hot_keys_0_count_nobody(folder: Path, behind: Nginx) -> None:
+def test_rules_that_say_hot_keys_0_count_no_one(folder: Path, behind: Nginx) -> None:
     with running(nginx := balancer(folder, rules_of(limit(), hot_keys=0), behind.port)):
         assert get(nginx).status_code == 200
         reported = view(nginx)
@@ -63,7 +63,7 @@ def test_rules_that_say_hot_keys_0_count_nobody(folder: Path, behind: Nginx) -> 
         assert "hot_key_requests" not in nginx.metrics()
 
 
-def test_the_page_asks_nobody_but_its_balancer(folder: Path, behind: Nginx) -> None:
+def test_the_page_asks_no_one_but_its_balancer(folder: Path, behind: Nginx) -> None:
     with running(nginx := balancer(folder, rules_of(limit()), behind.port)):
         answer = httpx.get(f"http://127.0.0.1:{nginx.metrics_port}/")
         assert answer.headers["Content-Type"].startswith("text/html")
@@ -73,7 +73,7 @@ def test_the_page_asks_nobody_but_its_balancer(folder: Path, behind: Nginx) -> N
         assert get(nginx, path="/hot-keys.json").text == "ok\n"
 
 
-def test_a_dry_run_rejects_nobody_and_its_report_says_who_would_have_been(folder: Path, behind: Nginx) -> None:
+def test_a_dry_run_rejects_no_one_and_its_report_says_who_would_have_been(folder: Path, behind: Nginx) -> None:
     log = {"folder": str(folder / "log"), "rows": "rejected"}
     limits = [limit(deny=["eve"]), limit(name="open", missing_key="reject")]
     with running(nginx := balancer(folder, rules_of(*limits, dry_run=True, decision_log=log), behind.port)):

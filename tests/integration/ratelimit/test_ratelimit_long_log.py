@@ -1,4 +1,4 @@
-"""A log of many entries: no request may hold up all others, and nobody is forgotten when its limit changes."""
+"""A log of many entries: no request may hold up all others, and no one is forgotten when its limit changes."""
 
 import re
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def left(nginx: Nginx, policy: str) -> int:
 
 
 @pytest.mark.parametrize("store", ["memory", "redis", "mariadb"])
-def test_a_changed_limit_of_a_log_forgets_nobody(
+def test_a_changed_limit_of_a_log_forgets_no_one(
     folder: Path, behind: Nginx, stores: dict[str, Any], store: str
 ) -> None:
     def limited(units: int) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def test_over_plain_tcp_the_password_is_enciphered_for_the_key_of_the_rules(
     assert all(SECRET not in reported and len(reported) == 256 for reported in server.reported)
 
 
-def test_over_plain_tcp_without_a_key_the_password_is_told_to_nobody(folder: Path, behind: Nginx) -> None:
+def test_over_plain_tcp_without_a_key_the_password_is_told_to_no_one(folder: Path, behind: Nginx) -> None:
     server = MySQL(listen(), fast=False)
     with asking(folder, behind, server, breaker={"failures": 1, "open_for": "1s"}) as nginx:
         assert get(nginx).status_code == 429
@@ -218,7 +218,7 @@ def pair(workshop: Path) -> tuple[Path, Path]:
     return certificate(workshop / "mysql-tls")
 
 
-def test_over_tls_that_verifies_nobody_the_password_is_told_to_nobody(
+def test_over_tls_that_verifies_no_one_the_password_is_told_to_no_one(
     folder: Path, behind: Nginx, pair: tuple[Path, Path]
 ) -> None:
     server = MySQL(listen(), fast=False, tls=pair)
@@ -230,7 +230,7 @@ def test_over_tls_that_verifies_nobody_the_password_is_told_to_nobody(
     assert server.reported == []
 
 
-def test_over_tls_that_verifies_nobody_the_password_is_enciphered_for_the_key_of_the_rules(
+def test_over_tls_that_verifies_no_one_the_password_is_enciphered_for_the_key_of_the_rules(
     folder: Path, behind: Nginx, pair: tuple[Path, Path], key: Path
 ) -> None:
     server = MySQL(listen(), fast=False, tls=pair, key=key)

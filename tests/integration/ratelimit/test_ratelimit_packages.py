@@ -168,7 +168,7 @@ def within(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["chroot", str(root), *command], capture_output=True, text=True, check=False)
 
 
-def test_what_is_installed_serves_and_limits_by_the_sidecar_beside_it(root: Path, folder: Path) -> None:
+def test_what_is_installed_serves_and_limits_by_the_sidecar_next_to_it(root: Path, folder: Path) -> None:
     port, metrics, state, gossip = (free_port() for _ in range(4))
     config = root / "etc/nginx/conf.d/ratelimit.conf"
     config.write_text(config.read_text().replace("127.0.0.1:9145", f"127.0.0.1:{metrics}"))

@@ -1,6 +1,6 @@
 """Two balancers whose sidecars are cut off from each other: how much they admit meanwhile, and that they agree again.
 
-Each sidecar lives in a network namespace of its own with a cable between them, and is asked over a Unix socket. To take
+Each sidecar lives in its own network namespace with a cable between them, and is asked over a Unix socket. To take
 the cable down is the partition; nothing of the machine's own network is touched.
 """
 

@@ -82,7 +82,7 @@ def test_what_a_later_limit_rejects_is_neither_taken_nor_logged_nor_counted_as_t
     eventually(lambda: decided(nginx, wide) == logged)
 
 
-def test_what_a_later_limit_rejects_goes_back_to_a_lease_and_is_told_as_not_taken(
+def test_what_a_later_limit_rejects_goes_back_to_a_lease_and_is_reported_as_not_taken(
     folder: Path, behind: Nginx, stores: dict[str, Any]
 ) -> None:
     leased = pair_of_limits("redis", "fixed_window", lease={"mode": "eager", "expires": "1m"})
@@ -94,7 +94,7 @@ def test_what_a_later_limit_rejects_goes_back_to_a_lease_and_is_told_as_not_take
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_a_cost_above_the_limit_is_told_every_time_that_waiting_never_helps_and_what_remains(
+def test_a_cost_above_the_limit_is_reported_every_time_that_waiting_never_helps_and_what_remains(
     folder: Path, behind: Nginx, stores: dict[str, Any], store: str
 ) -> None:
     priced = limit(limit=10, store=store, cost={"from": "header", "name": "X-Cost", "most": 50})

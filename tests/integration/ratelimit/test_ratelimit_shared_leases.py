@@ -1,4 +1,4 @@
-"""Leases that all workers of a balancer hold together, beside those that each worker holds."""
+"""Leases that all workers of a balancer hold together, next to those that each worker holds."""
 
 import os
 import re

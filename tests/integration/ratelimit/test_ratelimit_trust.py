@@ -26,7 +26,7 @@ from ratelimit_fixture import (
 
 
 class Server(threading.Thread):
-    """A server on loopback that treats each connection in a thread of its own."""
+    """A server on loopback that treats each connection in its own thread."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -136,7 +136,7 @@ def test_an_eager_lease_over_a_sidecar_leaves_the_other_balancer_its_share(
             assert [get(nginx, client).status_code for nginx in both for _ in range(5)] == [200] * 10
 
 
-def test_a_failover_is_followed_although_the_old_master_goes_on_answering(
+def test_a_failover_is_followed_although_the_old_master_continues_answering(
     folder: Path, behind: Nginx, redis: Redis
 ) -> None:
     redis.flush()

@@ -127,7 +127,7 @@ def test_up_refuses_a_value_that_a_component_does_not_take() -> None:
     assert "service" in refused("up", "target", "--set", "service_time=fast")
 
 
-def test_what_components_refuse_together_is_told_at_its_line_before_anything_starts(tmp_path: Path) -> None:
+def test_what_components_refuse_together_is_reported_at_its_line_before_anything_starts(tmp_path: Path) -> None:
     study = (
         (ROOT / "studies/rate-limiting.yaml").read_text().partition("\nquick:")[0].replace("window: 60s", "window: 0s")
     )

@@ -1,4 +1,4 @@
-"""Damaged run folders: a damaged file costs its own round, the rest goes on, and what to type is said."""
+"""Damaged run folders: a damaged file costs its own round, the rest continues, and what to type is said."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_damaged_round_of_a_run_without_hashes_is_noticed_too(run: Path, capsy
     assert "1 round is left out" in reported(capsys, "report", str(run))[2]
 
 
-def test_a_damaged_round_is_run_again_beside_what_is_left_of_it(run: Path) -> None:
+def test_a_damaged_round_is_run_again_next_to_what_is_left_of_it(run: Path) -> None:
     damaged = run / f"attempts/{DAMAGED}.parquet"
     flipped(damaged)
     content = damaged.read_bytes()
@@ -171,7 +171,7 @@ def test_a_folder_where_the_report_is_to_be_is_one_clear_error(
 
 @pytest.fixture
 def full(run: Path, tmp_path: Path) -> Iterator[Path]:
-    """The run on a disk of its own, which is full."""
+    """The run on its own disk, which is full."""
     disk = tmp_path / "disk"
     disk.mkdir()
     with mounted(disk, "-t", "tmpfs", "-o", "size=3m", "tmpfs"):

@@ -114,7 +114,7 @@ def test_the_engine_and_the_client_contract_give_the_same_attempts_for_the_same_
     assert len(sent) >= 2
 
 
-def test_a_run_that_was_begun_with_the_client_contract_goes_on_with_it(tmp_path: Path) -> None:
+def test_a_run_that_was_begun_with_the_client_contract_continues_with_it(tmp_path: Path) -> None:
     folder, study = tmp_path / "run", tmp_path / "study.yaml"
     text = STUDY.replace("CLOSED", "{users: 2, successes: 3}").replace("STRATEGY", "baseline: {}")
     study.write_text(

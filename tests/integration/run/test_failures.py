@@ -1,4 +1,4 @@
-"""What goes wrong in a round is recorded with its cause; the run goes on, and its exit code says so."""
+"""What goes wrong in a round is recorded with its cause; the run continues, and its exit code says so."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ server.serve_forever()
 """
 
 
-def test_a_client_that_violates_the_contract_costs_its_rounds_and_is_told_why(tmp_path: Path, tiny: Path) -> None:
+def test_a_client_that_violates_the_contract_costs_its_rounds_and_is_reported_why(tmp_path: Path, tiny: Path) -> None:
     script = tmp_path / "liar.py"
     script.write_text(BREAKS_THE_CONTRACT)
     text = TINY.split("strategies:")[0] + "strategies:\n  - {client: liar, baseline: {}}\n"

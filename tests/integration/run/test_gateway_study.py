@@ -1,4 +1,4 @@
-"""A study whose factors are settings of a gateway: one start, and its own answers told apart from the service's."""
+"""A study whose factors are settings of a gateway: one start, and its own answers distinguished from the service's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_limits_and_weights_of_a_gateway_are_changed_without_a_start(run: Path) 
     assert sorted(starts) == ["edge", "shop-1", "shop-2"]
 
 
-def test_each_round_has_all_tokens_and_the_answers_of_the_limit_are_told_apart(rounds: pd.DataFrame) -> None:
+def test_each_round_has_all_tokens_and_the_answers_of_the_limit_are_distinguished(rounds: pd.DataFrame) -> None:
     limited = rounds["limit"].astype(str) == "30"
     assert limited.sum() == len(rounds) / 2
     assert set(rounds[limited]["gateway_limited"]) == {70}

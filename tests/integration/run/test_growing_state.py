@@ -50,7 +50,9 @@ def ran(folder: Path, **entry: object) -> Result:
     return CliRunner().invoke(cli, ["run", str(folder / "study.yaml"), "--out", str(folder / "out")])
 
 
-def test_files_that_grow_from_round_to_round_are_told_at_the_end_of_the_run_and_in_its_report(tmp_path: Path) -> None:
+def test_files_that_grow_from_round_to_round_are_reported_at_the_end_of_the_run_and_in_its_report(
+    tmp_path: Path,
+) -> None:
     done = ran(tmp_path)
     reported = " ".join(done.output.split())
     assert "files of shop grew from" in reported
@@ -62,7 +64,7 @@ def test_files_that_grow_from_round_to_round_are_told_at_the_end_of_the_run_and_
 
 
 @pytest.mark.parametrize("reset", ["restart"])
-def test_a_service_that_begins_anew_in_each_round_grows_in_none(tmp_path: Path, reset: str) -> None:
+def test_a_service_that_begins_again_in_each_round_grows_in_none(tmp_path: Path, reset: str) -> None:
     done = ran(tmp_path, reset=reset)
     assert done.exit_code in (0, 3), done.output
     assert "grew from" not in done.output

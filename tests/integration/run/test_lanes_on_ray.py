@@ -147,7 +147,7 @@ def test_a_lane_that_is_killed_in_a_block_voids_it_and_the_run_ends_whole(tmp_pa
     await_nothing_left(tmp_path)
 
 
-def test_a_coordinator_that_was_killed_goes_on_and_divides_no_block(tmp_path: Path) -> None:
+def test_a_coordinator_that_was_killed_continues_and_divides_no_block(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with running("run", str(study(tmp_path, OPEN, 4)), "--out", str(folder), "--on", "ray", "--lanes", "2") as run:
         await_rounds(folder, 2, run)

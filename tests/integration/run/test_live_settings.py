@@ -87,7 +87,7 @@ workload:
 
 
 def study(folder: Path, levels: list[int], rounds: int = 1, order: str = "shuffled") -> Path:
-    """A study of thresholds of the breaker, beside its system."""
+    """A study of thresholds of the breaker, next to its system."""
     (folder / "systems").mkdir()
     (folder / "breaker.py").write_text(BREAKER)
     system = SYSTEM.replace("PYTHON", sys.executable).replace("LOG", str(folder / "told"))
@@ -98,7 +98,7 @@ def study(folder: Path, levels: list[int], rounds: int = 1, order: str = "shuffl
 
 
 def reported(folder: Path) -> list[list[str]]:
-    """What the breaker was told: its process, the method, its threshold and its count then."""
+    """What the breaker reported: its process, the method, its threshold and its count then."""
     return [line.split() for line in (folder / "told").read_text().splitlines()]
 
 
@@ -206,7 +206,7 @@ def test_a_reset_that_fails_fails_its_round_with_its_cause(tmp_path: Path) -> No
     assert "/count was answered with 204; expected 200" in last["cause"]
 
 
-def test_a_run_that_goes_on_starts_the_system_once_more_with_the_settings_of_its_next_round(tmp_path: Path) -> None:
+def test_a_run_that_continues_starts_the_system_once_more_with_the_settings_of_its_next_round(tmp_path: Path) -> None:
     path = study(tmp_path, [1, 2, 3], rounds=2)
 
     def interrupt_after_the_fourth(entry: Entry) -> None:

@@ -92,7 +92,7 @@ def test_groups_keep_the_rates_of_table_iii(tmp_path: Path) -> None:
         assert per_minute[group] == pytest.approx(rate, rel=0.005)
 
 
-def test_a_group_of_arrivals_keeps_its_rate_whatever_the_users_beside_it_wait_for(tmp_path: Path) -> None:
+def test_a_group_of_arrivals_keeps_its_rate_whatever_the_users_next_to_it_wait_for(tmp_path: Path) -> None:
     text = (
         "workload:\n  duration: 1s\n  groups:\n"
         "    - {name: arriving, open: {rate: 50}}\n    - {name: waiting, users: 2}\n  request: {path: /bytes/1}\n"

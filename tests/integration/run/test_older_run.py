@@ -1,4 +1,4 @@
-"""A run that was begun before factors had roles and units goes on where it stopped."""
+"""A run that was begun before factors had roles and units continues where it stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service of a user's own, in another language than ours, measured from a study in a folder of its own."""
+"""A service of a user's own, in another language than ours, measured from a study in its own folder."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_load_goes_to_every_replica(run: Finished) -> None:
     assert min(run.answered("shop-1") + run.answered("shop-2")) > 75
 
 
-def test_a_service_that_is_killed_is_told_with_the_round_and_answers_again_afterwards(run: Finished) -> None:
+def test_a_service_that_is_killed_is_reported_with_the_round_and_answers_again_afterwards(run: Finished) -> None:
     for entry in run.rounds:
         (fault,) = entry["faults"]
         assert (fault["kind"], fault["where"]) == ("crash", "stock")
@@ -109,7 +109,7 @@ def test_a_limit_that_did_not_act_is_a_doubt_of_the_round_and_stands_in_the_mani
     assert all(refused in text for text in limits.values())
 
 
-def test_a_run_keeps_the_file_of_its_system_and_goes_on_with_no_other(run: Finished) -> None:
+def test_a_run_keeps_the_file_of_its_system_and_continues_with_no_other(run: Finished) -> None:
     file = run.folder.parent / "systems" / "shop.yaml"
     manifest = json.loads((run.folder / "manifest.json").read_text())
     copy = run.folder / manifest["files"]["systems/shop.yaml"]["copy"]

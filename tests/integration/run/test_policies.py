@@ -60,7 +60,7 @@ def test_a_hedged_call_ends_with_the_first_good_answer_and_its_loser_is_no_failu
     assert pd.isna(found["error_p50"])
 
 
-def test_what_the_engine_finds_wrong_with_a_stack_is_told_with_its_line(tmp_path: Path) -> None:
+def test_what_the_engine_finds_wrong_with_a_stack_is_reported_with_its_line(tmp_path: Path) -> None:
     breaker = "{failure_rate: 50, window: {calls: 2}, minimum_calls: 5, open_for: 1s, half_open_calls: 1}"
     path = Path(study(tmp_path, ""))
     path.write_text(

@@ -77,7 +77,7 @@ def test_an_engine_that_is_named_relatively_is_the_one_that_runs(tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_command_of_a_client_is_found_beside_its_study(tmp_path: Path) -> None:
+def test_the_command_of_a_client_is_found_next_to_its_study(tmp_path: Path) -> None:
     with_a_client_beside_its_study(tmp_path)
     done = standing_in(tmp_path, "run", "a/study/own.yaml", "--out", "out")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -166,7 +166,7 @@ def test_a_run_is_exported(finished: Path, format_: str, tmp_path: Path) -> None
     assert {"SuccessfulCalls", "ContentionRate", "TotalExecutionTime"} <= set(table.columns)
 
 
-def test_ctrl_c_leaves_nothing_behind_and_says_how_to_go_on(tmp_path: Path, tiny: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind_and_says_how_to_continue(tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
     process = subprocess.Popen(command("run", str(tiny), "--out", str(folder)), stderr=subprocess.PIPE, text=True)
     wait_for_rounds(folder, 2)

@@ -14,7 +14,7 @@ import pytest
 from tests.integration.run.conftest import entries, left_behind, patternbench
 from tests.support.studies import ROOT
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.node_exporter import NodeExporter
 from patternbench.lab.components.prometheus import Prometheus
 from patternbench.lab.host.local_host import LocalHost
@@ -115,9 +115,9 @@ def test_a_query_that_prometheus_refuses_fails_the_round_before_its_load(folder:
 
 def test_a_prometheus_that_already_runs_is_asked_at_its_url_and_its_refusals_stop_the_run(folder: Path) -> None:
     with LocalHost(folder / "elsewhere") as host:
-        neighbours = Neighbours(["exporter"])
-        watcher = Prometheus(scrape={"exporter": "/metrics"}).describe("watcher", neighbours)
-        host.launch([NodeExporter().describe("exporter", neighbours), watcher])
+        registry = ComponentRegistry(["exporter"])
+        watcher = Prometheus(scrape={"exporter": "/metrics"}).describe("watcher", registry)
+        host.launch([NodeExporter().describe("exporter", registry), watcher])
         url = host.running["watcher"].url
         text = f"prometheus: {url}\n" + changed(STUDY, ELSEWHERE)
         (folder / "other.yaml").write_text(text)

@@ -1,4 +1,4 @@
-"""Two small services whose calls are known by heart: traces count the same, in a pass of its own for each scenario."""
+"""Two small services whose calls are known by heart: traces count the same, in its own pass for each scenario."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_level_without_tracing_has_no_receiver_and_nothing_of_its_rounds_is_tr
     assert not any((run.observed_of(f"{number:05d}") / "traces").exists() for number in untraced.index)
 
 
-def test_what_tracing_costs_is_told_beside_the_calls_and_is_nothing_to_choose(run: RunFolder) -> None:
+def test_what_tracing_costs_is_reported_next_to_the_calls_and_is_nothing_to_choose(run: RunFolder) -> None:
     report = gather(run)
     assert report.factors["traces.sample"].none is None
     (calls,) = [section for section in report.sections if section.anchor == "calls"]

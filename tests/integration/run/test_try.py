@@ -78,7 +78,7 @@ def test_a_template_that_names_nothing_is_refused_with_its_line_before_anything_
     assert "did you mean `kind`?" in err
 
 
-def test_a_request_to_a_system_that_already_runs_is_told_with_the_url_that_the_study_says(tmp_path: Path) -> None:
+def test_a_request_to_a_system_that_already_runs_is_reported_with_the_url_that_the_study_says(tmp_path: Path) -> None:
     file = tmp_path / "tried.yaml"
     with target_up(tmp_path) as url:
         step = "{name: one, path: /bytes/5, query: {of: b}}"

@@ -159,7 +159,7 @@ def test_a_service_that_dies_stops_the_run_with_a_remedy(tmp_path: Path, place: 
     assert f"patternbench resume {folder} --retry-invalid" in message
 
 
-def test_answers_of_the_fault_proxy_itself_are_told_from_those_of_the_service(tmp_path: Path) -> None:
+def test_answers_of_the_fault_proxy_itself_are_reported_from_those_of_the_service(tmp_path: Path) -> None:
     """A service that closes every connection unanswered is there, but says nothing: the proxy answers 503 for it."""
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Silent)
     threading.Thread(target=server.serve_forever, daemon=True).start()

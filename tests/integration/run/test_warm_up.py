@@ -72,7 +72,7 @@ REQUEST, JOURNEY = "request: {path: /}", "journey: [{name: ask, path: /}]"
 
 
 def study(folder: Path, calls: str = REQUEST, pools: str = "[2, 10]", reset: str = "", faults: str = "") -> Path:
-    """A study of a service beside its system."""
+    """A study of a service next to its system."""
     (folder / "systems").mkdir()
     (folder / "shop.py").write_text(SERVICE)
     (folder / "systems" / "own.yaml").write_text(SYSTEM.replace("PYTHON", sys.executable).replace("RESET", reset))
@@ -106,7 +106,7 @@ def test_a_component_that_is_started_before_each_round_is_warmed_in_each_whoever
     assert {entry["warmed"]["where"] for entry in rounds} == {"before" if calls == REQUEST else "within"}
 
 
-def test_a_client_warms_up_again_where_a_setting_had_its_service_started_anew(tmp_path: Path) -> None:
+def test_a_client_warms_up_again_where_a_setting_had_its_service_restarted(tmp_path: Path) -> None:
     rounds = run(tmp_path)
     started = [bool(entry["starts"]) for entry in rounds]
     assert [entry["warmed"]["where"] == "before" for entry in rounds] == started
@@ -123,7 +123,7 @@ def test_what_stays_up_is_warmed_once_for_a_librarys_client(tmp_path: Path) -> N
     assert len(warm_ups(tmp_path)) == 1
 
 
-def test_a_service_that_a_crash_started_anew_within_a_round_is_warmed_before_the_next(tmp_path: Path) -> None:
+def test_a_service_that_a_crash_restarted_within_a_round_is_warmed_before_the_next(tmp_path: Path) -> None:
     calls = "request: {path: /, timeout: 100ms}"
     faults = "faults:\n  - {crash: {}, where: shop, when: {from: 0ms, for: 50ms}}"
     with_time = study(tmp_path, calls=calls, pools="1", faults=faults)
@@ -164,7 +164,7 @@ def test_a_client_that_is_recreated_warms_up_though_its_service_stayed_up(tmp_pa
     assert second.warmed.attempts >= 10
 
 
-def test_a_run_that_goes_on_warms_up_what_it_starts_again(tmp_path: Path) -> None:
+def test_a_run_that_continues_warms_up_what_it_starts_again(tmp_path: Path) -> None:
     run(tmp_path, pools="1")
     journal = tmp_path / "run" / "journal.jsonl"
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))

@@ -18,7 +18,7 @@ import pytest
 from tests.support.studies import ROOT
 
 from patternbench import caches
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import Process
@@ -33,7 +33,7 @@ GO_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"],
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalHost]:
     with LocalHost(tmp_path_factory.mktemp("receiver")) as host:
-        host.launch([OtlpReceiver().describe(RECEIVER, Neighbours())])
+        host.launch([OtlpReceiver().describe(RECEIVER, ComponentRegistry())])
         yield host
 
 

@@ -1,4 +1,4 @@
-"""The receiver by gRPC, over real sockets: what it refuses, with which status, and that nobody else suffers from it."""
+"""The receiver by gRPC, over real sockets: what it refuses, with which status, and that no one else suffers from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support.http2 import Http2Connection
 from tests.unit.traces.test_receiver import export, otlp_span
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.tracing import RECEIVER
@@ -62,7 +62,7 @@ class Receiver:
 @pytest.fixture
 def receiver(tmp_path: Path) -> Iterator[Receiver]:
     """An impatient receiver with an open round."""
-    launch = OtlpReceiver().describe(RECEIVER, Neighbours())
+    launch = OtlpReceiver().describe(RECEIVER, ComponentRegistry())
     command = (sys.executable, "-c", IMPATIENT, *launch.command[3:])
     with LocalHost(tmp_path) as host:
         host.launch([replace(launch, command=command)])
@@ -135,7 +135,7 @@ def test_what_is_no_export_gets_its_status_by_grpc_and_is_counted_by_its_reason(
     assert receiver.call(export(otlp_span())) == b""
 
 
-def test_a_message_that_does_not_come_is_not_waited_for_and_holds_back_nobody(receiver: Receiver) -> None:
+def test_a_message_that_does_not_come_is_not_waited_for_and_holds_back_no_one(receiver: Receiver) -> None:
     with ExitStack() as stack:
         stalled = [stack.enter_context(receiver.connect()) for _ in range(AT_ONCE - 1)]
         streams = [connection.ask("POST", METHOD, HEADERS, end=False) for connection in stalled]

@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tool:
-    """The installed command, run in a folder that is no checkout, with caches of its own."""
+    """The installed command, run in a folder that is no checkout, with its own caches."""
 
     def __init__(self, wheel: Path, folder: Path) -> None:
         self.folder = folder

@@ -105,8 +105,15 @@ def test_the_json_of_a_comparison_is_the_golden_one(tmp_path: Path) -> None:
 
 def test_the_json_of_a_recommendation_is_the_golden_one(tmp_path: Path) -> None:
     a = run_folder(tmp_path / "a")
-    wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1.1%", "--baseline", "strategy=baseline")
-    is_golden("recommend", run(recommend, a, *wish, "--json"))
+    criteria = (
+        "--objective",
+        "minimise p95",
+        "--subject-to",
+        "failure_rate <= 1.1%",
+        "--baseline",
+        "strategy=baseline",
+    )
+    is_golden("recommend", run(recommend, a, *criteria, "--json"))
 
 
 def test_the_json_of_a_load_test_is_the_golden_one(tmp_path: Path) -> None:
@@ -247,7 +254,7 @@ def test_several_runs_a_side_are_compared_by_their_means_and_can_decide_the_gate
     assert "A1,A2 B1,B2" in alone.stderr
 
 
-def test_the_warnings_of_both_runs_are_printed_beside_their_comparison(tmp_path: Path) -> None:
+def test_the_warnings_of_both_runs_are_printed_next_to_their_comparison(tmp_path: Path) -> None:
     a, b = run_folder(tmp_path / "a"), run_folder(tmp_path / "b", 1.0, 2)
     table = pd.read_parquet(Path(b) / "rounds.parquet")
     table["warnings"] = json.dumps([{"kind": "machine_shared", "message": "m", "remedy": "r"}])

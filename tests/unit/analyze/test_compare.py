@@ -176,7 +176,7 @@ def test_a_verdict_needs_the_corrected_p_and_not_only_an_interval_without_zero()
     assert by_chance(comparison)[0].startswith(f"{len(alone)} of 60 differences are inconclusive although")
 
 
-def test_shares_near_zero_are_told_in_points_and_never_in_percent_of_themselves() -> None:
+def test_shares_near_zero_are_reported_in_points_and_never_in_percent_of_themselves() -> None:
     a = pd.DataFrame({"s": "x", "failure_rate": [0.1, 0.3, 0.2, 0.2]})
     b = pd.DataFrame({"s": "x", "failure_rate": [20.0, 22.0, 21.0, 21.0]})
     comparison = compare_runs(a, b, ComparisonOptions(by=("s",)))

@@ -35,18 +35,18 @@ def test_factors_in_several_terms_are_found_with_their_partners() -> None:
     assert entangled(model("y ~ users + strategy + other").fit.design) == {}
 
 
-def test_a_category_is_told_at_both_ends_of_the_number_it_interacts_with() -> None:
+def test_a_category_is_reported_at_both_ends_of_the_number_it_interacts_with() -> None:
     found = list(contrasts(model("y ~ users * strategy"), "strategy", ("users",)))
     assert [dict(one.where) for one in found] == [{"users": 10.0}, {"users": 80.0}]
     assert [one.estimate for one in found] == pytest.approx([-25, 10], abs=0.05)
 
 
-def test_a_number_is_told_at_each_level_of_the_category_it_interacts_with() -> None:
+def test_a_number_is_reported_at_each_level_of_the_category_it_interacts_with() -> None:
     found = list(contrasts(model("y ~ users * strategy"), "users", ("strategy",)))
     assert [one.estimate for one in found] == pytest.approx([140, 175], abs=0.05)
 
 
-def test_a_square_is_told_over_the_whole_range() -> None:
+def test_a_square_is_reported_over_the_whole_range() -> None:
     rows = table().assign(y=lambda t: 3 + 5 * t["users"] - 0.05 * t["users"] ** 2 + np.resize([-0.01, 0.01], len(t)))
     found = list(contrasts(fit_formulas(rows, ["y ~ users + I(users**2)"]).models[0], "users", ()))
     assert [one.estimate for one in found] == pytest.approx([5 * 70 - 0.05 * (80**2 - 10**2)], abs=0.05)
@@ -66,7 +66,7 @@ def test_the_words_hold_the_other_factor() -> None:
     assert sum("other" in s for s in sentences) == 1
 
 
-def test_models_are_drawn_beside_each_other_flat_where_they_lack_the_factor() -> None:
+def test_models_are_drawn_next_to_each_other_flat_where_they_lack_the_factor() -> None:
     fitted = fit_formulas(table(1.0), ["y ~ users * strategy", "y ~ users", "y ~ strategy"]).models
     drawn = models_figure(fitted, ("users", "strategy"))
     assert drawn is not None

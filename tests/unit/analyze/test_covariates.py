@@ -103,7 +103,7 @@ def test_a_covariate_that_one_scenario_moves_is_found_and_one_that_none_moves_is
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scenarios", "slope"), [(2, 1.2), (3, 3.0), (9, 0.0)])
-def test_equal_scenarios_are_told_apart_5_times_in_100(scenarios: int, slope: float) -> None:
+def test_equal_scenarios_are_distinguished_5_times_in_100(scenarios: int, slope: float) -> None:
     rng, tries, wrong = np.random.default_rng(7), 600, 0
     for _ in range(tries):
         moved = at_common_value(rounds_of(rng, slope=slope, scenarios=scenarios), ["time"], "probe_time", ["kind"])

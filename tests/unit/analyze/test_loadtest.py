@@ -65,7 +65,7 @@ def test_a_bend_is_found_where_it_is() -> None:
     assert found.knee.slope_after / found.knee.slope_before == pytest.approx(5, rel=0.4)
 
 
-def test_a_bend_down_is_told_from_a_bend_up() -> None:
+def test_a_bend_down_is_reported_from_a_bend_up() -> None:
     assert linearity(LOADS, np.sqrt(LOADS)).verdict == "bends_down"
 
 

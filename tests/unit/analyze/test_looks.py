@@ -60,7 +60,7 @@ def test_fewer_than_twenty_scenarios_are_refused_with_what_to_do_instead() -> No
     assert compared(in_time(20), Looks(neighbours=True)).differences
 
 
-def test_few_scenarios_that_go_on_alone_are_refused_though_the_first_blocks_had_many() -> None:
+def test_few_scenarios_that_continue_alone_are_refused_though_the_first_blocks_had_many() -> None:
     table = in_time(20)
     with pytest.raises(DataError, match="2 scenarios in a block are too few"):
         compared(table[(table["block"] < 2) | (table["place"] < 2)], Looks(neighbours=True))
@@ -90,8 +90,8 @@ def test_rows_keep_their_order_and_shares_their_values_and_missing_rounds_stay_m
 def test_a_recommendation_at_one_speed_says_so() -> None:
     table = in_time(24)
     table.loc[table["place"] == 3, "p95"] *= 0.8
-    wish = Criteria(("minimise p95",), by=("place",), looks=Looks(neighbours=True))
-    found = recommend(table, wish)
+    criteria = Criteria(("minimise p95",), by=("place",), looks=Looks(neighbours=True))
+    found = recommend(table, criteria)
     assert found.choices[0].verdict == "clear"
     assert [note.kind for note in found.notes].count("neighbours") == 1
 
@@ -153,7 +153,7 @@ def test_the_best_of_typical_rounds_is_not_the_one_without_a_far_round() -> None
     assert typical.verdict == "clear"
 
 
-def test_fewer_than_eight_rounds_are_told_by_all_of_them() -> None:
+def test_fewer_than_eight_rounds_are_reported_by_all_of_them() -> None:
     assert middle(np.array([1.0, 1.0, 1.0, 9.0]), in_percent=False, typical=True) == 3.0
     assert middle(np.array([1.0] * 9 + [90.0]), in_percent=False, typical=True) == 1.0
     found = compare_with_baseline(
@@ -219,7 +219,7 @@ def test_typical_rounds_of_equal_configurations_differ_in_5_percent_at_most(nois
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "rounds"), [("2 % tenfold", 30), ("5 % tenfold", 30), ("2 % tenfold", 10)])
-def test_typical_rounds_show_a_gain_of_20_percent_beside_tenfold_ones(share: str, rounds: int) -> None:
+def test_typical_rounds_show_a_gain_of_20_percent_next_to_tenfold_ones(share: str, rounds: int) -> None:
     drawn = noises.NOISES[share](np.random.default_rng(1), (2000, rounds, 2))
     assert np.mean(typical_paired(drawn[..., 0], drawn[..., 1] + 0.2).p <= 0.05) > 0.97
 

@@ -262,7 +262,7 @@ def test_interactions_and_squares_that_are_not_centred_raise_no_alarm_of_colline
     assert "collinear" in [n.kind for n in fit_formulas(twin, ["p95 ~ users + twin"]).models[0].notes]
 
 
-def test_the_numbers_beside_a_mixed_model_are_its_own() -> None:
+def test_the_numbers_next_to_a_mixed_model_are_its_own() -> None:
     result = fit_formulas(runs(rounds=12, block_noise=6.0), ["p95 ~ users"]).models[0]
     assert "AIC" not in statistics(result)
     assert "Marginal R2" in statistics(result)

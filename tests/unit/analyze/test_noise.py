@@ -36,7 +36,7 @@ def test_shares_have_a_floor_in_points_and_none_in_percent_of_numbers_near_zero(
     assert found.floor == pytest.approx(4.3027 * 0.1 * np.sqrt(2 / 3), abs=1e-4)
 
 
-def test_each_scenario_has_a_floor_of_its_own() -> None:
+def test_each_scenario_has_its_own_floor() -> None:
     quiet, loud = np.random.default_rng(1).lognormal(0, [[0.01], [0.3]], (2, 10))
     found = floor_of("p95", [quiet, quiet, loud])
     assert found.typical == scenario_floor(quiet, in_percent=True)

@@ -37,7 +37,7 @@ def test_shares_that_are_equal_in_every_round_are_no_surer_than_their_calls() ->
 
 @pytest.mark.parametrize("known", ["both", "first", "second", "neither"])
 def test_calls_that_only_one_side_counts_bound_nothing(known: str) -> None:
-    """Fisher's test needs both sides, so a table without calls beside one with them is compared by its rounds alone."""
+    """Fisher's test needs both sides, so a table without calls next to one with calls is compared by rounds alone."""
     a, b = (shares(x=rate).assign(failure_rate=[rate, rate * 1.1, rate * 0.9]) for rate in (0.25, 0.5))
     if known in ("second", "neither"):
         a = a.drop(columns="TotalCalls")

@@ -44,7 +44,7 @@ def test_a_fit_speaks_of_times_with_their_units_and_of_what_fails() -> None:
     assert "so the standard errors come from leaving out each block in turn (t with 9 degrees of freedom)" in text
 
 
-def test_a_factor_in_an_interaction_is_told_at_both_ends_of_the_other() -> None:
+def test_a_factor_in_an_interaction_is_reported_at_both_ends_of_the_other() -> None:
     text = message(fit, ROUNDS, "--formula", TOTAL)
     assert "strategy = retry instead of baseline at abort.percentage = 0 cuts TotalExecutionTime by 17" in text
     assert "strategy = retry instead of baseline at abort.percentage = 80 raises TotalExecutionTime by 127 %" in text
@@ -75,8 +75,8 @@ def test_a_comparison_of_many_scenarios_says_first_what_happened() -> None:
 
 
 def test_a_pattern_is_not_preferred_to_the_baseline_where_no_fault_lets_them_differ() -> None:
-    wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--json")
-    result = CliRunner().invoke(recommend, [ROUNDS, *wish])
+    criteria = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--json")
+    result = CliRunner().invoke(recommend, [ROUNDS, *criteria])
     calm = [c for c in json.loads(result.stdout_bytes)["choices"] if c["given"]["abort.percentage"] == 0]
     assert {(c["chosen"], c["verdict"]) for c in calm} == {("strategy=baseline", "tie")}
 
@@ -90,8 +90,8 @@ def test_every_interval_of_a_comparison_is_of_a_size_that_can_be_meant() -> None
 
 
 def test_a_recommendation_is_in_order_for_the_library_that_one_has_against_its_own_baseline() -> None:
-    wish = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--baseline", "strategy=baseline")
-    text = message(recommend, ROUNDS, *wish)
+    criteria = ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--baseline", "strategy=baseline")
+    text = message(recommend, ROUNDS, *criteria)
     places = [int(level) for level in re.findall(r"- At abort.percentage=(\d+)", text)]
     assert places == sorted(places)
     pairs = re.findall(r"- At [^:]*client=(\w+): [^-]*? against [^:]*client=(\w+)", text)

@@ -16,8 +16,8 @@ from patternbench.terms.data_problems import DataError
 FACTORS = table_of({"strategy": ["baseline", "retry", "breaker"], "users": [10, 80]})
 
 
-def wish(*requested: tuple[str, ...], **more: Any) -> Criteria:
-    """A wish of a run whose factors are known."""
+def criteria(*requested: tuple[str, ...], **more: Any) -> Criteria:
+    """A criteria of a run whose factors are known."""
     return Criteria(*requested, **{"factors": FACTORS, **more})
 
 
@@ -41,7 +41,7 @@ def run(rounds: int = 10, spread: float = 0.02) -> pd.DataFrame:
 
 
 def test_the_best_at_each_load_is_chosen_and_the_flip_between_them_named() -> None:
-    found = recommend(run(), wish(("minimise p95",)))
+    found = recommend(run(), criteria(("minimise p95",)))
     assert [c.chosen.scenario.levels["strategy"] for c in found.choices if c.chosen] == ["retry", "breaker"]
     assert found.conditions == ("users",)
     assert found.flips[0].between == (10, 80)
@@ -50,27 +50,27 @@ def test_the_best_at_each_load_is_chosen_and_the_flip_between_them_named() -> No
 
 
 def test_a_limit_changes_the_choice() -> None:
-    found = recommend(run(), wish(("minimise p95",), ("failure_rate <= 1%",)))
+    found = recommend(run(), criteria(("minimise p95",), ("failure_rate <= 1%",)))
     assert [c.chosen.scenario.levels["strategy"] for c in found.choices if c.chosen] == ["retry", "retry"]
 
 
 def test_limits_that_nothing_keeps_choose_nothing_and_say_so() -> None:
-    choice = recommend(run(), wish(("minimise p95",), ("failure_rate <= 0.1%",))).choices[0]
+    choice = recommend(run(), criteria(("minimise p95",), ("failure_rate <= 0.1%",))).choices[0]
     assert choice.chosen is None
     assert choice.text == "At users=10: no configuration keeps failure_rate <= 0.1%."
 
 
 def test_a_clear_winner_is_called_so_with_its_lead_over_the_next() -> None:
-    choice = recommend(run(), wish(("minimise p95",))).choices[0]
+    choice = recommend(run(), criteria(("minimise p95",))).choices[0]
     assert (choice.verdict, choice.chosen.wins) == ("clear", 1.0)
     assert choice.text.startswith("At users=10: clearly strategy=retry: p95 −")
     assert choice.text.endswith("against the next, strategy=breaker.")
 
 
-def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_preferred() -> None:
+def test_configurations_that_cannot_be_distinguished_are_a_tie_and_the_baseline_is_preferred() -> None:
     table = run()
     table["p95"] = np.random.default_rng(4).normal(1, 0.2, len(table))
-    for choice in recommend(table, wish(("minimise p95",), baseline=("strategy=baseline",))).choices:
+    for choice in recommend(table, criteria(("minimise p95",), baseline=("strategy=baseline",))).choices:
         luckiest = min(choice.candidates, key=lambda each: each.means["p95"])
         assert luckiest.scenario.levels["strategy"] != "baseline"
         assert choice.verdict == "tie"
@@ -81,7 +81,7 @@ def test_configurations_that_cannot_be_told_apart_are_a_tie_and_the_baseline_is_
 def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
     table = run()
     table["p95"] = table.groupby("users").cumcount() // 3 + 1.0
-    choices = recommend(table, wish(("minimise p95",))).choices
+    choices = recommend(table, criteria(("minimise p95",))).choices
     assert [c.verdict for c in choices] == ["tie", "tie"]
     assert {c.chosen.scenario.levels["strategy"] for c in choices} == {"baseline"}
     assert all("These rounds can't tell it apart from" in choice.text for choice in choices)
@@ -92,9 +92,9 @@ def test_where_nothing_can_differ_the_baseline_is_the_choice() -> None:
 def test_a_choice_that_surely_keeps_one_limit_and_may_break_another_is_not_clear(limits: tuple[str, str]) -> None:
     table = run().assign(p99=lambda rounds: rounds["p95"] * 1.5)
     retries = table["strategy"] == "retry"
-    assert recommend(table, wish(("minimise p95",), limits)).choices[0].verdict == "kept", "of ten rounds"
+    assert recommend(table, criteria(("minimise p95",), limits)).choices[0].verdict == "kept", "of ten rounds"
     table.loc[retries, "failure_rate"] = 0.3 + 1.3 * (table[retries].groupby("users").cumcount() % 2)
-    choice = recommend(table, wish(("minimise p95",), limits)).choices[0]
+    choice = recommend(table, criteria(("minimise p95",), limits)).choices[0]
     assert (choice.verdict, "clearly" in choice.text) == ("unsure", False)
 
 
@@ -102,7 +102,7 @@ def test_a_choice_that_may_break_the_limit_is_not_clear() -> None:
     table = run()
     retries = table["strategy"] == "retry"
     table.loc[retries, "failure_rate"] = 0.3 + 1.3 * (table[retries].groupby("users").cumcount() % 2)
-    choice = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
+    choice = recommend(table, criteria(("minimise p95",), ("failure_rate <= 1%",))).choices[0]
     assert choice.verdict == "unsure"
     assert choice.text.endswith("which ones keep failure_rate <= 1% is inconclusive.")
 
@@ -115,14 +115,14 @@ def test_rounds_are_paired_by_block_so_that_a_noisy_machine_hides_no_winner() ->
         for strategy, factor in (("baseline", 1.0), ("retry", 0.9))
     ]
     table = pd.DataFrame(rows, columns=["block", "strategy", "p95"])
-    paired, apart = (recommend(t, wish(("minimise p95",))).choices[0] for t in (table, table.drop(columns="block")))
+    paired, apart = (recommend(t, criteria(("minimise p95",))).choices[0] for t in (table, table.drop(columns="block")))
     assert (paired.verdict, apart.verdict) == ("clear", "tie")
 
 
 def test_shares_of_wins_add_up_to_the_resamples_in_which_any_keeps_the_limits() -> None:
-    wide = recommend(run(spread=0.5), wish(("minimise p95",), ("failure_rate <= 3%",))).choices[0]
+    wide = recommend(run(spread=0.5), criteria(("minimise p95",), ("failure_rate <= 3%",))).choices[0]
     assert sum(c.wins for c in wide.candidates) == pytest.approx(1)
-    tight = recommend(run(spread=0.5), wish(("minimise p95",), ("failure_rate <= 0.5%",))).choices[0]
+    tight = recommend(run(spread=0.5), criteria(("minimise p95",), ("failure_rate <= 0.5%",))).choices[0]
     kept = [c.feasible_share for c in tight.candidates]
     assert 0 < max(kept) == sum(kept) < 1, "only retries ever keep it, and not always"
     assert sum(c.wins for c in tight.candidates) == pytest.approx(max(kept))
@@ -130,7 +130,7 @@ def test_shares_of_wins_add_up_to_the_resamples_in_which_any_keeps_the_limits() 
 
 def test_the_cost_against_the_baseline_has_an_interval() -> None:
     choice = recommend(
-        run(), wish(("minimise p95",), ("failure_rate <= 1%",), baseline=("strategy=baseline",))
+        run(), criteria(("minimise p95",), ("failure_rate <= 1%",), baseline=("strategy=baseline",))
     ).choices[1]
     p95 = choice.against_baseline[0]
     assert p95.relative == pytest.approx(50, abs=5)
@@ -143,7 +143,7 @@ def test_the_front_keeps_what_no_other_beats() -> None:
 
 
 def test_without_given_factors_all_scenarios_compete() -> None:
-    found = recommend(run(), wish(("minimise p95",), conditions=()))
+    found = recommend(run(), criteria(("minimise p95",), conditions=()))
     assert len(found.choices) == 1
     assert found.choices[0].chosen.scenario.levels == {"strategy": "retry", "users": 10}
 
@@ -157,7 +157,7 @@ def test_resampled_means_scatter_like_the_standard_error() -> None:
 def test_the_order_of_the_rounds_does_not_change_the_choice() -> None:
     table = run()
     shuffled = table.sample(frac=1, random_state=4)
-    a, b = (recommend(t, wish(("minimise p95",))) for t in (table, shuffled))
+    a, b = (recommend(t, criteria(("minimise p95",))) for t in (table, shuffled))
     assert {c.text.split(":")[0] for c in a.choices} == {c.text.split(":")[0] for c in b.choices}
     assert {c.chosen.scenario.name for c in a.choices} == {c.chosen.scenario.name for c in b.choices}
 
@@ -171,14 +171,14 @@ def test_a_time_limit_needs_a_unit() -> None:
 @pytest.mark.parametrize(
     ("requested", "message"),
     [
-        (wish(("fastest",)), "Write 'minimise p95'"),
-        (wish(("minimise p59",)), "Did you mean p95"),
-        (wish(("minimise p95",), ("failure_rate under 1",)), "Write 'failure_rate <= 1%'"),
-        (wish(("minimise p95",), conditions=("user",)), "Did you mean users"),
-        (wish(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
+        (criteria(("fastest",)), "Write 'minimise p95'"),
+        (criteria(("minimise p59",)), "Did you mean p95"),
+        (criteria(("minimise p95",), ("failure_rate under 1",)), "Write 'failure_rate <= 1%'"),
+        (criteria(("minimise p95",), conditions=("user",)), "Did you mean users"),
+        (criteria(("minimise p95",), baseline=("strategy=none",)), "strategy has no level none"),
     ],
 )
-def test_a_wish_that_cannot_be_read_says_what_to_type(requested: Criteria, message: str) -> None:
+def test_a_criteria_that_cannot_be_read_says_what_to_type(requested: Criteria, message: str) -> None:
     with pytest.raises(DataError, match=message):
         recommend(run(), requested)
 
@@ -192,23 +192,23 @@ def test_of_a_table_that_is_no_run_everything_is_chosen_and_that_is_said() -> No
     assert (named.conditions, named.notes, len(named.choices)) == (("users",), (), 2)
 
 
-def test_all_that_is_wrong_with_a_wish_is_said_at_once() -> None:
+def test_all_that_is_wrong_with_a_criteria_is_said_at_once() -> None:
     with pytest.raises(DataError) as raised:
-        recommend(run(), wish(("fastest",), ("failure_rate under 1", "p95 < 3"), baseline=("strategy=none",)))
+        recommend(run(), criteria(("fastest",), ("failure_rate under 1", "p95 < 3"), baseline=("strategy=none",)))
     assert [p.where for p in raised.value.problems] == ["--objective", "--subject-to", "--subject-to", "--baseline"]
 
 
 def test_equal_configurations_share_the_resamples_that_they_lead() -> None:
     table = run()
     table["p95"] = table.groupby(["strategy", "users"]).cumcount() + 1.0
-    choice = recommend(table, wish(("minimise p95",))).choices[0]
+    choice = recommend(table, criteria(("minimise p95",))).choices[0]
     assert [c.wins for c in choice.candidates] == pytest.approx([1 / 3] * 3)
 
 
 def test_a_flip_to_nothing_is_sure_where_nothing_ever_keeps_the_limits() -> None:
     table = run()
     table.loc[table["users"] == 80, "failure_rate"] = 50.0
-    found = recommend(table, wish(("minimise p95",), ("failure_rate <= 1%",))).flips
+    found = recommend(table, criteria(("minimise p95",), ("failure_rate <= 1%",))).flips
     assert [(flip.choices, flip.sure) for flip in found] == [(("strategy=retry", "nothing"), True)]
 
 
@@ -238,6 +238,6 @@ def test_the_gains_over_a_baseline_are_tested_once_per_condition(monkeypatch: py
 
     monkeypatch.setattr(ranking, "any_error", counted)
     rounds = run().assign(p95=lambda table: table["p95"].mean() * np.exp(np.random.default_rng(2).normal(0, 0.2, 60)))
-    found = recommend(rounds, wish(("minimise p95",)))
+    found = recommend(rounds, criteria(("minimise p95",)))
     assert [choice.verdict for choice in found.choices] == ["tie", "tie"]
     assert corrected == [2, 2, 3, 3] * 2, "each kind of doubt twice: alone, and firmly with a claim more"

@@ -45,7 +45,7 @@ def test_a_round_that_ends_disturbed_has_not_recovered() -> None:
     assert judged.recovered_after is None
 
 
-def test_without_operations_before_it_nobody_can_say_what_is_usual() -> None:
+def test_without_operations_before_it_no_one_can_say_what_is_usual() -> None:
     began, seconds, good = steady()
     late = began >= 9.5
     assert recovery(began[late], seconds[late], good[late], START, END) is None

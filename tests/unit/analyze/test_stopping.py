@@ -31,7 +31,7 @@ def test_too_few_rounds_never_stop() -> None:
     assert decide([2.0, 2.0], RULE).reason == "too_few"
 
 
-def test_noisy_rounds_go_on_and_say_how_many_to_expect() -> None:
+def test_noisy_rounds_continue_and_say_how_many_to_expect() -> None:
     decision = decide([1.0, 2.0, 3.0], RULE)
     assert not decision.stop
     assert decision.expected_rounds == 30

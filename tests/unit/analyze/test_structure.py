@@ -1,4 +1,4 @@
-"""Curvature, groups and run order are told apart, and what is then read covers the truth as often as it says."""
+"""Curvature, groups and run order are distinguished, and what is then read covers the truth as often as it says."""
 
 from collections import Counter
 

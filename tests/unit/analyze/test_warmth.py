@@ -1,4 +1,4 @@
-"""Whether a round's first part is told as not warm yet: the error rate, and what is found."""
+"""Whether a round's first part is reported as not warm yet: the error rate, and what is found."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def wandering(count: int, draw: np.random.Generator) -> Floats:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "wandering", "half busy", "busy", "very busy"])
 @pytest.mark.parametrize("count", [FEWEST, 3000])
-def test_a_steady_round_is_told_as_drifting_twice_in_a_hundred_at_most(kind: str, count: int) -> None:
+def test_a_steady_round_is_reported_as_drifting_twice_in_a_hundred_at_most(kind: str, count: int) -> None:
     draw = np.random.default_rng(count)
     make = {
         "even": lambda: np.exp(0.5 * draw.normal(size=count)),
@@ -64,7 +64,7 @@ def test_a_steady_round_is_told_as_drifting_twice_in_a_hundred_at_most(kind: str
 
 
 @pytest.mark.parametrize("steps", [1, 5])
-def test_a_service_that_warms_up_is_told_with_how_long_it_took(steps: int) -> None:
+def test_a_service_that_warms_up_is_reported_with_how_long_it_took(steps: int) -> None:
     draw = np.random.default_rng(4)
     number = np.arange(4000)
     warming = (1 + 2 * np.exp(-number / 400)) * (1 + number % steps) * np.exp(0.3 * draw.normal(size=4000))

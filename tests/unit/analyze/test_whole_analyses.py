@@ -186,7 +186,7 @@ def test_every_output_of_a_comparison_of_repeated_runs_is_as_agreed(tmp_path: Pa
     reported("compare-repeated", compare, tmp_path, ",".join(ours), ",".join(theirs), "--fail-if", "p95 > +5%")
 
 
-WISHES = {
+CRITERIA = {
     "first": ("--objective", "minimise p95", "--subject-to", "failure_rate <= 6%"),
     "several": ("--objective", "minimise p95", "--objective", "minimise failure_rate", "--given", "users"),
     "impossible": ("--objective", "minimise p95", "--subject-to", "failure_rate <= 1%", "--subject-to", "p95 <= 3s"),
@@ -194,9 +194,9 @@ WISHES = {
 }
 
 
-@pytest.mark.parametrize("name", WISHES)
+@pytest.mark.parametrize("name", CRITERIA)
 def test_every_output_of_a_recommendation_is_as_agreed(name: str, tmp_path: Path) -> None:
-    reported(f"recommend-{name}", recommend, tmp_path, kept(runs(rounds=5), tmp_path), *WISHES[name])
+    reported(f"recommend-{name}", recommend, tmp_path, kept(runs(rounds=5), tmp_path), *CRITERIA[name])
 
 
 SKEWED = {
@@ -222,12 +222,12 @@ def test_every_output_of_a_recommendation_from_skewed_rounds_is_as_agreed(name: 
 def test_every_output_of_a_recommendation_of_a_single_configuration_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4)
     alone = kept(table[(table["strategy"] == "retry") & (table["users"] == 20)], tmp_path)
-    reported("recommend-single", recommend, tmp_path, alone, *WISHES["several"][:4])
+    reported("recommend-single", recommend, tmp_path, alone, *CRITERIA["several"][:4])
 
 
 def test_every_output_of_a_recommendation_between_alike_configurations_is_as_agreed(tmp_path: Path) -> None:
     table = runs(rounds=4, noise=20.0)
-    reported("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *WISHES["first"], "--given", "users")
+    reported("recommend-alike", recommend, tmp_path, kept(table, tmp_path), *CRITERIA["first"], "--given", "users")
 
 
 def log(loads: list[int], bend: float, each: int = 30, failing: int = 10**9) -> pd.DataFrame:

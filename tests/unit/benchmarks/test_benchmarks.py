@@ -307,7 +307,7 @@ def client_rows(plain: list[float], retried: list[float]) -> list[dict[str, Any]
     ]
 
 
-def test_what_a_library_costs_is_told_only_where_the_rounds_show_it() -> None:
+def test_what_a_library_costs_is_reported_only_where_the_rounds_show_it() -> None:
     shown = client_tables.line_of(client_rows([50, 51, 49, 50], [60, 61, 59, 60]), "a", among=1)
     assert shown[:3] == ["a", "A 1", "50.0 [49.0, 51.0]"]
     assert shown[-1].startswith("10.0 [") and not shown[-1].endswith("inconclusive")
@@ -325,7 +325,7 @@ def driver_rows(jobs: list[float], contract: list[float]) -> list[dict[str, Any]
     ]
 
 
-def test_the_ratio_of_the_two_drivers_comes_from_paired_rounds_and_is_told_only_where_they_show_it() -> None:
+def test_the_ratio_of_the_two_drivers_comes_from_paired_rounds_and_is_reported_only_where_they_show_it() -> None:
     # The machine is half as fast in the second round, which changes no ratio.
     rows = driver_rows([100_000, 50_000, 101_000], [25_000, 12_500, 25_000])
     assert driver_tables.ratio_of(rows, "per_s").startswith("4.0")

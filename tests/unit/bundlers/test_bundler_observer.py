@@ -69,7 +69,7 @@ def test_a_bundler_that_was_started_in_a_round_counts_from_nothing() -> None:
 
 
 @pytest.mark.parametrize("answer", ["hello", "{}", page(ONE).replace("20", "-", 1)])
-def test_a_bundler_that_does_not_say_what_it_counted_is_told_before_the_load(tmp_path: Path, answer: str) -> None:
+def test_a_bundler_that_does_not_say_what_it_counted_is_reported_before_the_load(tmp_path: Path, answer: str) -> None:
     silent = pytest.raises(ObservationError, match="doesn't report its counts")
     with answering(answer) as url, silent, OBSERVER.watch(watched(tmp_path, url)):
         raise AssertionError("load was put on")

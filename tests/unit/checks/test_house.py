@@ -77,7 +77,7 @@ def test_a_name_is_any_wherever_its_annotation_holds_it() -> None:
     assert len(list(house.any_names(modules(a=source)))) == 5
 
 
-def test_classes_of_one_name_are_told_with_all_their_places() -> None:
+def test_classes_of_one_name_are_reported_with_all_their_places() -> None:
     sites = house.class_names(modules(a="class Plan: ...\nclass Other: ...", b="class _Plan: ..."))
     assert [(site.path.stem, site.text) for site in sites] == [("a", "Plan"), ("b", "_Plan")]
 
@@ -93,13 +93,13 @@ def test_the_attributes_of_frames_are_counted() -> None:
     assert texts(house.frame_attributes(modules(a='table.attrs["left"] = 1\nnode.attributes\n'))) == ["table.attrs"]
 
 
-def test_a_private_name_is_told_from_the_fifth_module_on() -> None:
+def test_a_private_name_is_reported_from_the_fifth_module_on() -> None:
     named = dict.fromkeys("abcd", "def _row(): ...\nclass A:\n    def _own(self): ...\n")
     assert texts(house.private_names(modules(**named))) == []
     assert texts(house.private_names(modules(**named, e="def _row(): ..."))) == ["_row"] * 5
 
 
-def test_lines_of_code_are_told_by_room_without_tests_and_data(tmp_path: Path) -> None:
+def test_lines_of_code_are_reported_by_room_without_tests_and_data(tmp_path: Path) -> None:
     sources = {
         "src/patternbench/plan/a.py": 3,
         "src/patternbench/plan/sub/b.py": 2,

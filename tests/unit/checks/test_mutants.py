@@ -37,7 +37,7 @@ def defect(was: str = "left", tests: str = "grep -q left code.txt") -> Mutant:
     ],
     ids=lambda value: value if isinstance(value, str) else value.was,
 )
-def test_the_fate_of_a_defect_is_told_and_nothing_of_it_stays(root: Path, mutant: Mutant, fate: str) -> None:
+def test_the_fate_of_a_defect_is_reported_and_nothing_of_it_stays(root: Path, mutant: Mutant, fate: str) -> None:
     assert mutants.fate(mutant, root) == fate
     assert (root / "code.txt").read_text() == "right and right, then left\n"
 

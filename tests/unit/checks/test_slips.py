@@ -45,7 +45,7 @@ def test_each_kind_of_slip_is_made_where_it_can_be_and_nowhere_else(root: Path) 
     assert all(ast.parse(slip.changed) and slip.changed != CODE for slip in found)
 
 
-def test_the_same_seed_draws_the_same_slips_each_in_a_line_of_its_own(root: Path) -> None:
+def test_the_same_seed_draws_the_same_slips_each_in_its_own_line(root: Path) -> None:
     first, again = (slips.drawn(["plan"], 2, seed=3, root=root) for _ in range(2))
     assert first == again
     assert len({slip.line for slip in first}) == 2

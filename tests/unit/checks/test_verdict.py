@@ -67,7 +67,7 @@ def test_root_of_a_container_that_may_not_mount_is_no_administrator(held: str, m
     assert skips.administers(tmp_path / "status") is may
 
 
-def test_where_the_kernel_tells_nothing_nobody_is_an_administrator(tmp_path: Path) -> None:
+def test_where_the_kernel_tells_nothing_no_one_is_an_administrator(tmp_path: Path) -> None:
     assert not skips.administers(tmp_path / "status")
 
 

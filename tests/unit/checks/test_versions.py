@@ -67,7 +67,7 @@ def test_what_is_not_a_version_is_refused(words: list[str], project: Path, capsy
     assert list(versions.stated(project)) == before
 
 
-def test_the_compiler_is_the_same_here_and_where_all_is_built_anew() -> None:
+def test_the_compiler_is_the_same_here_and_where_all_is_built_again() -> None:
     channel = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
     oldest = tomllib.loads((ROOT / "engine/Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
     assert f"dtolnay/rust-toolchain@{channel} " in (ROOT / ".github/workflows/ci.yml").read_text()

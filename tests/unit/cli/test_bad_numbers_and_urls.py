@@ -96,7 +96,7 @@ def test_a_span_of_cpus_without_end_is_refused_before_it_is_counted_out(text: st
         TypeAdapter(Cpus).validate_python(text)
 
 
-def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_user_without_a_name_is_reported_by_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def unknown() -> str:
         raise KeyError("getpwuid(): uid not found: 54321")
 
@@ -116,7 +116,7 @@ def test_a_url_that_is_no_client_is_a_problem_of_the_study(tmp_path: Path) -> No
     assert "client mine at http://127.0.0.1:1 does not answer GET /client" in found[0].message
 
 
-def test_capacity_of_a_url_speaks_of_the_url_and_not_of_a_study_that_nobody_saw(
+def test_capacity_of_a_url_speaks_of_the_url_and_not_of_a_study_that_no_one_saw(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):

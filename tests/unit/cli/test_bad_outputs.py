@@ -33,7 +33,7 @@ def test_what_a_full_disk_cuts_off_leaves_the_old_file_and_nothing_else(
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.json", "old")]
 
 
-def test_a_file_that_is_written_anew_keeps_its_rights_and_a_link_its_target(tmp_path: Path) -> None:
+def test_a_file_that_is_rewritten_keeps_its_rights_and_a_link_its_target(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("old")
     real.chmod(0o600)

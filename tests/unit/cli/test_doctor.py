@@ -40,7 +40,7 @@ def test_doctors_json_names_every_study(monkeypatch: pytest.MonkeyPatch) -> None
     assert "client native (for a, b, c, d)" in {need["for"] for need in reported["needs"]}
 
 
-def test_doctor_knows_the_systems_beside_a_study_and_what_their_own_settings_need(
+def test_doctor_knows_the_systems_next_to_a_study_and_what_their_own_settings_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "systems").mkdir()

@@ -143,12 +143,12 @@ def test_files_that_are_there_stay_unless_one_says_so(service: str, folder: Path
         ),
     ],
 )
-def test_what_cannot_be_measured_is_told_and_nothing_is_written(
+def test_what_cannot_be_measured_is_reported_and_nothing_is_written(
     words: tuple[str, ...], reported: str, folder: Path
 ) -> None:
     assert reported in refused(*words)
     assert list(folder.iterdir()) == []
 
 
-def test_a_path_that_answers_badly_is_told(service: str) -> None:
+def test_a_path_that_answers_badly_is_reported(service: str) -> None:
     assert "answers 404" in refused("--url", f"{service}/nothing")

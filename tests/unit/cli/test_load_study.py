@@ -151,7 +151,7 @@ def test_a_flag_for_the_one_request_does_not_go_with_a_journey(flag: str, value:
         requested(**{"journey": file_of(tmp_path, STEPS), flag: value})
 
 
-def test_what_the_engine_finds_in_a_journey_is_told_at_its_line(tmp_path: Path) -> None:
+def test_what_the_engine_finds_in_a_journey_is_reported_at_its_line(tmp_path: Path) -> None:
     made = requested(journey=file_of(tmp_path, STEPS))
     problem = made.placed(Problem("isn't known", "groups[0].journeys[0].steps[1].path"))
     assert str(problem) == f"{tmp_path / 'journey.yaml'}:2: journey[1].path: isn't known"

@@ -90,7 +90,7 @@ def test_the_live_view_shows_statuses_and_lateness_when_the_engine_tells_them() 
     assert "late p99       80 µs" in text
 
 
-def test_a_round_of_a_run_is_told_in_a_line() -> None:
+def test_a_round_of_a_run_is_reported_in_a_line() -> None:
     reported = progress(4, 1.0, statuses={"2xx": 1999, "5xx": 1}, lateness_ms={"p99": 0.08})
     assert in_a_line(reported) == "sent 2,000  2xx 1,999  5xx 1  errors 1  p99 4 ms  late p99 80 µs"
     assert in_a_line(LoadProgress()) == "sent 0  p99 –"
@@ -250,7 +250,7 @@ def test_what_makes_no_sense_is_refused(flags: dict[str, Any], message: str) -> 
         ("policies[1].retry.max_attempts", "--retry"),
     ],
 )
-def test_a_problem_of_the_engine_is_told_at_the_flag_that_it_comes_from(path: str, flag: str) -> None:
+def test_a_problem_of_the_engine_is_reported_at_the_flag_that_it_comes_from(path: str, flag: str) -> None:
     policies = {"deadline": Duration.parse("1s"), "retry": 3}
     given = {"urls": ("https://a/",), "ca": __file__, "rate": 5.0, "headers": ("X-Rate: 1",), "body": "x", **policies}
     assert job_of(Options(**{**DEFAULTS, **given}), log=True).origin(path) == flag

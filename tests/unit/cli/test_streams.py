@@ -1,4 +1,4 @@
-"""How a command ends whose output nobody takes: in words, with an exit code, and no traceback."""
+"""How a command ends whose output no one takes: in words, with an exit code, and no traceback."""
 
 from __future__ import annotations
 

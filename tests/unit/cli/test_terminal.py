@@ -21,7 +21,7 @@ from patternbench.cli.terminal import FILE_WIDTH, Plain
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
-from patternbench.run.before.changeovers import Changeovers
+from patternbench.run.before.reconfigurations import Reconfigurations
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
 
@@ -29,7 +29,7 @@ HOSTILE = "[/x] [red]cause[/] :smile: \x1b[2J"
 PRINTED = "[/x] [red]cause[/] :smile: \\x1b[2J"
 
 
-def test_a_failed_round_whose_cause_looks_like_markup_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_round_whose_cause_looks_like_markup_is_reported_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     bar = Bar(range(3), 0, quiet=False)
     bar.round_ended(Entry(1, 0, "x", FAILED, "00001", 0.0, 0.0, cause=HOSTILE))
     assert PRINTED in " ".join(capsys.readouterr().err.split())
@@ -81,7 +81,7 @@ def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture
     read = study().model_copy(update={"name": "[/x]"})
     planned = expand(study())
     planned = replace(planned, factors={**planned.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
-    plan.show(read, planned, Changeovers(read, Inputs(Path())), everything=True)
+    plan.show(read, planned, Reconfigurations(read, Inputs(Path())), everything=True)
     message = capsys.readouterr().out
     assert message.startswith("[/x]: ")
     assert "/[/x], /[bold]" in message
@@ -113,7 +113,7 @@ def test_an_error_is_red_unless_no_color_is_set(
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "src/patternbench").rglob("*.py")), ids=lambda path: path.stem)
-def test_nobody_makes_a_console_that_reads_markup(path: Path) -> None:
+def test_no_one_makes_a_console_that_reads_markup(path: Path) -> None:
     called = {
         node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         for node in ast.walk(ast.parse(path.read_text()))
@@ -194,7 +194,7 @@ def test_a_plan_names_a_factor_in_one_piece(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     read = load(ROOT / "studies/quickstart.yaml")
-    plan.show(read, expand(read), Changeovers(read, Inputs(Path())), everything=True)
+    plan.show(read, expand(read), Reconfigurations(read, Inputs(Path())), everything=True)
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(" retry.backoff.exponential.initial ") for line in lines)
     assert all(len(line) <= 80 for line in lines)

@@ -71,7 +71,7 @@ def test_rounds_without_rows_or_requests_and_rubbish_fail_the_rules_and_nothing_
     assert {one.rule: one.status for one in found} == {DESCRIPTION: "passed"} | dict.fromkeys(LOOKED_INTO, "failed")
 
 
-def test_a_client_that_describes_itself_anew_each_time_is_taken_at_the_word_that_was_checked() -> None:
+def test_a_client_that_describes_itself_again_each_time_is_taken_at_the_word_that_was_checked() -> None:
     def describes(turn: int) -> bytes:
         return json.dumps(SAYS).encode() if turn < 2 else b"rubbish"
 

@@ -57,7 +57,7 @@ def test_a_tenth_of_late_pauses_is_too_many_even_where_the_median_is_kept() -> N
     assert verdict(PauseLateness.of([80] * 180 + [P95_US + 1] * 20), IDLE) is TooLateError
 
 
-def test_a_client_that_looks_at_the_clock_all_the_time_is_told_apart_by_its_cpu_time() -> None:
+def test_a_client_that_looks_at_the_clock_all_the_time_is_distinguished_by_its_cpu_time() -> None:
     assert verdict(PauseLateness(PAUSES, 0, 1, 2), IDLE, cpu_us=PAUSE_US) is TooLateError
 
 
@@ -67,7 +67,7 @@ def verdict(late: PauseLateness, machine: PauseLateness, cpu_us: int = CHEAP_US)
     return type(problem("seen"))
 
 
-def test_lateness_is_told_by_its_least_its_median_and_its_95th_percentile() -> None:
+def test_lateness_is_reported_by_its_least_its_median_and_its_95th_percentile() -> None:
     assert PauseLateness.of([*range(100)]) == PauseLateness(100, 0, 50, 95)
     assert PauseLateness.of([7]) == PauseLateness(1, 7, 7, 7)
 
@@ -92,7 +92,7 @@ LATE, DISTURBED = TooLateError("late"), InconclusiveError("late, and so was the 
         ([DISTURBED, RuleBrokenError("early")], "failed"),
     ],
 )
-def test_a_busy_machine_accuses_nobody(tries: list[RuleBrokenError | None], status: str) -> None:
+def test_a_busy_machine_accuses_no_one(tries: list[RuleBrokenError | None], status: str) -> None:
     left = iter(tries)
 
     def check(_: ClientTrial) -> str:

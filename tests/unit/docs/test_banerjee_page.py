@@ -87,7 +87,7 @@ def test_each_load_test_has_its_figures_means_statuses_line_and_ratios() -> None
     ]
 
 
-def test_the_faster_architecture_is_told_by_the_time_of_a_complete_operation() -> None:
+def test_the_faster_architecture_is_reported_by_the_time_of_a_complete_operation() -> None:
     rows = cinema.section({"load": load(ratio=0.5)}).splitlines()
     faster = [row.rsplit("|", 2)[1].strip() for row in rows if row.startswith(("| list the movies", "| make a res"))]
     assert faster == ["the gateway"] * 4
@@ -145,7 +145,7 @@ def test_a_single_block_tells_no_direction() -> None:
     assert reported == ("2.00 (one round: no interval)", "inconclusive", "inconclusive")
 
 
-def test_an_interval_that_two_blocks_leave_open_is_told_without_digits_that_mean_nothing() -> None:
+def test_an_interval_that_two_blocks_leave_open_is_reported_without_digits_that_mean_nothing() -> None:
     wide = cinema.change(pd.Series([1.0, 1.0]), pd.Series([1.0, 9.0]))
     assert cinema.ratio(wide) == "3.00 (below 0.01 to above 100,000)"
 
@@ -167,7 +167,7 @@ def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_wit
     assert "| 0 of 3 |" in text
 
 
-def test_fewer_failures_are_told_where_the_interval_excludes_none() -> None:
+def test_fewer_failures_are_reported_where_the_interval_excludes_none() -> None:
     rng = np.random.default_rng(4)
     rows = [
         {**faulty(True, 100.0, block), "architecture": name, "fault": fault, "failed": rng.normal(percent, 0.5)}
@@ -199,7 +199,7 @@ def test_open_arrivals_tell_times_losses_and_a_knee() -> None:
     assert "messaging: knee of the median time over the rates per second: " in text
 
 
-def test_a_burst_is_told_with_the_rounds_that_did_not_recover() -> None:
+def test_a_burst_is_reported_with_the_rounds_that_did_not_recover() -> None:
     row = {"architecture": "gateway", "peak": 500.0, "queued": 0.0, "affected": 90.0, "seen_after": 0.0}
     table = pd.DataFrame([{**row, "block": 0, "recovered_after": 4.0}, {**row, "block": 1, "recovered_after": None}])
     assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in cinema.section({"burst": table})
@@ -218,7 +218,7 @@ def requests(*sent: tuple[str, int, str]) -> pd.DataFrame:
     return frame.assign(load=10, block=3, response=2.0, time=range(len(sent)))
 
 
-def test_first_requests_are_told_apart_from_those_that_ask_again() -> None:
+def test_first_requests_are_distinguished_from_those_that_ask_again() -> None:
     sent = requests(
         ("ask for list", 1, "200"),
         ("fetch list", 1, "not as expected (200)"),
@@ -272,7 +272,7 @@ def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
     return frame.assign(user=0, call=number, journey=number, outcome=outcome, **same, **times)
 
 
-def test_reservations_are_lost_that_were_confirmed_and_doubled_that_nobody_asked_for() -> None:
+def test_reservations_are_lost_that_were_confirmed_and_doubled_that_no_one_asked_for() -> None:
     acted = digest.ActedFault("crash", "crash", "cinema-cineworld", 5_000_000, 9_000_000)
     rows = reservations(
         ("make", 1, 201, True), ("make", 6, 500, False), ("make", 7, None, False), ("make", 20, 201, True)

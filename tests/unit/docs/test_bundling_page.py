@@ -85,7 +85,7 @@ def test_a_bundle_that_costs_time_is_contradicted() -> None:
     assert reported == ["contradicted", "contradicted"]
 
 
-def test_what_a_new_connection_and_tracing_cost_is_told() -> None:
+def test_what_a_new_connection_and_tracing_cost_is_reported() -> None:
     connections, tracing = findings.costs(usable(made_up(noise=1e-7))).split("\n\n")
     assert "+3.00 [+3.00, +3.00]" in connections
     assert "+10 % [+10, +10]" in tracing
@@ -131,7 +131,7 @@ def deep(batched: float) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(status="done", valid=True)
 
 
-def test_what_depth_adds_is_told_beside_its_calls() -> None:
+def test_what_depth_adds_is_reported_next_to_its_calls() -> None:
     rows = list(rows_of(findings.depth(deep(batched=0.5))))
     assert ["Create", "50", "one_by_one", "each", "100", "50", "102.0", "as published"] in rows
     assert ["Create", "50", "batched", "once", "2", "1", "51.0", "50 (50 to 50)"] in rows

@@ -90,7 +90,7 @@ def test_an_error_at_the_target_is_called_below_or_above_it_in_five_of_a_hundred
     assert sum(word != "inconclusive" for word in reported) / len(reported) == pytest.approx(0.05, abs=0.012)
 
 
-def test_the_faster_of_two_is_told_where_the_prediction_orders_them_as_measured() -> None:
+def test_the_faster_of_two_is_reported_where_the_prediction_orders_them_as_measured() -> None:
     table = batches(0.0)
     assert predict.decided_rightly(table.assign(predicted=table["total_time"])) == 100
     assert predict.decided_rightly(table.assign(predicted=-table["total_time"])) == 0

@@ -46,7 +46,7 @@ def test_one_block_decides_nothing_and_has_no_interval() -> None:
     assert change.text() == "-63 % [no interval]"
 
 
-def test_small_changes_are_told_with_a_decimal_and_zero_has_one_sign() -> None:
+def test_small_changes_are_reported_with_a_decimal_and_zero_has_one_sign() -> None:
     small = claims.Contrast(-0.01, -0.32, 0.29, claims.POINTS)
     large = claims.Contrast(-0.4, -10.2, 9.4, claims.POINTS)
     assert small.text() == "+0.0 points [-0.3, +0.3]"
@@ -91,7 +91,7 @@ def test_warnings_of_rounds_are_counted_once_per_round() -> None:
     ("number", "text"),
     [(0, "0"), (-312.011, "-312"), (31.29, "31.3"), (0.00412, "0.00412"), (1673.4, "1673"), (-1.5, "-1.50")],
 )
-def test_numbers_are_told_with_three_digits_and_no_exponent(number: float, text: str) -> None:
+def test_numbers_are_reported_with_three_digits_and_no_exponent(number: float, text: str) -> None:
     assert pages.short(number) == text
 
 

@@ -100,7 +100,7 @@ def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
     )
 
 
-def test_what_balancing_costs_from_thirty_items_on_is_told() -> None:
+def test_what_balancing_costs_from_thirty_items_on_is_reported() -> None:
     slower = combined.of_tables(*made_up(balancing_ms=20.0))
     (claim, *_) = findings._of_balancing(slower)
     assert contrasts.verdict(claim.says, contrasts.contrasts(claim)) == "confirmed"
@@ -117,7 +117,7 @@ def test_a_single_configuration_that_lacks_a_block_is_compared_in_the_others() -
     assert np.isnan(gaps[-1])
 
 
-def test_limits_are_told_per_minute_by_the_greatest_of_them() -> None:
+def test_limits_are_reported_per_minute_by_the_greatest_of_them() -> None:
     table = combined.of_tables(*made_up()).rows
     assert sorted(table["rate_limit"].unique()) == [float(limit) for limit in range(100, 1400, 100)]
     assert set(table.loc[table["request_bundle"] == "N", "bundle_size"]) == {1}
@@ -194,7 +194,7 @@ def test_rounds_that_say_nothing_of_the_processors_tell_no_cost() -> None:
     assert not study.tells_cpu
 
 
-def test_failures_of_the_limit_are_told_apart_from_others(study: object) -> None:
+def test_failures_of_the_limit_are_distinguished_from_others(study: object) -> None:
     line = next(
         line for line in findings.failures(study).splitlines() if "single requests | one instance | 100 " in line
     )

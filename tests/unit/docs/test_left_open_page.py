@@ -63,7 +63,7 @@ def test_each_load_has_a_row_without_bundles_and_one_for_each_way_in_the_order_o
     assert table[0][3:5] == ["–", "–"]
 
 
-def test_what_bundles_add_is_told_in_milliseconds_with_an_interval() -> None:
+def test_what_bundles_add_is_reported_in_milliseconds_with_an_interval() -> None:
     exact = rows_of(left_open.of_bundles(bundled(noise=1e-7)))
     assert exact[2][5:] == ["14.0", "+10.0 [+10.0, +10.0]", "+20.0 [+20.0, +20.0]", "-30 [-30, -30]"]
 

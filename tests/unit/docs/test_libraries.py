@@ -21,7 +21,7 @@ def test_every_client_that_can_be_measured_has_findings_for_every_rule_and_break
         assert {status for status, _ in verdicts.values()} <= {"passed", "not applicable"}, client
 
 
-def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it() -> None:
+def test_a_refusal_is_reported_with_its_reason_once_for_all_who_have_it() -> None:
     reasons: list[str] = []
     refusing = table.Measured("a", "A 1", "Java 17", {"r": ("not applicable", "strategy.retry.jitter: no such jitter")})
     able = table.Measured("b", "B 1", "Java 17", {"r": ("passed", "")})
@@ -30,7 +30,7 @@ def test_a_refusal_is_told_with_its_reason_once_for_all_who_have_it() -> None:
     assert reasons == ["no such jitter"]
 
 
-def test_what_a_rule_saw_is_told_where_it_says_more_than_yes() -> None:
+def test_what_a_rule_saw_is_reported_where_it_says_more_than_yes() -> None:
     verdicts = {"r": ("passed", "2 attempts"), "s": ("passed", ""), "t": ("not applicable", "strategy: no")}
     one = table.Measured("a", "A 1", "Java 17", verdicts)
     assert [table.sight(one, rule) for rule in "rst"] == ["2 attempts", "yes", "refused"]

@@ -107,13 +107,13 @@ def cost_of(client: str, rounds: pd.DataFrame, harness: object = None) -> dict[s
     return dict(zip((head.strip() for head in heads), (cell.strip() for cell in row), strict=True))
 
 
-def test_the_cost_of_a_pattern_is_told_without_that_of_the_harness() -> None:
+def test_the_cost_of_a_pattern_is_reported_without_that_of_the_harness() -> None:
     row = cost_of("other", made_up(cpu_us=300.0))
     assert 280 < float(row["CPU more with a retry"].split()[0]) < 320
     assert row["CPU more with a circuit breaker"].endswith("inconclusive")
 
 
-def test_what_the_harness_costs_by_itself_stands_beside_or_that_it_was_not_measured() -> None:
+def test_what_the_harness_costs_by_itself_stands_next_to_or_that_it_was_not_measured() -> None:
     head = "harness alone: CPU us per attempt"
     rows = [{"round": n, "client": "other", "strategy": "baseline", "cpu_us": 40.0 + n} for n in range(3)]
     assert cost_of("other", made_up(), {"rounds": rows})[head] == "41.0 [40.0, 42.0]"

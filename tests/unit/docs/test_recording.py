@@ -58,7 +58,7 @@ class Screens:
         return self.left.pop(0)
 
 
-def test_the_recorder_keeps_a_screen_only_when_it_has_changed_and_goes_on_at_the_prompt() -> None:
+def test_the_recorder_keeps_a_screen_only_when_it_has_changed_and_continues_at_the_prompt() -> None:
     terminal = Screens(
         "$ a", "$ a\n1/2", "$ a\n1/2", "$ a\n2/2", "$ a\nend\n$", "$ a\nend\n$", *["$ b", "$ b\n$", "$ b\n$"]
     )

@@ -34,7 +34,7 @@ TEXT: Schema = {"type": "string"}
         ({"$ref": "#/$defs/retry/properties/jitter"}, "[retry.jitter](#retry)"),
     ],
 )
-def test_a_schema_is_told_in_words(schema: Schema, words: str) -> None:
+def test_a_schema_is_reported_in_words(schema: Schema, words: str) -> None:
     assert schemas.kind(schema) == words
 
 

@@ -1,4 +1,4 @@
-"""What the page on rate limits says of the shop follows from rounds on it, beside the target's and the paper's."""
+"""What the page on rate limits says of the shop follows from rounds on it, next to the target's and the paper's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def near_and_far() -> pd.DataFrame:
 def walked(longer: float = 1.5, noise: float = 0.01, swing: float = 0.0) -> pd.DataFrame:
     """Passes of two groups, of which only one finishes any; with a limiter they take so many times longer.
 
-    With a ``swing`` they take longer in one block and shorter in the next: no sign of it can be told.
+    With a ``swing`` they take longer in one block and shorter in the next: no sign of it can be shown.
     """
     rng = np.random.default_rng(6)
     rounds = judged()
@@ -124,7 +124,7 @@ def test_table_v_has_the_shop_the_target_and_the_paper_side_by_side() -> None:
     assert rows_of(text)[1][0] == "no limiter, 12.00 / 10.00 ms [265.98]"
 
 
-def test_what_a_limit_adds_is_told_for_clients_at_each_distance() -> None:
+def test_what_a_limit_adds_is_reported_for_clients_at_each_distance() -> None:
     text = shop.by_distance(near_and_far())
     assert rows_of(text)[1:] == [
         ["0ms", "10.00", "0.40 (0.40 to 0.40)", "4.00"],
@@ -139,7 +139,7 @@ def test_a_distance_without_a_limiter_is_left_out() -> None:
     assert [cells[0] for cells in rows_of(text)[1:]] == ["0ms", "the paper"]
 
 
-def test_deviations_have_a_column_per_store_and_the_authors_beside_ours() -> None:
+def test_deviations_have_a_column_per_store_and_the_authors_next_to_ours() -> None:
     text = shop.deviations(judged(), judged(exact=0.3))
     (log,) = [cells for cells in rows_of(text) if cells[:2] == ["sliding window log", "per request"]]
     assert log[2:] == ["0.10 / 0.30 [0.012]", "0.10 / 0.30 [0.013]", "0.10 / 0.30 [0.021]"]
@@ -185,7 +185,7 @@ def test_the_whole_part_of_the_shop_is_written_from_made_up_rounds() -> None:
 # --- figures
 
 
-def test_the_figures_have_the_published_bars_beside_ours() -> None:
+def test_the_figures_have_the_published_bars_next_to_ours() -> None:
     figures = shop_figures
     drawn = figures.drawn(judged(base=12.0), judged())
     assert list(drawn) == [f"shop-figure-{number}.svg" for number in (4, 5, 6, 7)]
@@ -237,7 +237,7 @@ def holders(**rule: float) -> str:
     return str(shop.of_holders({"the target": leases(**rule)}))
 
 
-def test_a_lease_of_a_balancer_stands_beside_that_of_a_worker() -> None:
+def test_a_lease_of_a_balancer_stands_next_to_that_of_a_worker() -> None:
     text = holders(noise=0.0)
     (first, *_) = [cells for cells in rows_of(text) if cells[:3] == ["the target", "fixed window", "eager lease"]]
     assert first[3:] == [

@@ -177,7 +177,7 @@ def test_a_set_up_of_which_nothing_was_sent_or_an_answer_was_wrong_fails_the_rou
         driven(tmp_path, task(SET_UP))
 
 
-def test_problems_that_the_engine_finds_are_told_where_the_study_has_their_fields(
+def test_problems_that_the_engine_finds_are_reported_where_the_study_has_their_fields(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested = task(SET_UP)

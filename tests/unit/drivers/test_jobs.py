@@ -249,7 +249,7 @@ def test_steps_and_journeys_are_those_of_the_scenarios_levels() -> None:
     assert paths == {"gateway": [[first], ["/direct"]], "messaging": [[first, "/wait"]]}
 
 
-def test_a_group_may_be_arrivals_beside_users_who_share() -> None:
+def test_a_group_may_be_arrivals_next_to_users_who_share() -> None:
     text = (
         "workload:\n  users: 10\n  duration: 1s\n  groups:\n"
         "    - {name: api, open: {rate: 120/m, spacing: poisson, in_flight: 9}}\n"

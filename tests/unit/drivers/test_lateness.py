@@ -30,15 +30,15 @@ def test_a_round_beyond_the_bound_that_its_study_sets_is_not_valid() -> None:
 ROUNDS = 20_000
 
 
-@pytest.mark.parametrize("asked", [None, {"floor": "4ms"}, {"percentage": 20}, {"percentage": 20, "floor": "2ms"}])
+@pytest.mark.parametrize("requested", [None, {"floor": "4ms"}, {"percentage": 20}, {"percentage": 20, "floor": "2ms"}])
 def test_rounds_that_are_left_out_for_their_lateness_are_as_quick_as_those_that_stay(
-    asked: dict[str, Any] | None,
+    requested: dict[str, Any] | None,
 ) -> None:
     """Half of the rounds are four times as slow as the others, and the generator is as late in all of them."""
     rng = np.random.default_rng(7)
     service_ms = np.where(rng.random(ROUNDS) < 0.5, 5.0, 20.0)
     late_ms = rng.exponential(2.0, ROUNDS)
-    lateness = Lateness.model_validate(asked) if asked else None
+    lateness = Lateness.model_validate(requested) if requested else None
     bound_ms = by_the_engine(lateness or Lateness(percentage=10), service_ms)
     bounded = lateness is not None and lateness.is_one_bound
     (beyond,) = doubts(summary("late_schedule"), bounded)

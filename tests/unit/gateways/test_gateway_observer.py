@@ -72,7 +72,7 @@ def test_a_round_counts_from_its_beginning_and_a_gateway_started_in_it_from_noth
     assert before.since(after) == before
 
 
-def test_a_gateway_that_does_not_answer_is_told_before_the_load(tmp_path: Path) -> None:
+def test_a_gateway_that_does_not_answer_is_reported_before_the_load(tmp_path: Path) -> None:
     watched = Watched({"system": "http://127.0.0.1:9", "edge.gateway_admin": "http://127.0.0.1:9"}, tmp_path / "kept")
     with pytest.raises(ObservationError, match="doesn't report its counts"), OBSERVER.watch(watched):
         raise AssertionError("load was put on")

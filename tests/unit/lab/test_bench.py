@@ -29,7 +29,7 @@ SHOP = systems.load("shop-behind-two-balancers")
         ({"store_delay": "far"}, "system.settings.store_delay", "duration"),
     ],
 )
-def test_a_setting_that_a_component_would_refuse_is_told_once_by_its_name(
+def test_a_setting_that_a_component_would_refuse_is_reported_once_by_its_name(
     given: dict[str, Any], path: str, words: str
 ) -> None:
     (problem,) = startable.settings_problems(SHOP, given)
@@ -37,7 +37,7 @@ def test_a_setting_that_a_component_would_refuse_is_told_once_by_its_name(
     assert words in str(problem)
 
 
-def test_everything_refused_is_told_at_once() -> None:
+def test_everything_refused_is_reported_at_once() -> None:
     found = startable.settings_problems(SHOP, {"limit": 0, "window": "0s", "workers": 0})
     assert {each.path for each in found} == {f"system.settings.{name}" for name in ("limit", "window", "workers")}
 

@@ -1,4 +1,4 @@
-"""What a bundler is told: rules that the filter's own schema accepts, and the filter's own template."""
+"""What a bundler is given: rules that the filter's own schema accepts, and the filter's own template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.launches import settled
 from tests.support.studies import ROOT
 
 from patternbench.lab import topologies
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.bundler import Bundler
 from patternbench.lab.config.bundles import STATUS, BundledRoute
 from patternbench.lab.host.changes import fixed
@@ -23,7 +23,7 @@ from patternbench.terms.units import Duration
 SCHEMA = json.loads((ROOT / "contracts" / "bundle" / "rules.schema.json").read_text())
 ROUTE = {"single": "/items/{id}", "bundle": "/items/{ids}", "size": 20, "wait": "5ms"}
 URLS = {"shop-1": "http://127.0.0.1:9001", "shop-2": "http://127.0.0.1:9002"}
-NEIGHBOURS = Neighbours(list(URLS), {"shop": list(URLS)})
+NEIGHBOURS = ComponentRegistry(list(URLS), {"shop": list(URLS)})
 
 
 def launch(route: dict[str, object] | None = None, **settings: object) -> Launch:

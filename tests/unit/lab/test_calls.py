@@ -53,7 +53,7 @@ def test_a_call_that_fails_tells_its_address_the_answer_and_what_was_expected_an
         made(Call("PUT", "http://shop/limit", status=(201, 409)), 200)
 
 
-def test_nobody_there_is_told_with_the_address() -> None:
+def test_no_one_there_is_reported_with_the_address() -> None:
     def nobody(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("Connection refused", request=request)
 

@@ -48,7 +48,7 @@ def test_a_group_holds_the_limits_in_the_units_of_the_kernel(root: Path) -> None
     assert not (path / "memory.swap.max").exists(), "a machine without swap has no such file"
 
 
-def test_what_has_no_room_in_memory_may_not_go_on_in_swap(root: Path) -> None:
+def test_what_has_no_room_in_memory_may_not_continue_in_swap(root: Path) -> None:
     group = root / "user.slice" / f"patternbench-{os.getpid()}-shop"
     group.mkdir()
     (group / "memory.swap.max").write_text("max")
@@ -56,7 +56,7 @@ def test_what_has_no_room_in_memory_may_not_go_on_in_swap(root: Path) -> None:
     assert (group / "memory.swap.max").read_text() == "0"
 
 
-def test_a_group_of_an_earlier_start_is_made_anew_so_that_its_events_are_not_taken_for_new_ones(root: Path) -> None:
+def test_a_group_of_an_earlier_start_is_made_again_so_that_its_events_are_not_taken_for_new_ones(root: Path) -> None:
     old = root / "user.slice" / f"patternbench-{os.getpid()}-shop"
     old.mkdir(mode=0o711)
     made(root)
@@ -124,7 +124,7 @@ def test_that_the_memory_was_used_up_is_the_cause_and_groups_go_with_their_limit
     assert not Path(words[3]).exists()
 
 
-def test_a_component_that_is_started_anew_has_no_history_of_its_limits(root: Path) -> None:
+def test_a_component_that_is_restarted_has_no_history_of_its_limits(root: Path) -> None:
     limiter = Limiter(lambda limits, name: made(root, limits, name))
     words = limiter.command(launch(BOTH), ["node"])
     (Path(words[3]) / "memory.events").write_text("oom_kill 1\n")

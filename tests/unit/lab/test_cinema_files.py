@@ -56,7 +56,7 @@ def environments(architecture: str) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("architecture", SERVICES)
-def test_each_cinema_has_a_database_of_its_own(architecture: str) -> None:
+def test_each_cinema_has_its_own_database(architecture: str) -> None:
     reported = environments(architecture)
     databases = {
         name: str(env["DATABASE_URL"]).rpartition("/")[2] for name, env in reported.items() if "DATABASE_URL" in env
@@ -177,7 +177,7 @@ def test_the_dashboard_has_the_shape_that_grafana_reads() -> None:
         assert all(target["expr"].strip() and target["legendFormat"] for target in panel["targets"])
 
 
-def test_no_panel_of_the_dashboard_lies_on_another_or_beside_the_page() -> None:
+def test_no_panel_of_the_dashboard_lies_on_another_or_next_to_the_page() -> None:
     panels = [panel["gridPos"] for panel in dashboard()["panels"]]
     assert all(one["x"] >= 0 and one["x"] + one["w"] <= 24 for one in panels)
     assert not [pair for pair in combinations(panels, 2) if overlap(*pair)]

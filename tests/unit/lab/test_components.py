@@ -16,7 +16,7 @@ import pytest
 from tests.support.studies import ROOT
 
 from patternbench.lab import components
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components import KINDS
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Answers
@@ -52,7 +52,7 @@ OTHERS = ("shop", "redis", "sidecar")
 
 
 def described(kind: str) -> Launch:
-    return KINDS[kind].model_validate(SETTINGS[kind]).describe("one", Neighbours(OTHERS))
+    return KINDS[kind].model_validate(SETTINGS[kind]).describe("one", ComponentRegistry(OTHERS))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -140,8 +140,8 @@ def test_the_page_on_components_names_every_field_of_a_launch() -> None:
 
 def test_prometheus_scrapes_every_replica_an_endpoint_and_a_url_each_under_a_name_that_stays() -> None:
     scrape = {"shop": "/metrics", "queue.prometheus": "/metrics", "https://example.org:9100": "/deep/metrics"}
-    neighbours = Neighbours(["shop-1", "shop-2", "queue"], {"shop": ["shop-1", "shop-2"]})
-    launch = KINDS["prometheus"].model_validate({"scrape": scrape}).describe("prometheus", neighbours)
+    registry = ComponentRegistry(["shop-1", "shop-2", "queue"], {"shop": ["shop-1", "shop-2"]})
+    launch = KINDS["prometheus"].model_validate({"scrape": scrape}).describe("prometheus", registry)
     (file,) = launch.files
     reported = json.dumps(file.content)
     shops, queue, url = json.loads(reported)["scrape_configs"]

@@ -43,7 +43,9 @@ def shop(folder: Path, settings: str = WELL) -> SystemFile:
         (f"{WELL}, env: {{A: [1]}}", "shop.env.A", "a text"),
     ],
 )
-def test_what_is_wrong_with_a_project_is_told_at_its_line(tmp_path: Path, settings: str, path: str, words: str) -> None:
+def test_what_is_wrong_with_a_project_is_reported_at_its_line(
+    tmp_path: Path, settings: str, path: str, words: str
+) -> None:
     (problem,) = startable.settings_problems(shop(tmp_path, settings), {})
     assert (problem.path, problem.line) == (path, 5)
     assert words in str(problem)
@@ -78,7 +80,7 @@ def test_a_published_port_is_known_however_an_engine_prints_it(printed: object, 
     assert project.services["web"].published == [published]
 
 
-def test_a_project_has_a_name_of_its_own_for_each_run() -> None:
+def test_a_project_has_its_own_name_for_each_run() -> None:
     assert project_name("shop", "/runs/1/shop") == project_name("shop", "/runs/1/shop")
     assert project_name("shop", "/runs/1/shop") != project_name("shop", "/runs/2/shop")
 

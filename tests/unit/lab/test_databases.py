@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pydantic import ValidationError
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.mariadb import MariaDB
 from patternbench.lab.components.postgres import Postgres
 from patternbench.lab.config.databases import DatabaseServer
@@ -19,7 +19,7 @@ SEVERAL = {"core": {}, "crm": {"user": "sales"}, "old_crm": {"user": "sales"}}
 
 
 def launch(server: type[DatabaseServer], settings: Mapping[str, object]) -> Launch:
-    return server.model_validate(settings).describe("db", Neighbours())
+    return server.model_validate(settings).describe("db", ComponentRegistry())
 
 
 def written(server: type[DatabaseServer], settings: Mapping[str, object]) -> str:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.support.launches import settled
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.envoy import Envoy, bootstrap
 from patternbench.lab.config.envoy import fraction, inject, is_exact, runtime
 from patternbench.lab.config.envoy_config import UpstreamTls
@@ -52,8 +52,8 @@ def test_the_proxy_adds_no_limit_timeout_or_retry_of_its_own() -> None:
 
 
 def test_the_proxy_may_share_the_cpus_of_the_service_behind_it() -> None:
-    shared = Envoy.model_validate({"upstream": "shop", "cpus": "0-1"}).describe("envoy", Neighbours(["shop"]))
-    anywhere = Envoy.model_validate({"upstream": "shop"}).describe("envoy", Neighbours(["shop"]))
+    shared = Envoy.model_validate({"upstream": "shop", "cpus": "0-1"}).describe("envoy", ComponentRegistry(["shop"]))
+    anywhere = Envoy.model_validate({"upstream": "shop"}).describe("envoy", ComponentRegistry(["shop"]))
     assert (shared.limits.cpus, anywhere.limits.cpus) == ((0, 1), ())
 
 
@@ -67,7 +67,7 @@ def test_a_remote_https_service_is_reached_by_its_name() -> None:
 
 
 def test_a_component_behind_the_proxy_is_reached_where_the_host_has_put_it() -> None:
-    launch = Envoy(upstream="shop").describe("front", Neighbours(["shop", "front"]))
+    launch = Envoy(upstream="shop").describe("front", ComponentRegistry(["shop", "front"]))
     found = settled(launch, {"shop": "http://127.0.0.1:8080"}).files[0].content["static_resources"]
     (cluster,), (listener,) = found["clusters"], found["listeners"]
     endpoint = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]
@@ -77,7 +77,7 @@ def test_a_component_behind_the_proxy_is_reached_where_the_host_has_put_it() -> 
 
 
 def test_the_url_of_a_proxy_in_front_of_a_url_keeps_its_path() -> None:
-    launch = Envoy(upstream="http://127.0.0.1:8080/base/").describe("front", Neighbours())
+    launch = Envoy(upstream="http://127.0.0.1:8080/base/").describe("front", ComponentRegistry())
     assert settled(launch, {}).url == "http://127.0.0.1:1000/base"
 
 

@@ -27,14 +27,14 @@ class Environment:
     """A system that only takes note that it can no longer be relied on."""
 
     ways = ()
-    spoilt = ""
+    tainted = ""
 
     def spoil(self, why: str) -> None:
-        self.spoilt = why
+        self.tainted = why
 
 
 class Clock:
-    """Time that passes only while somebody waits."""
+    """Time that passes only while someone waits."""
 
     def __init__(self) -> None:
         self.now = ZERO
@@ -48,7 +48,7 @@ class Clock:
 
 
 class Act:
-    """Takes note of what it is told, and fails where it should."""
+    """Records its commands, and fails where it should."""
 
     def __init__(self, name: str, clock: Clock, reported: list[tuple[str, str, int]], fails: str) -> None:
         self.name, self.clock, self.reported, self.fails = name, clock, reported, fails
@@ -127,8 +127,8 @@ def test_the_second_of_two_windows_that_touch_begins_after_the_first_has_ended_t
 class AtReplica:
     """A fault at one replica, with its moments and what it did; or it fails to end."""
 
-    def __init__(self, began: int, ended: int | None, **deeds: float) -> None:
-        self.began, self.ended, self.deeds, self.requested = began, ended, deeds, 0
+    def __init__(self, began: int, ended: int | None, **counters: float) -> None:
+        self.began, self.ended, self.counters, self.requested = began, ended, counters, 0
 
     def begin(self) -> int:
         return self.began
@@ -137,7 +137,7 @@ class AtReplica:
         self.requested += 1
         if self.ended is None:
             raise StartError(f"replica {self.began} hangs")
-        return self.ended, self.deeds
+        return self.ended, self.counters
 
 
 def test_a_fault_at_replicas_acts_from_when_it_acts_at_all_of_them() -> None:
@@ -162,7 +162,7 @@ def test_a_fault_of_the_whole_round_acts_from_before_the_load_to_after_it(report
         assert reported.notes == [("abort", "begin", 0)]
         schedule.start(ZERO)
     assert reported.notes == [("abort", "begin", 0), ("abort", "end", 0)]
-    assert [(acted.name, acted.deeds) for acted in schedule.acted] == [("abort", {"requests": 3})]
+    assert [(acted.name, acted.counters) for acted in schedule.acted] == [("abort", {"requests": 3})]
 
 
 def test_a_level_that_does_nothing_begins_nothing(reported: Any) -> None:
@@ -190,7 +190,7 @@ def test_a_fault_that_still_acts_when_the_round_ends_is_undone(reported: Any) ->
     assert reported.notes[1:] == [("refuse", "end", 1000)]
 
 
-def test_all_are_undone_when_the_round_breaks_off_and_the_reason_of_that_is_what_is_told(reported: Any) -> None:
+def test_all_are_undone_when_the_round_breaks_off_and_the_reason_of_that_is_what_is_reported(reported: Any) -> None:
     both = [{"abort": {"percentage": 20}}, {"stall": {"percentage": 5}}]
     with pytest.raises(KeyboardInterrupt), reported.schedule(*both):
         raise KeyboardInterrupt
@@ -212,7 +212,7 @@ def test_a_fault_that_cannot_be_undone_spoils_the_system_and_the_others_are_undo
     ):
         pass
     assert ("abort", "end", 0) in reported.notes
-    assert "stall" in reported.environment.spoilt
+    assert "stall" in reported.environment.tainted
 
 
 def test_a_window_that_cannot_begin_fails_the_round(reported: Any) -> None:
@@ -246,7 +246,7 @@ def test_every_kind_that_a_study_knows_can_be_acted() -> None:
         ({"slow": {"bandwidth": "100kB/s"}}, {"bytes_per_s": 100_000}),
     ],
 )
-def test_a_kind_on_a_way_without_a_file_of_its_own_is_ordered_from_the_proxies_there(
+def test_a_kind_on_a_way_without_its_own_file_is_ordered_from_the_proxies_there(
     written: dict[str, object], settings: dict[str, object]
 ) -> None:
     admins: list[Any] = ["proxy"]

@@ -9,7 +9,7 @@ import pytest
 from tests.support.studies import ROOT
 
 from patternbench.lab import environment, systems, topologies
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES
 from patternbench.lab.host.launch import Launch, Renewal, Restart
@@ -17,7 +17,7 @@ from patternbench.terms.problems import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lab" / "gateway.json"
 URLS = {"shop-1": "http://127.0.0.1:9001", "shop-2": "http://127.0.0.1:9002", "stock": "http://127.0.0.1:9003"}
-NEIGHBOURS = Neighbours(list(URLS), {"shop": ["shop-1", "shop-2"]})
+NEIGHBOURS = ComponentRegistry(list(URLS), {"shop": ["shop-1", "shop-2"]})
 EVERYTHING: dict[str, object] = {
     "routes": [
         {"prefix": "/stock", "to": "stock", "rewrite": "/", "limit": {}, "timeout": "0ms"},

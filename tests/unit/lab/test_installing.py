@@ -64,7 +64,7 @@ def test_an_installation_whose_program_is_missing_is_an_error_that_names_it() ->
         installing.install([build])
 
 
-def test_what_cannot_be_installed_keeps_nothing_else_from_it_and_all_that_failed_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_installed_keeps_nothing_else_from_it_and_all_that_failed_is_reported(tmp_path: Path) -> None:
     made = tmp_path / "made"
     commands = [(("/no/such/go", "build"),), (("touch", str(made)),), (("false",), ("false", "then"))]
     with pytest.raises(InputError) as failed:

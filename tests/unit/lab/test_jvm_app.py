@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.jvm_app import ERROR_FILE, JvmApp
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.software import java, otel_agent
@@ -17,7 +17,7 @@ from patternbench.terms.problems import InputError
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two jars, and a cache and a Java of its own."""
+    """A folder with two jars, and a cache and its own Java."""
     for name in ("shop.jar", "agent.jar", "java/bin/java"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"made")
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def described(folder: Path, **settings: object) -> Launch:
-    return JvmApp.model_validate({"jar": "shop.jar"} | settings).describe("shop", Neighbours(folder=folder))
+    return JvmApp.model_validate({"jar": "shop.jar"} | settings).describe("shop", ComponentRegistry(folder=folder))
 
 
 def archive(launch: Launch) -> str:
@@ -50,7 +50,7 @@ def test_a_jar_without_anything_said_gets_what_java_itself_chooses(folder: Path)
 
 
 @pytest.mark.parametrize("own", [{"agents": ["agent.jar"]}, {"options": "-agentpath:/x.so"}])
-def test_no_class_is_taken_from_an_archive_beside_an_agent(folder: Path, own: dict[str, object]) -> None:
+def test_no_class_is_taken_from_an_archive_next_to_an_agent(folder: Path, own: dict[str, object]) -> None:
     alone = described(folder, class_data_sharing=True)
     for launch in (described(folder, class_data_sharing=True, **own), otel_agent.attached(alone)):
         assert not [word for word in launch.command if word.startswith("-XX:SharedArchiveFile=")]
@@ -120,7 +120,7 @@ def test_a_jar_that_is_built_meets_its_need(folder: Path) -> None:
     assert [need.met for need in described(folder, agents=["agent.jar"]).needs] == [True, True]
 
 
-def test_an_archive_of_a_user_of_its_own_is_refused_at_its_setting(folder: Path) -> None:
+def test_an_archive_of_its_own_user_is_refused_at_its_setting(folder: Path) -> None:
     with pytest.raises(InputError) as caught:
         described(folder, class_data_sharing=True, user="nobody")
     (problem,) = caught.value.problems
@@ -147,7 +147,7 @@ def test_a_jar_of_spring_boot_is_taken_apart_before_its_classes_are_archived(fol
     assert (start.makes, save.makes) == (archive(launch), archive(launch))
 
 
-def test_a_jar_of_spring_boot_with_other_content_has_parts_of_its_own_and_one_without_the_tool_stays_whole(
+def test_a_jar_of_spring_boot_with_other_content_has_its_own_parts_and_one_without_the_tool_stays_whole(
     folder: Path,
 ) -> None:
     boot_jar(folder)

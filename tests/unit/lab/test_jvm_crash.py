@@ -18,7 +18,7 @@ REPORT = """\
 #"""
 
 
-def test_a_jvm_that_crashed_is_told_by_its_signal_and_frame_and_not_by_a_frame_of_hashes() -> None:
+def test_a_jvm_that_crashed_is_reported_by_its_signal_and_frame_and_not_by_a_frame_of_hashes() -> None:
     signal, frame = crash_lines(["Started Shop", *REPORT.splitlines()])
     assert signal == "SIGSEGV (0xb) at pc=0x00007f3a5c, pid=77, tid=78"
     assert "KlassFactory::check_shared_class_file_load_hook" in frame

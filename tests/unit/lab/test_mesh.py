@@ -56,7 +56,7 @@ def test_no_round_begins_with_what_another_has_left_in_the_queue(system: str) ->
     assert services
 
 
-def test_each_sidecar_of_two_layers_has_retries_of_its_own() -> None:
+def test_each_sidecar_of_two_layers_has_its_own_retries() -> None:
     layers = launches("layers", outer_retries=2, inner_retries=0)
     assert '"num_retries": 2' in reported(layers["outer"])
     assert "num_retries" not in reported(layers["inner"])

@@ -1,4 +1,4 @@
-"""What the shop behind two balancers needs is told by name, each with a way to get it, and only when it is used."""
+"""What the shop behind two balancers needs is reported by name, each with a way to get it, and only when it is used."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_store_that_is_not_used_is_not_needed(monkeypatch: pytest.MonkeyPatch,
         ("node_exporter", "prometheus-node-exporter"),
     ],
 )
-def test_a_server_that_is_not_installed_is_told_with_its_package(
+def test_a_server_that_is_not_installed_is_reported_with_its_package(
     monkeypatch: pytest.MonkeyPatch, kind: str, package: str
 ) -> None:
     monkeypatch.setattr(debian, "find", lambda *_: None)

@@ -1,4 +1,4 @@
-"""What nginx is told: rules that the filter's own schema accepts, and the filter's own template."""
+"""What nginx is given: rules that the filter's own schema accepts, and the filter's own template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.support.launches import settled
 
 from patternbench.lab import topologies
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.nginx import Nginx
 from patternbench.lab.config.filter_limits import (
     CostSource,
@@ -39,7 +39,7 @@ STORES = {"redis": "redis", "mariadb": "mariadb"}
 def described(urls: dict[str, str] = URLS, **settings: Any) -> Launch:
     """A balancer as a host would run it."""
     nginx = Nginx.model_validate({"upstream": "shop", "stores": STORES} | settings)
-    return settled(nginx.describe("one", Neighbours(list(urls))), urls)
+    return settled(nginx.describe("one", ComponentRegistry(list(urls))), urls)
 
 
 def content(launch: Launch, path: str) -> Any:
@@ -218,8 +218,8 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
             "algorithm": "gcra",
         }
     )
-    neighbours = Neighbours(list(urls), {"stock": ["stock-1", "stock-2"]})
-    text = str(content(settled(nginx.describe("one", neighbours), urls), "nginx.conf"))
+    registry = ComponentRegistry(list(urls), {"stock": ["stock-1", "stock-2"]})
+    text = str(content(settled(nginx.describe("one", registry), urls), "nginx.conf"))
     blocks = re.findall(r'location "?(\S+?)"? \{(.*?)\n    \}', text, re.DOTALL)[:3]
     assert [prefix for prefix, _ in blocks] == ["/", "/stock", "/pay"]
     assert all(block.count("access_by_lua_block") == 1 for _, block in blocks)
@@ -257,5 +257,5 @@ def test_each_prefix_has_its_own_servers_and_its_own_line_of_the_filter() -> Non
 def test_what_a_balancer_cannot_do_is_refused_with_its_place(settings: dict[str, Any], reported: str) -> None:
     entry = ("one", "nginx", {"upstream": "shop", "stores": STORES, **settings})
     with pytest.raises(InputError) as refused:
-        topologies.of_entries([entry], ["one"], Neighbours(list(URLS)))
+        topologies.of_entries([entry], ["one"], ComponentRegistry(list(URLS)))
     assert reported in str(refused.value)

@@ -25,7 +25,7 @@ def test_no_port_is_one_that_outgoing_connections_get(outgoing: Path) -> None:
     assert all(ports.LOWEST <= number < 32768 for number in numbers)
 
 
-def test_a_port_that_somebody_has_is_passed_over(outgoing: Path) -> None:
+def test_a_port_that_someone_has_is_passed_over(outgoing: Path) -> None:
     (port,) = ports.chosen({"shop": {"http": 0}}, outgoing=outgoing)["shop"].values()
     drawn = iter([port, port, port + 1, port + 2, port + 3])
     with socket.socket() as taken:

@@ -130,7 +130,7 @@ def test_what_must_be_answered_before_it_is_ready_is_started_before_it(tmp_path:
         (("command: sh", "env: {A: '${self.port.htp}'}"), 5, "shop", "did you mean `port.http`?"),
     ],
 )
-def test_what_is_wrong_with_a_command_is_told_at_its_line(
+def test_what_is_wrong_with_a_command_is_reported_at_its_line(
     tmp_path: Path, lines: tuple[str, ...], line: int, path: str, words: str
 ) -> None:
     (tmp_path / "systems").mkdir()
@@ -140,7 +140,7 @@ def test_what_is_wrong_with_a_command_is_told_at_its_line(
     assert words in str(reported)
 
 
-def test_everything_wrong_with_a_command_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_wrong_with_a_command_is_reported_at_once(tmp_path: Path) -> None:
     reported = startable.settings_problems(own(tmp_path, "command: sh", "within: 1", "comand: sh", "user: [a]"), {})
     assert {one.path for one in reported} == {"shop.within", "shop.comand", "shop.user"}
 
@@ -149,7 +149,7 @@ def test_a_program_that_a_preparation_makes_may_be_missing_before(tmp_path: Path
     assert launch(tmp_path, "command: ./made", "prepare: [make made]").command == ("./made",)
 
 
-def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_told(tmp_path: Path) -> None:
+def test_a_setting_that_a_command_is_made_of_is_where_its_problem_is_reported(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
     text = own_system("command: '${runtime} shop.js'").replace("components:", "settings: {runtime: %s}\ncomponents:")
     (tmp_path / "systems" / "own.yaml").write_text(text % "{default: sh, about: what runs it}")

@@ -93,7 +93,7 @@ def test_gunicorn_serves_an_application_by_processes_and_threads(tmp_path: Path)
         ("server: waitress", "shop.server", "gunicorn"),
     ],
 )
-def test_what_is_wrong_with_an_application_is_told_at_its_line(
+def test_what_is_wrong_with_an_application_is_reported_at_its_line(
     tmp_path: Path, settings: str, path: str, words: str
 ) -> None:
     problem = refused(own(tmp_path, settings))

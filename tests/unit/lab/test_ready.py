@@ -83,7 +83,7 @@ def answers(status: int, body: bytes = b"") -> Callable[[socket.socket], None]:
 
 @pytest.fixture
 def closed() -> Starting:
-    """A component whose port nobody listens on."""
+    """A component whose port no one listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return Starting({"http": probe.getsockname()[1]})

@@ -41,7 +41,7 @@ def test_anything_else_is_refused_with_what_is_allowed(message: object) -> None:
     assert problem.hint == ("did you mean `flush`?" if message == "flsh" else "")
 
 
-def test_all_that_is_wrong_with_resets_is_told_at_once_where_it_stands() -> None:
+def test_all_that_is_wrong_with_resets_is_reported_at_once_where_it_stands() -> None:
     wrong = [{"call": {"method": "GIVE", "url": "nowhere"}}, "restart", "purge", {"command": "rm"}]
     with pytest.raises(InputError) as refused:
         resets_of(wrong, {}, "shop.reset")

@@ -31,7 +31,7 @@ def test_the_shop_has_as_many_balancers_and_ways_to_them_as_its_setting_says(lim
 
 
 @pytest.mark.parametrize("balancers", [2, 4])
-def test_each_balancer_asks_a_sidecar_of_its_own_and_all_sidecars_join_the_first(balancers: int) -> None:
+def test_each_balancer_asks_its_own_sidecar_and_all_sidecars_join_the_first(balancers: int) -> None:
     launches = {one.name: one for one in shop(store="crdt", balancers=balancers).launches}
     sidecars = numbered("sidecar", balancers)
     assert [name for name in launches if name.startswith("sidecar")] == sidecars

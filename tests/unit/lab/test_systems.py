@@ -140,7 +140,7 @@ def test_one_component_is_not_taken_for_several_and_the_line_is_named(tmp_path: 
     assert problem.allowed == "shop-1, shop-2"
 
 
-def test_a_place_that_names_no_setting_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_place_that_names_no_setting_is_reported_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         system(tmp_path, FILE.replace("${store}", "${stroe}"))
     (problem,) = caught.value.problems
@@ -219,7 +219,7 @@ def test_load_goes_to_those_endpoints_that_are_in_use(tmp_path: Path) -> None:
     assert pair.endpoints({"store": "redis"}) == ["redis", "shop"]
 
 
-def test_an_endpoint_that_no_level_of_the_scenario_calls_for_is_told(tmp_path: Path) -> None:
+def test_an_endpoint_that_no_level_of_the_scenario_calls_for_is_reported(tmp_path: Path) -> None:
     pair = system(tmp_path, FILE.replace("endpoint: [one, two]", "endpoint: redis"))
     (problem,) = startable.settings_problems(pair, {})
     assert "load goes to `redis`, which is not among the components in use" in problem.message

@@ -17,7 +17,7 @@ import pytest
 from tests.support.golden import is_golden
 from tests.support.studies import ROOT
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components import KINDS
 from patternbench.lab.host.launch import Launch
 
@@ -150,5 +150,5 @@ def written(found: Any) -> str:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_word_of_how_a_component_is_launched_is_golden(kind: str) -> None:
-    launch = KINDS[kind].model_validate(SETTINGS[kind]).describe("one", Neighbours(OTHERS))
+    launch = KINDS[kind].model_validate(SETTINGS[kind]).describe("one", ComponentRegistry(OTHERS))
     is_golden(f"lab/launches/{kind}.json", written(reported(launch)))

@@ -99,7 +99,7 @@ def test_an_observer_that_cannot_watch_says_why_before_any_load(run: RunFolder) 
 @pytest.mark.usefixtures("weather")
 def test_of_a_round_that_breaks_off_nothing_is_kept_and_the_next_sweep_tidies_up(run: RunFolder) -> None:
     with observing.watched(run, "00000", {"station": "20"}):
-        pass  # the round failed afterwards, so nobody asked to keep what was seen
+        pass  # the round failed afterwards, so no one asked to keep what was seen
     assert [path.name for path in run.observed.iterdir()] == ["00000.tmp"]
     run.sweep()
     assert list(run.observed.iterdir()) == []

@@ -36,7 +36,7 @@ LONGEST = {
     "rule-of-thumb": 60,
     "standard-handler-quick": 5,
 }
-#: Whose service is started anew for each round.
+#: Whose service is restarted for each round.
 RESTARTED = ("layers", "mesh")
 #: The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt.
 COMPARED, FAR = (0.5, 0.95), 0.03
@@ -85,7 +85,7 @@ def test_a_quick_form_asks_the_same_of_fewer_scenarios_or_as_many(quick: str, wh
 
 
 @pytest.mark.parametrize(("name", "longest"), LONGEST.items())
-def test_a_study_ends_in_time_as_far_as_that_can_be_told(name: str, longest: int) -> None:
+def test_a_study_ends_in_time_as_far_as_that_can_be_reported(name: str, longest: int) -> None:
     study, plan = load(ROOT / "studies" / f"{name}.yaml"), planned(name)
     assert isinstance(study.rounds, int)
     warm_ups = len(plan.scenarios) * study.rounds if study.engine_only else 1

@@ -1,4 +1,4 @@
-"""How long a run will take is told before it starts."""
+"""How long a run will take is reported before it starts."""
 
 from pathlib import Path
 

@@ -107,7 +107,7 @@ def test_factors_survive_a_plans_file(plan: Plan) -> None:
     assert factors_of_stored(kept(plan.as_json())) == dict(plan.factors)
 
 
-def test_the_factors_of_a_plan_that_knew_their_levels_alone_are_told_from_its_scenarios() -> None:
+def test_the_factors_of_a_plan_that_knew_their_levels_alone_are_reported_from_its_scenarios() -> None:
     plan = expand(study(EXAMPLE))
     older = {**plan.as_json(), "factors": {name: list(factor.levels) for name, factor in plan.factors.items()}}
     assert factors_of_stored(kept(older)) == dict(plan.factors)

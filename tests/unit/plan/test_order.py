@@ -18,7 +18,7 @@ from patternbench.plan.expand import expand
 from patternbench.plan.order import Round, counting_passes, next_block, rounds_of
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.inputs import Inputs
-from patternbench.run.before.changeovers import Changeovers
+from patternbench.run.before.reconfigurations import Reconfigurations
 from patternbench.study.load import load
 
 SCENARIOS = expand(study()).scenarios
@@ -157,6 +157,6 @@ def test_the_orders_of_studies_of_several_systems_are_golden() -> None:
     path = ROOT / "studies" / "rate-limiting-quick.yaml"
     scenarios = expand(load(path)).scenarios
     number = {scenario.id: place for place, scenario in enumerate(scenarios)}
-    group = Changeovers(load(path), Inputs(path.parent)).group
+    group = Reconfigurations(load(path), Inputs(path.parent)).group
     rounds = rounds_of(scenarios, 1, load(path).seed, "shuffled", group=group)
     assert [number[round_.scenario] for round_ in rounds[:8]] == [25, 33, 0, 2, 18, 32, 16, 1]

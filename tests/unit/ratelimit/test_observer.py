@@ -15,8 +15,8 @@ from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
 from patternbench.report.model import RunReport
+from patternbench.report.sections.criteria import DEFAULT, criteria_of
 from patternbench.report.sections.declared import with_sections
-from patternbench.report.sections.wish import DEFAULT, wish_of
 from patternbench.run.before import evidence
 from patternbench.terms.units import Duration
 
@@ -36,7 +36,7 @@ def decided(*times_ms: int, allowed: int = 99, limit: EnforcedLimit = LIMIT, by:
     return Decisions(pd.DataFrame(columns), limit, 2)
 
 
-def test_decisions_that_the_store_made_raise_no_doubt() -> None:
+def test_decisions_that_the_store_made_raise_no_warning() -> None:
     assert store_doubts(1000, 0) == []
 
 
@@ -90,14 +90,14 @@ def test_where_a_study_does_not_say_the_cheapest_limiter_that_is_accurate_enough
         throttling_deviation_beyond_20ms=[np.nan, 0.5, 7.0, 0.0],
         decided_without_store=[np.nan, 0.0, 0.0, 0.0],
     )
-    (choice,) = recommend(rows, wish_of(requested, factors, rows.columns)).choices
+    (choice,) = recommend(rows, criteria_of(requested, factors, rows.columns)).choices
     assert choice.chosen is not None
     assert choice.chosen.scenario.levels["algorithm"] == "gcra"
     assert choice.verdict == "kept"
-    assert wish_of(requested, factors, ["p95"]).objectives == DEFAULT.objectives
+    assert criteria_of(requested, factors, ["p95"]).objectives == DEFAULT.objectives
 
 
-def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failing_means() -> None:
+def test_what_a_limiter_is_chosen_by_is_reported_with_its_units_and_with_what_failing_means() -> None:
     rows = measured(
         algorithm=["no_limiter", "gcra", "fixed_window"],
         AverageSuccessTime=[0.010, 0.012, 0.011],
@@ -120,7 +120,7 @@ def test_what_a_limiter_is_chosen_by_is_told_with_its_units_and_with_what_failin
 def test_a_study_that_says_what_to_choose_by_is_asked_first() -> None:
     requested = study(recommend="{objectives: [minimise p95]}")
     names = [response.name for response in RESPONSES]
-    assert wish_of(requested, {}, names).objectives == ("minimise p95",)
+    assert criteria_of(requested, {}, names).objectives == ("minimise p95",)
 
 
 def test_a_study_may_aim_at_each_response_and_derive_from_it() -> None:

@@ -1,4 +1,4 @@
-"""What is simulated beside a round is the limit that it enforced, over all its balancers."""
+"""What is simulated next to a round is the limit that it enforced, over all its balancers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulation beside a run reads its records and never makes a run fail."""
+"""The simulation next to a run reads its records and never makes a run fail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_run_without_decisions_is_left_as_it_is(run: RunFolder) -> None:
     assert simulated.read(run) is None
 
 
-def test_a_kept_simulation_whose_scenario_lacks_a_number_is_damaged_and_says_how_it_is_made_anew(
+def test_a_kept_simulation_whose_scenario_lacks_a_number_is_damaged_and_says_how_it_is_made_again(
     run: RunFolder,
 ) -> None:
     summary = {"requests": 3, "deviation": 0.0}

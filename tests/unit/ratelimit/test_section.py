@@ -91,7 +91,7 @@ def judged_to(percent: float) -> JudgeSummary:
 
 
 def whole_section(path: Path, found: Simulated, rows: pd.DataFrame) -> Section:
-    """The section of a run beside which this was simulated; its clients saw what its balancers logged."""
+    """The section of a run next to which this was simulated; its clients saw what its balancers logged."""
     path.mkdir()
     run = RunFolder(path)
     simulated.write(run, found)

@@ -25,7 +25,7 @@ def test_the_same_log_is_kept_as_the_same_bytes(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-def test_the_logs_of_a_round_are_told_apart_by_their_components(tmp_path: Path) -> None:
+def test_the_logs_of_a_round_are_distinguished_by_their_components(tmp_path: Path) -> None:
     run, logs = RunFolder(tmp_path / "run"), written(tmp_path / "log", "GET /\n")
     component_logs.keep(run, "00003", {"a": logs["shop"], "b": logs["shop"][:1]})
     kept = component_logs.kept_of(run, "00003")

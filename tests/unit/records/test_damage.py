@@ -29,7 +29,7 @@ def entry(round_: int, scenario: str = "mine", status: str = "failed") -> Entry:
 
 
 @pytest.mark.parametrize("foreign", [entry(99), entry(1, "another")], ids=["a round too many", "another scenario"])
-def test_a_whole_line_from_the_journal_of_another_run_is_told_and_counts_for_no_round(
+def test_a_whole_line_from_the_journal_of_another_run_is_reported_and_counts_for_no_round(
     run: RunFolder, foreign: Entry
 ) -> None:
     Journal(run.journal).append(foreign)

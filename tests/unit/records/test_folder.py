@@ -68,7 +68,7 @@ def test_a_marked_folder_with_a_file_that_is_not_ours_is_refused(tmp_path: Path)
         RunFolder(tmp_path).create()
 
 
-def test_of_two_runs_that_begin_in_one_folder_the_second_is_told_and_changes_nothing(tmp_path: Path) -> None:
+def test_of_two_runs_that_begin_in_one_folder_the_second_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     first = RunFolder(tmp_path)
     first.create()
     first.study.write_text("the first's")

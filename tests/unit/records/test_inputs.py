@@ -93,5 +93,5 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, run: RunFolder) -> None
         keep(run, ["nowhere.csv"], tmp_path)
 
 
-def test_without_copies_files_lie_beside_the_study() -> None:
+def test_without_copies_files_lie_next_to_the_study() -> None:
     assert Inputs(Path("/studies")).path("a.csv") == Path("/studies/a.csv")

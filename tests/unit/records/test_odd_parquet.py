@@ -32,19 +32,19 @@ def test_two_columns_of_one_name_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("notes", [b"{", b"[1]", b"\xff"])
-def test_damaged_notes_on_factors_are_told(notes: bytes, tmp_path: Path) -> None:
+def test_damaged_notes_on_factors_are_reported(notes: bytes, tmp_path: Path) -> None:
     with pytest.raises(TableError, match="damaged metadata"):
         factors_of(written(tmp_path / "a.parquet", {"p95": [1.0]}, {b"patternbench.factors": notes}))
 
 
 @pytest.mark.parametrize("notes", [b'[{"name": 3}]', b'[{"name": "users", "levels": 7}]'])
-def test_a_factor_that_lacks_what_is_known_of_it_is_told(notes: bytes, tmp_path: Path) -> None:
+def test_a_factor_that_lacks_what_is_known_of_it_is_reported(notes: bytes, tmp_path: Path) -> None:
     with pytest.raises(TableError, match="noted of a factor is damaged"):
         factors(written(tmp_path / "a.parquet", {"p95": [1.0]}, {b"patternbench.factors": notes}))
 
 
 @pytest.mark.parametrize("notes", [b"[]", b'{"p95": 7}', b"{"])
-def test_damaged_notes_on_units_are_told(notes: bytes, tmp_path: Path) -> None:
+def test_damaged_notes_on_units_are_reported(notes: bytes, tmp_path: Path) -> None:
     with pytest.raises(TableError, match="damaged metadata"):
         units_of(written(tmp_path / "a.parquet", {"p95": [1.0]}, {b"patternbench.units": notes}))
 

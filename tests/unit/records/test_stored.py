@@ -47,7 +47,7 @@ def test_factors_of_a_plan_of_before_are_read(tmp_path: Path) -> None:
     assert planned.levels == {"users": [1, 2]}
 
 
-def test_what_another_version_said_stays_in_a_file_that_is_written_anew(tmp_path: Path) -> None:
+def test_what_another_version_said_stays_in_a_file_that_is_rewritten(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     before = {"manifest": 1, "study": "x", "study_file": "y", "left_out": {}, "clients": {"a": 1}, "later": [1.5]}
     run.manifest.write_text(json.dumps(before))
@@ -56,7 +56,7 @@ def test_what_another_version_said_stays_in_a_file_that_is_written_anew(tmp_path
     assert json.loads(run.manifest.read_text()) == {**before, "clients": {"a": 1, "b": 2}, "accounts": {"redis": "me"}}
 
 
-def test_a_plan_that_is_written_anew_says_what_it_said(tmp_path: Path) -> None:
+def test_a_plan_that_is_rewritten_says_what_it_said(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     config = {"system": {"name": "x", "settings": {"a": "2s"}}, "faults": {}, "client": "native", "later": None}
     before = {

@@ -50,7 +50,7 @@ def test_scenarios_of_several_faults_say_which_of_them_acts() -> None:
     ]
 
 
-def test_the_seconds_of_an_analysis_are_told_as_the_durations_of_a_plan() -> None:
+def test_the_seconds_of_an_analysis_are_reported_as_the_durations_of_a_plan() -> None:
     faults = acting_faults(FACTORS, SCENARIOS)
     assert faults.reported({CRASH: Seconds(4.0), FREEZE: Seconds(0.0)}) == {FAULT: "crash registry for 4 s"}
 

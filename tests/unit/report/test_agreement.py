@@ -26,7 +26,7 @@ ALL = frozenset({"baseline", "retry"})
 
 
 def beside(report: RunReport, stand: Stand) -> list[Headline]:
-    """The cards beside a choice that says this."""
+    """The cards next to a choice that says this."""
     arrangement = layout(report)
     section = Section("recommendation", "What to choose", choice=["It is chosen."], stands=[stand])
     return headlines(findings(report, arrangement), arrangement, [section])
@@ -42,7 +42,7 @@ def test_no_card_denies_the_gain_of_what_is_clearly_the_choice() -> None:
     assert "p95 of successful calls" in titles(beside(alike, Stand("p99", ALL, best=frozenset({"retry"}))))
 
 
-def test_a_card_that_agrees_with_the_choice_is_told() -> None:
+def test_a_card_that_agrees_with_the_choice_is_reported() -> None:
     gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
     assert "p95 of successful calls" in titles(beside(gains, Stand(P95, ALL, best=frozenset({"retry"}))))
 
@@ -59,7 +59,7 @@ def test_what_breaks_a_limit_of_the_choice_gains_nothing_in_any_card() -> None:
     assert "gains" not in plain(of(reported, "p95 of successful calls"))
 
 
-def test_what_fails_least_is_not_told_beside_what_came_closest() -> None:
+def test_what_fails_least_is_not_told_next_to_what_came_closest() -> None:
     failing = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.0, "retry": 41.0})
     assert "fails least" in plain(of(message(failing)[1], "Successful calls (share)"))
     reported = beside(failing, Stand(P95, ALL, broken=ALL, closest=True))
@@ -78,7 +78,7 @@ def of_faults(retry_under_abort: float, retry_else: float) -> RunReport:
     return replace(plainly, factors=found, scenarios=scenarios)
 
 
-def test_an_answer_that_turns_with_the_fault_is_told_for_each_and_not_as_a_mean() -> None:
+def test_an_answer_that_turns_with_the_fault_is_reported_for_each_and_not_as_a_mean() -> None:
     card = of(message(of_faults(0.4, 1.5))[1], "p95 of successful calls")
     assert "gains" not in card.lead
     assert "retry is better at fault kind abort, and worse at fault kind none." in plain(card)
@@ -129,9 +129,9 @@ def test_what_alone_keeps_the_limits_by_construction_is_not_called_clearly_the_c
     rounds = pd.DataFrame({
         "algorithm": ["log", "bucket"] * 6, "p95": [1.0, 0.5] * 6, "deviation": [0.0, 15.0] * 6, "block": range(12),
     })  # fmt: skip
-    wish = Criteria(("minimise p95",), ("deviation <= 1%",), by=("algorithm",), conditions=())
-    assert as_constructed("Clearly log.", recommend(rounds, wish)) == "By construction log."
-    both = recommend(rounds, replace(wish, limits=("deviation <= 20%",)))
+    criteria = Criteria(("minimise p95",), ("deviation <= 1%",), by=("algorithm",), conditions=())
+    assert as_constructed("Clearly log.", recommend(rounds, criteria)) == "By construction log."
+    both = recommend(rounds, replace(criteria, limits=("deviation <= 20%",)))
     assert as_constructed("Clearly bucket.", both) == "Clearly bucket."
 
 
@@ -147,8 +147,8 @@ def test_a_choice_is_the_closest_to_a_limit_only_where_nothing_keeps_it(limit: s
         [(name, name, block, p95, 1.0) for block in range(4) for name, p95 in (("a", 1.0 + block), ("b", 3.0 + block))],
         columns=["scenario", "users", "block", "p95", "failure_rate"],
     )
-    wish = Criteria(("minimise p95",), (limit,), by=("users",))
-    (stand,) = stands(recommend(rounds, wish), rounds, wish)
+    criteria = Criteria(("minimise p95",), (limit,), by=("users",))
+    (stand,) = stands(recommend(rounds, criteria), rounds, criteria)
     assert stand.closest is closest
     assert stand.broken == (frozenset("ab") if closest else frozenset())
     assert stand.among == frozenset("ab")

@@ -145,7 +145,7 @@ def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
         ),
     ],
 )
-def test_each_verdict_has_words_of_its_own_on_the_first_screen(made: Choice, message: str) -> None:
+def test_each_verdict_has_its_own_words_on_the_first_screen(made: Choice, message: str) -> None:
     assert where_chosen(recommended([made]), FACTORS) == [f"Abort percentage 0\xa0%, users 9: {message}."]
 
 
@@ -223,7 +223,7 @@ def test_as_many_others_in_each_tie_are_one_number() -> None:
     ]
 
 
-def test_many_conditions_are_counted_and_what_is_not_clear_is_told_apart() -> None:
+def test_many_conditions_are_counted_and_what_is_not_clear_is_distinguished() -> None:
     clear = [choice(0, users, "clear", ["retry"]) for users in (1, 2)]
     unclear = [choice(30, 1, "tie", ["hedge", "retry"]), choice(30, 2, "unsure", ["retry"])]
     assert how_often_chosen(recommended([*clear, *unclear, choice(60, 1, "nothing", [])]), FACTORS) == [
@@ -261,8 +261,8 @@ def test_what_few_rounds_cannot_tell_is_said_where_they_stopped_by_themselves() 
 
 
 def test_limits_that_nothing_keeps_are_said() -> None:
-    wish = "{objectives: [minimise p95], subject_to: [p95 <= 1ms]}"
-    words = sections(recommend=wish)["recommendation"].words
+    criteria = "{objectives: [minimise p95], subject_to: [p95 <= 1ms]}"
+    words = sections(recommend=criteria)["recommendation"].words
     assert "No configuration keeps the limits under 4 of 4 conditions." in words
 
 

@@ -114,7 +114,7 @@ def test_programs_are_told_which_file_was_written(run: RunFolder) -> None:
     assert json.loads(result.stdout) == {"written": [str(run.path / "export" / "rounds.csv")]}
 
 
-def test_programs_are_told_where_the_report_is_and_what_is_damaged(
+def test_programs_are_reported_where_the_report_is_and_what_is_damaged(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report_verb, "build", lambda *_: Built(Table(), ["round 1 can no longer be read"]))
@@ -133,7 +133,7 @@ def state(run: RunFolder) -> dict[str, int]:
 
 @pytest.mark.parametrize("table", ["rounds", "attempts"])
 def test_an_export_to_elsewhere_only_reads_the_runs_folder(run: RunFolder, table: str, tmp_path: Path) -> None:
-    """It is often a folder that nobody may write to, and its table of rounds may be an older one."""
+    """It is often a folder that no one may write to, and its table of rounds may be an older one."""
     run.rounds.unlink()
     before = state(run)
     words = ["export", str(run.path), "--format", "csv", "--table", table, "--out", str(tmp_path / "out.csv")]

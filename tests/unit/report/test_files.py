@@ -281,7 +281,7 @@ def test_equal_warnings_are_counted_once(whole: RunReport) -> None:
     assert [(each.remedy, each.rounds) for each in found] == [(REMEDY, 14)]
 
 
-def test_warnings_of_one_kind_are_told_together_though_the_numbers_in_them_differ(small: RunReport) -> None:
+def test_warnings_of_one_kind_are_reported_together_though_the_numbers_in_them_differ(small: RunReport) -> None:
     busy = [{"kind": "machine_shared", "message": f"{percent}% busy", "remedy": "end it"} for percent in (98, 99)]
     rounds = small.rounds.assign(warnings=[busy[place % 2 : place % 2 + 1] for place in range(len(small.rounds))])
     (found,) = warnings(replace(small, rounds=rounds))

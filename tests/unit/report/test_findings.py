@@ -15,8 +15,8 @@ from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import Axis, Layout, layout
 from patternbench.report.model import RunReport
+from patternbench.report.sections.criteria import known_of
 from patternbench.report.sections.findings import Findings, Headline, findings, headlines, merged
-from patternbench.report.sections.wish import known_of
 from patternbench.terms.responses import BESIDE, HEADLINES, Better
 
 
@@ -188,7 +188,7 @@ def test_a_baseline_that_breaks_the_limit_under_one_condition_is_not_said_to_kee
     assert "Only baseline" not in reported
 
 
-def test_a_difference_is_as_sure_whatever_is_measured_beside_it_that_bears_no_verdict() -> None:
+def test_a_difference_is_as_sure_whatever_is_measured_next_to_it_that_bears_no_verdict() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.9, 1.0)}, noise=0.05)
     neither = [name for name in (*HEADLINES, *BESIDE) if RESPONSES[name].better is Better.NEITHER]
     apart = np.where(report.rounds["scenario"] == "retry", 9.0, 1.0) * np.linspace(1, 1.1, len(report.rounds))
@@ -305,7 +305,7 @@ def test_neighbours_that_say_the_same_are_one_headline_under_all_their_titles() 
     assert merged([*same, other]) == [replace(same[0], title="Goodput, p95 of calls"), other]
 
 
-def test_levels_that_are_bare_numbers_are_told_with_what_they_count() -> None:
+def test_levels_that_are_bare_numbers_are_reported_with_what_they_count() -> None:
     counted, sized = (Axis(title, (5.0, 25.0), ("5", "25"), quantity=True) for title in ("users", "bundle size"))
     assert [counted.named("5"), counted.named("5", first=True), counted.named("25", last=True)] == [
         "5 users", "5", "25 users",

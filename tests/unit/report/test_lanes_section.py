@@ -68,8 +68,8 @@ def test_whatever_of_two_machines_is_not_alike_is_a_warning(fact: str, value: ob
 
 def test_a_machine_that_was_refused_is_named_with_why() -> None:
     refused = {"c": "runs another patternbench (code_sha256 differ)"}
-    told = replace(measured({}), manifest={"refused_lanes": refused})
-    (section,) = lanes.sections({"a": ONE}, rounds("a", 0), told)
+    reported = replace(measured({}), manifest={"refused_lanes": refused})
+    (section,) = lanes.sections({"a": ONE}, rounds("a", 0), reported)
     assert "c was no lane: it runs another patternbench (code_sha256 differ)." in section.words
 
 

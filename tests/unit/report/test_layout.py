@@ -13,7 +13,7 @@ from patternbench.report.model import RunReport
 
 
 def run_of(varied: dict[str, list[object]], *levels: dict[str, object]) -> RunReport:
-    """Make a run of these scenarios, with rounds that nobody looks at."""
+    """Make a run of these scenarios, with rounds that no one looks at."""
     scenarios = [PlannedScenario(id=f"s{place}", levels=each) for place, each in enumerate(levels)]
     return replace(
         synthetic_run(rounds=1, users=[50], fault=[0]), factors=factors(varied, patterns=["delay"]), scenarios=scenarios
@@ -34,7 +34,7 @@ def test_lines_are_named_by_strategy_and_delay() -> None:
 
 
 def test_without_a_quantity_to_plot_against_the_lines_are_the_axis() -> None:
-    """Each has a place of its own, and the axis needs no title."""
+    """Each has its own place, and the axis needs no title."""
     levels = [{"method": name} for name in ("get", "put", "post")]
     axis = layout(run_of({"method": ["get", "put", "post"]}, *levels)).axis
     assert (axis.title, axis.places, axis.texts, axis.quantity) == ("", (0.0, 1.0, 2.0), ("get", "put", "post"), False)

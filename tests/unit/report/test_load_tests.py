@@ -121,7 +121,7 @@ def test_rounds_without_journeys_are_no_load_test_of_journeys(tmp_path: Path) ->
         load_tests.requests_of(run_of(tmp_path / "run", ["gateway"]), unit="journey")
 
 
-def test_an_answer_that_lacks_what_was_expected_is_told_apart_from_good_ones(tmp_path: Path) -> None:
+def test_an_answer_that_lacks_what_was_expected_is_distinguished_from_good_ones(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", ["gateway"])
     for index, users in enumerate(USERS):
         frame = attempts_of(users, 1.0).to_pandas().astype({"outcome": str})

@@ -34,7 +34,7 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 def rounds(**columns: tuple[float, float]) -> pd.DataFrame:
-    """Two rounds with these responses, one in which nobody saw anything, and one that does not count."""
+    """Two rounds with these responses, one in which no one saw anything, and one that does not count."""
     scenario = ["customers", "none", "customers", "customers"]
     status = ["done", "done", "done", "failed"]
     seen = {name: [first, None, second, 1e9] for name, (first, second) in columns.items()}
@@ -62,7 +62,7 @@ def test_a_scenario_is_told_what_its_gateways_did(run: RunFolder) -> None:
     assert (row["Requests to gateways"], row["Limited by gateways"]) == ("15", "0.5")
 
 
-def test_where_nobody_saw_anything_there_is_no_section(run: RunFolder) -> None:
+def test_where_no_one_saw_anything_there_is_no_section(run: RunFolder) -> None:
     assert list(bundlers.sections(run.path, rounds())) == []
     untouched = rounds(**BUNDLED).query("scenario == 'none'")
     assert list(bundlers.sections(run.path, untouched)) == []

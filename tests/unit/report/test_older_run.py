@@ -80,7 +80,7 @@ def test_the_rounds_of_an_older_run_keep_their_values_and_gain_what_is_known_of_
     assert [row["name"] for row in tables.factors_of(older.path)] == list(json.loads(older.plan.read_text())["factors"])
 
 
-def test_an_older_table_of_rounds_is_analyzed_by_what_the_plan_beside_it_says(older: RunFolder) -> None:
+def test_an_older_table_of_rounds_is_analyzed_by_what_the_plan_next_to_it_says(older: RunFolder) -> None:
     formula = "TotalExecutionTime ~ C(strategy) + `retry.backoff.fixed.delay`"
     result = CliRunner().invoke(fit, [str(older.path), "--formula", formula])
     assert result.exit_code == 0, result.output

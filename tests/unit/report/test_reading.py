@@ -39,7 +39,7 @@ def test_an_objective_of_100_ms_is_written_so() -> None:
     assert _flat({"objective_s": 0.1}) == [("objective", "100 ms")]
 
 
-def test_what_a_run_was_measured_on_is_told_in_short_and_nothing_that_is_unknown() -> None:
+def test_what_a_run_was_measured_on_is_reported_in_short_and_nothing_that_is_unknown() -> None:
     noted: dict[str, object] = {
         "manifest": 1,
         "git_commit": None,

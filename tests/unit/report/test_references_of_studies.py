@@ -14,7 +14,7 @@ from patternbench.plan.expand import Plan, expand
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.wish import known_of
+from patternbench.report.sections.criteria import known_of
 from patternbench.study.load import load
 from patternbench.terms.factors import FactorTable
 

@@ -21,9 +21,9 @@ from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import numeric
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
+from patternbench.report.sections.criteria import known_of
 from patternbench.report.sections.declared import with_sections
 from patternbench.report.sections.findings import findings, headlines
-from patternbench.report.sections.wish import known_of
 from patternbench.study.load import loads
 from patternbench.study.model.settings import Settable
 from patternbench.study.models import Study

@@ -42,5 +42,5 @@ def section_of(text: str) -> Markup:
 
 
 @pytest.mark.parametrize(("sign", "shown"), [("\u200b", "\\u200b"), ("\u00ad", "\\xad"), ("\U000e0041", "\\U000e0041")])
-def test_what_nobody_sees_is_written_out_so_that_no_two_levels_look_alike(sign: str, shown: str) -> None:
+def test_what_no_one_sees_is_written_out_so_that_no_two_levels_look_alike(sign: str, shown: str) -> None:
     assert visible(f"a{sign}") == f"a{shown}"

@@ -68,6 +68,6 @@ def test_figures_and_tables_are_of_rounds_that_count(report: RunReport) -> None:
     assert tables["figure-p95"]["high"].max() < SLOW_US / 1e6 / 2
 
 
-def test_every_round_is_named_and_those_that_count_are_told_apart(report: RunReport) -> None:
+def test_every_round_is_named_and_those_that_count_are_distinguished(report: RunReport) -> None:
     assert list(report.rounds["round"]) == [0, 1, 2, 3, 4, 5]
     assert list(counting(report.rounds)["round"]) == [0, 1, 2, 3]

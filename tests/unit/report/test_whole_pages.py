@@ -50,12 +50,12 @@ def of_a_breaker() -> RunReport:
 
 
 def of_all_evidence() -> RunReport:
-    """A study with a stopping rule, models and an aim of its own; no model fits its failures to the last digit."""
-    wish = "{objectives: [minimise p95], subject_to: [failure_rate <= 5%]}"
+    """A study with a stopping rule, models and its own aim; no model fits its failures to the last digit."""
+    criteria = "{objectives: [minimise p95], subject_to: [failure_rate <= 5%]}"
     run = measured()
     off = 0.01 * (np.arange(len(run.rounds)) * 7 % 11)
     run = replace(run, rounds=run.rounds.assign(cause=None, failure_rate=run.rounds["failure_rate"] + off))
-    return with_sections(run, study(changed(SMALL, rounds=UNTIL, models=MODELS, recommend=wish)))
+    return with_sections(run, study(changed(SMALL, rounds=UNTIL, models=MODELS, recommend=criteria)))
 
 
 CLAIMS = """

@@ -68,7 +68,7 @@ def test_calls_are_counted_once_however_many_attempts_they_took() -> None:
     assert calls_of(from_batches([batch(rows)], warm_up=False)) == (3, 1)
 
 
-def test_answers_of_the_fault_proxy_itself_are_told() -> None:
+def test_answers_of_the_fault_proxy_itself_are_reported() -> None:
     (doubt,) = doubts.of_proxy(37, 5000)
     assert "37 of 5,000 attempts were answered by the fault proxy" in doubt.message
     assert not doubts.of_proxy(0, 5000)

@@ -39,7 +39,7 @@ def test_a_machine_is_doubted_that_was_busy_for_more_than_97_percent(busy: float
         (0.04, "machine_shared", "4% with its own, so others may have slowed down", "each other"),
     ],
 )
-def test_what_held_up_a_round_is_told_from_whose_processes_kept_the_machine_busy(
+def test_what_held_up_a_round_is_reported_from_whose_processes_kept_the_machine_busy(
     own: float, kind: str, words: str, silent: str
 ) -> None:
     (doubt,) = doubts.of_machine(MachineUse(0.99, own, 0.0))
@@ -149,7 +149,7 @@ DELAY = {"delay": {"percentage": 100, "duration": "2ms"}}
 
 
 def faulted(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[Doubt]:
-    """The doubts about a fault that began at these microseconds, held requests back so much too long."""
+    """The warnings about a fault that began at these microseconds, held requests back so much too long."""
     faults = by_name([Fault.model_validate(fault)])
     (name,) = faults
     done = [
@@ -164,7 +164,7 @@ def of_faults(fault: dict[str, Any], *acted: tuple[int, float | None]) -> list[s
     return [doubt.kind for doubt in faulted(fault, *acted)]
 
 
-def test_faults_that_acted_at_their_times_raise_no_doubt() -> None:
+def test_faults_that_acted_at_their_times_raise_no_warning() -> None:
     assert of_faults(CRASH, (3_000_200, None), (6_049_000, None)) == []
     assert of_faults(DELAY, (-10, 99.0)) == []
 

@@ -100,7 +100,7 @@ def test_an_environment_in_which_a_fault_could_not_be_undone_is_closed_and_the_n
     first.spoil("a frozen process could not be woken")
     second = fixture.environment(system)
     assert (second is first, first.closed, second.closed) == (False, True, False)  # type: ignore[attr-defined]  # of the class above
-    assert not second.spoilt
+    assert not second.tainted
 
 
 def test_a_fixture_that_is_left_closes_its_environment_and_every_client_though_one_fails(

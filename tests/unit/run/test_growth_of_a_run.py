@@ -59,7 +59,7 @@ def test_a_run_adds_blocks_until_every_scenario_is_known_well_enough_or_has_the_
     assert (folder / "plan.json").read_bytes() == before, "nothing more is needed"
 
 
-def test_a_run_that_was_killed_between_two_blocks_goes_on_with_the_next_one(environment: Path) -> None:
+def test_a_run_that_was_killed_between_two_blocks_continues_with_the_next_one(environment: Path) -> None:
     (environment / "study.yaml").write_text(STUDY.replace("rounds: 3", UNTIL))
     folder, _ = carried_out(environment)
     whole = json.loads((folder / "plan.json").read_text())
@@ -120,9 +120,9 @@ def test_each_look_is_kept_with_the_lanes_that_were_up_then_and_the_report_judge
     begun(environment)
     folder = on_lanes(environment, 2, 1, 4)
     assert looks_of(folder) == [(3, 2), (5, 1), (6, 4), (8, 4)], "the last look adds no more than the most"
-    told, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
+    reported, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
     assert rule is not None
-    assert {(one.step, one.looks) for one in _rules(told, rule).values()} == {(4, ((3, 2), (5, 1), (6, 4), (8, 4)))}
+    assert {(one.step, one.looks) for one in _rules(reported, rule).values()} == {(4, ((3, 2), (5, 1), (6, 4), (8, 4)))}
 
 
 def test_a_finished_run_that_is_resumed_with_other_lanes_looks_as_it_did_and_adds_nothing(environment: Path) -> None:
@@ -140,8 +140,8 @@ def test_a_run_of_before_which_kept_no_looks_is_read_and_gone_on_with(environmen
     looks = plan.pop("looks")
     assert [(look["blocks"], look["step"]) for look in looks] == [(3, 2), (5, 2), (7, 2), (8, 2)]
     folder.plan.write_text(json.dumps(plan))
-    told, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
+    reported, rule = gather(folder), rule_of(prepared_run.loads((folder.path / "study.yaml").read_text(), ""))
     assert rule is not None
-    assert {(one.step, one.looks) for one in _rules(told, rule).values()} == {(1, ())}
+    assert {(one.step, one.looks) for one in _rules(reported, rule).values()} == {(1, ())}
     on_lanes(environment, 2)
     assert json.loads(folder.plan.read_text())["looks"] == looks

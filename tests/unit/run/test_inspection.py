@@ -115,7 +115,7 @@ def test_the_commands_of_a_study_are_listed_and_can_be_refused(tmp_path: Path) -
     inspection.refuse_commands(study(EXAMPLE))
 
 
-def test_secrets_that_are_written_out_are_told_with_their_lines_and_hidden() -> None:
+def test_secrets_that_are_written_out_are_reported_with_their_lines_and_hidden() -> None:
     document = parse_study(SECRETS, "study.yaml")
     reported = inspection.warnings_of(document)
     assert [sentence.partition(" contains")[0] for sentence in reported] == [
@@ -151,7 +151,7 @@ def test_the_copy_of_a_file_is_read_by_those_alone_who_may_read_the_original(mod
     assert run.inputs.stat().st_mode & 0o777 == 0o700
 
 
-def test_whether_a_system_is_ready_is_told_by_the_head_of_its_answer_alone(tmp_path: Path) -> None:
+def test_whether_a_system_is_ready_is_reported_by_the_head_of_its_answer_alone(tmp_path: Path) -> None:
     """A body that never ends would be waited for until its reader is out of memory or time."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         requested = threading.Event()

@@ -97,7 +97,7 @@ def test_a_lane_that_runs_other_code_or_lacks_a_package_is_refused_and_other_ver
 
 
 class Library:
-    """A client that is up: it makes as many good calls as are told, in the order of its rounds."""
+    """A client that is up: it makes as many good calls as it is told to, in the order of its rounds."""
 
     alive, cpus, description = True, (), {"name": "mine"}
     rounds: list[Any] = []  # noqa: RUF012 - one list for all

@@ -1,4 +1,4 @@
-"""Blocks are dealt to lanes whole, whatever becomes of a lane; what nobody asked for counts nowhere."""
+"""Blocks are dealt to lanes whole, whatever becomes of a lane; what no one asked for counts nowhere."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_whatever_becomes_of_lanes_each_round_counts_once_and_no_block_is_divide
     assert all(entry.lane not in scripted.names for entry in lost)
 
 
-def test_a_block_of_a_lane_that_was_lost_is_run_anew_whole_and_its_rounds_are_kept_as_evidence(
+def test_a_block_of_a_lane_that_was_lost_is_run_again_whole_and_its_rounds_are_kept_as_evidence(
     folder: RunFolder,
 ) -> None:
     class LosesTheFirst(Scripted):
@@ -232,7 +232,7 @@ def resumed(run: RunFolder, lane: str, done: int, lanes: list[str]) -> tuple[lis
     return kept(run, DealingExecutor(Scripted(lanes), run), todo), todo
 
 
-def test_an_open_block_goes_on_where_it_was_begun(folder: RunFolder) -> None:
+def test_an_open_block_continues_where_it_was_begun(folder: RunFolder) -> None:
     entries, todo = resumed(folder, "b", 2, ["a", "b", "c"])
     assert_whole(entries, ORDERS)
     assert len(todo) == len(ORDERS) - 2
@@ -240,7 +240,7 @@ def test_an_open_block_goes_on_where_it_was_begun(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("lane", ["gone", ""])
-def test_an_open_block_of_a_lane_that_is_not_there_is_run_anew(folder: RunFolder, lane: str) -> None:
+def test_an_open_block_of_a_lane_that_is_not_there_is_run_again(folder: RunFolder, lane: str) -> None:
     entries, todo = resumed(folder, lane, 2, ["a", "b"])
     assert_whole(entries, ORDERS)
     assert len(todo) == len(ORDERS)

@@ -43,7 +43,7 @@ class Actor:
     """An actor with what it was asked for with; its facts come at once, its rounds when a test says so."""
 
     cluster: Cluster
-    asked: Mapping[str, Any]
+    requested: Mapping[str, Any]
     calls: list[Call] = field(default_factory=list)
     closed: bool = False
 
@@ -84,13 +84,13 @@ class Cluster(SimpleNamespace):
     def _room(self, bundles: Any, strategy: str, bundle_label_selector: Any) -> Any:
         return {"bundles": bundles, "strategy": strategy, "node": bundle_label_selector[0]["ray.io/node-id"]}
 
-    def remote(self, **asked: object) -> Callable[[type], Any]:
+    def remote(self, **requested: object) -> Callable[[type], Any]:
         def begun(*_: object) -> Actor:
-            self.actors.append(Actor(self, dict(asked)))
+            self.actors.append(Actor(self, dict(requested)))
             return self.actors[-1]
 
         def options(scheduling_strategy: object) -> Any:
-            asked["room"] = scheduling_strategy
+            requested["room"] = scheduling_strategy
             return SimpleNamespace(remote=begun)
 
         return lambda _: SimpleNamespace(options=options)
@@ -143,7 +143,7 @@ def test_a_lane_demands_a_whole_node_and_is_neither_restarted_nor_asked_again(la
     assert lanes.up() == ["host-a", "host-b"] == list(noted["lanes"])
     for actor, (name, cpus) in zip(cluster.actors, [("a", 4.0), ("b", 8.0)], strict=True):
         room = {"bundles": [{"CPU": cpus}], "strategy": "STRICT_PACK", "node": name}
-        assert actor.asked == {"max_restarts": 0, "max_task_retries": 0, "num_cpus": cpus, "room": room}
+        assert actor.requested == {"max_restarts": 0, "max_task_retries": 0, "num_cpus": cpus, "room": room}
     assert all(0 < timeout <= ray_lanes.START_S for timeout in cluster.waited), "every call is bounded"
 
 

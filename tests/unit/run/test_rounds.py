@@ -1,4 +1,4 @@
-"""Rounds are repetitions: each draws with a seed of its own, which the study's seed decides."""
+"""Rounds are repetitions: each draws with its own seed, which the study's seed decides."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ strategies: [{{client: native, baseline: {{}}}}]
 
 
 class Listener:
-    """Keeps what it is told."""
+    """Keeps what it is given."""
 
     def __init__(self) -> None:
         self.reported: list[str] = []
@@ -81,7 +81,7 @@ def seeds(folder: Path, seed: int) -> list[int]:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_every_round_has_a_seed_of_its_own(tmp_path: Path) -> None:
+def test_every_round_has_its_own_seed(tmp_path: Path) -> None:
     found = seeds(tmp_path / "run", seed=5)
     assert len(found) == 50
     assert len(set(found)) == 50

@@ -97,7 +97,7 @@ def test_a_journey_of_which_an_answer_is_wrong_is_not_good(
     assert not found.good
 
 
-def test_what_the_engine_refuses_or_does_not_answer_is_told_before_anything_is_sent(
+def test_what_the_engine_refuses_or_does_not_answer_is_reported_before_anything_is_sent(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = written(url, "workload: {closed: {users: 1, journeys: 1}, journey: [{path: /}]}")
@@ -134,7 +134,7 @@ def searched(file: StudyFile, rates: list[float]) -> list[Any]:
         return [rate_fixture.measure(rate) for rate in rates]
 
 
-def test_each_round_of_a_search_is_open_load_at_its_rate_with_a_seed_of_its_own(
+def test_each_round_of_a_search_is_open_load_at_its_rate_with_its_own_seed(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = written(url, "workload: {open: {rate: 9, duration: 1m}}", "warm_up: 2s\n")

@@ -13,8 +13,8 @@ from patternbench.observe.doubt import NOTHING_SEEN, Doubt
 from patternbench.plan.order import Round
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import DONE, FAILED, Entry
-from patternbench.run.round import doubts, presence
-from patternbench.run.round.presence import TRIES, Presence
+from patternbench.run.round import doubts, health_probe
+from patternbench.run.round.health_probe import TRIES, HealthProbe
 from patternbench.run.stopping_early import out_of_reach, stops
 from patternbench.run.verdict import lacking
 from patternbench.study.model.system import declared
@@ -53,7 +53,7 @@ def test_a_run_stops_after_a_whole_block_without_a_valid_round() -> None:
         [replace(entry(-1, -1), file="counting-a")],
     ],
 )
-def test_a_run_goes_on_with_a_valid_round_with_one_unlucky_round_and_with_failed_ones(made: list[Entry]) -> None:
+def test_a_run_continues_with_a_valid_round_with_one_unlucky_round_and_with_failed_ones(made: list[Entry]) -> None:
     assert not stops(made, Round(len(made), 1, "a"))
 
 
@@ -143,8 +143,8 @@ def requested(monkeypatch: pytest.MonkeyPatch, answers: list[bool], system: dict
     """What is said of a system that answers so one time after the other, and how often was waited."""
     left, pauses = iter(answers), []
     problem = [Problem("does not answer: refused", value="http://x")]
-    monkeypatch.setattr(presence, "unready", lambda *_: [] if next(left) else problem)
-    return Presence(Inputs(Path()), pauses.append)(declared(system)), len(pauses)
+    monkeypatch.setattr(health_probe, "unready", lambda *_: [] if next(left) else problem)
+    return HealthProbe(Inputs(Path()), pauses.append)(declared(system)), len(pauses)
 
 
 def test_a_system_that_is_back_within_a_moment_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Series that nobody could answer, and what names them, are told before anything runs."""
+"""Series that no one could answer, and what names them, are reported before anything runs."""
 
 from __future__ import annotations
 

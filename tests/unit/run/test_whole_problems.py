@@ -1,4 +1,4 @@
-"""Every problem that a study's checks find is told as agreed: where, what is wrong, what is allowed, what to type."""
+"""Every problem of a study is reported as agreed: where, what is wrong, what is allowed, what to type."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def reported(problem: Problem, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_every_problem_of_a_study_is_told_as_agreed(name: str, tmp_path: Path) -> None:
+def test_every_problem_of_a_study_is_reported_as_agreed(name: str, tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("name,age\na,1\n")
     found = problems(WRONG[name], tmp_path)
     is_golden(f"problems/{name}.txt", "".join(f"{reported(one, tmp_path)}\n" for one in found))
@@ -166,7 +166,7 @@ strategies:
     ],
     ids=["refused", "broken", "too long"],
 )
-def test_what_a_client_refuses_is_told_at_its_place_in_the_study(
+def test_what_a_client_refuses_is_reported_at_its_place_in_the_study(
     change: tuple[str, str],
     failure: Exception | None,
     message: list[tuple[object, ...]],
@@ -191,17 +191,17 @@ def test_a_client_that_cannot_be_found_is_left_out_only_where_that_is_asked_for_
     both = text + "strategies: [{client: mine, baseline: {}}, {client: nowhere, baseline: {}}]\n"
     study = loads(completed(both), "study.yaml")
     plan = expand(study)
-    cast = preflight.cast_of(study, plan, skip_unavailable=True)
-    assert (list(cast.clients), list(cast.left_out)) == (["mine"], ["nowhere"])
-    kept = preflight.without(plan, cast.left_out)
+    available = preflight.available_clients(study, plan, skip_unavailable=True)
+    assert (list(available.clients), list(available.left_out)) == (["mine"], ["nowhere"])
+    kept = preflight.without(plan, available.left_out)
     assert [one.client for one in kept.scenarios] == ["mine"]
     assert {name: list(one.levels) for name, one in kept.factors.items()} == {
         "client": ["mine"],
         "strategy": ["baseline"],
     }
     with pytest.raises(InputError):
-        preflight.cast_of(study, plan, skip_unavailable=False)
-    assert [one.message for one in preflight.lacking_clients(study, plan)] == [cast.left_out["nowhere"]]
+        preflight.available_clients(study, plan, skip_unavailable=False)
+    assert [one.message for one in preflight.lacking_clients(study, plan)] == [available.left_out["nowhere"]]
     alone = loads(completed(text + "strategies: [{client: nowhere, baseline: {}}]\n"), "study.yaml")
     with pytest.raises(InputError):
-        preflight.cast_of(alone, expand(alone), skip_unavailable=True)
+        preflight.available_clients(alone, expand(alone), skip_unavailable=True)

@@ -1,6 +1,6 @@
 """A whole run without a system: what is driven, recorded, computed and reported is what its attempts say.
 
-The load is made up, from a seed: every number of rounds.parquet is computed anew here, call by call.
+The load is made up, from a seed: every number of rounds.parquet is recomputed here, call by call.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def test_the_last_scrape_of_the_slowest_target_is_waited_for_too() -> None:
     assert glances({"fast": LOAD.ended + 1, "slow": LOAD.ended}) == 1
 
 
-def test_a_target_of_our_own_that_was_down_is_told_whatever_the_queries_are_about() -> None:
+def test_a_target_of_our_own_that_was_down_is_reported_whatever_the_queries_are_about() -> None:
     targets = requested_of(MadeUp({"cpu": [line()]}, UP)).requested.targets
     assert [(target.instance, target.scrapes, target.failed) for target in targets] == [("one", 4, 1), ("two", 4, 0)]
 
@@ -164,7 +164,7 @@ def test_headers_go_with_every_query() -> None:
         (httpx.Response(200, json={"status": "success", "data": {"result": [{"metric": 1}]}}), "doesn't answer like"),
     ],
 )
-def test_what_is_no_prometheus_is_told_as_such(answer: httpx.Response, message: str) -> None:
+def test_what_is_no_prometheus_is_reported_as_such(answer: httpx.Response, message: str) -> None:
     with pytest.raises(ObservationError) as raised:
         asker(lambda _: answer).series({"cpu": Series(query="cpu")}, LOAD)
     assert message in str(raised.value)
@@ -176,7 +176,7 @@ def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatc
         requested_of(MadeUp({"cpu": [line()]}, UP))
 
 
-def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp_path: Path) -> None:
+def test_what_is_kept_is_read_back_and_what_is_damaged_is_reported_with_its_file(tmp_path: Path) -> None:
     seen = requested_of(MadeUp({"cpu": [line()]}, UP))
     kept.write(tmp_path / "series", seen)
     read = OBSERVER.read(RoundFiles({}, tmp_path / "series"))
@@ -193,19 +193,19 @@ def test_what_is_kept_is_read_back_and_what_is_damaged_is_told_with_its_file(tmp
         (tmp_path / "series" / name).write_bytes((tmp_path / f"{name}.whole" / name).read_bytes())
 
 
-def test_a_system_without_the_component_that_is_to_answer_is_told_before_the_load(tmp_path: Path) -> None:
+def test_a_system_without_the_component_that_is_to_answer_is_reported_before_the_load(tmp_path: Path) -> None:
     watched = Watched({"shop": "http://localhost"}, tmp_path / "series", Watch(series={"cpu": Series(query="up")}))
     with pytest.raises(ObservationError, match="no component `prometheus`"), OBSERVER.watch(watched):
         raise AssertionError("load was put on")
 
 
-def test_a_study_without_series_asks_nobody(tmp_path: Path) -> None:
+def test_a_study_without_series_asks_no_one(tmp_path: Path) -> None:
     with OBSERVER.watch(Watched({}, tmp_path / "series")):
         pass
     assert not (tmp_path / "series").exists()
 
 
-def test_a_secret_that_the_environment_lacks_is_told_at_the_headers_of_prometheus(
+def test_a_secret_that_the_environment_lacks_is_reported_at_the_headers_of_prometheus(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)

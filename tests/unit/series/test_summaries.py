@@ -91,7 +91,7 @@ def test_the_typical_course_is_the_median_of_the_rounds_at_each_step() -> None:
         (seen(CPU.head(0), target(0, 0)), ["series_empty", "few_scrapes"]),
     ],
 )
-def test_what_may_mislead_about_series_is_told_with_the_round(what: SeenSeries, kinds: list[str]) -> None:
+def test_what_may_mislead_about_series_is_reported_with_the_round(what: SeenSeries, kinds: list[str]) -> None:
     doubts = list(doubts_of(what))
     assert [doubt.kind for doubt in doubts] == kinds
     assert all(doubt.remedy for doubt in doubts)

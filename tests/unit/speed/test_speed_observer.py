@@ -64,7 +64,7 @@ def test_a_round_is_probed_before_and_after_its_load_and_never_during_it(tmp_pat
     assert 0 < OBSERVER.measured(seen, {})[PROBE_TIME] < 0.1
 
 
-def test_no_probe_runs_beside_the_load_that_could_move_it(tmp_path: Path) -> None:
+def test_no_probe_runs_next_to_the_load_that_could_move_it(tmp_path: Path) -> None:
     requested = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],)))
     threads = set(threading.enumerate())
     with OBSERVER.watch(requested):

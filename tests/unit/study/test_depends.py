@@ -50,24 +50,24 @@ def test_a_condition_holds_for_one_level_or_for_one_of_a_list() -> None:
     assert not depends.applies({"architecture": "gateway", "parameters.items": 5}, values)
 
 
-def test_a_condition_on_what_the_study_does_not_say_is_told_with_the_nearest_name() -> None:
+def test_a_condition_on_what_the_study_does_not_say_is_reported_with_the_nearest_name() -> None:
     (found,) = problems("{path: /}, {path: /b, when: {architectur: gateway}}")
     assert (found.path, found.hint) == ("workload.journey.steps[1].when.architectur", "did you mean `architecture`?")
     assert "parameters.items" in found.allowed
 
 
-def test_a_misspelt_condition_of_the_only_step_is_told_once() -> None:
+def test_a_misspelt_condition_of_the_only_step_is_reported_once() -> None:
     (found,) = problems("{path: /, when: {architectur: gateway}}")
     assert found.path == "workload.journey.steps[0].when.architectur"
 
 
-def test_a_condition_that_holds_in_no_scenario_is_told_with_the_levels_there_are() -> None:
+def test_a_condition_that_holds_in_no_scenario_is_reported_with_the_levels_there_are() -> None:
     (found,) = problems("{path: /}, {path: /b, when: {architecture: [mesh], size: 3}}")
     assert (found.message, found.path) == ("isn't true in any scenario", "workload.journey.steps[1].when")
     assert "architecture: gateway, messaging" in found.allowed
 
 
-def test_a_scenario_without_a_step_is_told_with_its_levels() -> None:
+def test_a_scenario_without_a_step_is_reported_with_its_levels() -> None:
     found = problems("{path: /b, when: {architecture: gateway}}")
     assert found
     assert all(

@@ -63,7 +63,7 @@ def test_the_rule_is_the_one_that_the_study_asks_for() -> None:
     assert evidence.rule_of(study(rounds="3")) is None
 
 
-def test_a_response_that_nobody_measures_is_refused_before_anything_runs() -> None:
+def test_a_response_that_no_one_measures_is_refused_before_anything_runs() -> None:
     (message,) = refused(rounds=RULE.replace("p95", "p96"))
     assert message.startswith("rounds.until.response: `p96` isn't a response")
     assert "did you mean `p9" in message

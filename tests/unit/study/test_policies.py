@@ -1,4 +1,4 @@
-"""Stacks of policies: what may be said, how scenarios are called, and how each mistake is told."""
+"""Stacks of policies: what may be said, how scenarios are called, and how each mistake is reported."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_a_stack_is_known_by_its_policies_from_the_outside_in() -> None:
     assert len({scenario.id for scenario in found.scenarios}) == 3
 
 
-def test_a_stack_may_have_a_name_of_its_own() -> None:
+def test_a_stack_may_have_its_own_name() -> None:
     assert levels(plan("name: careful, stack: [{timeout: 1s}]"))["strategy"] == ["baseline", "careful"]
 
 
-def test_two_stacks_of_one_name_are_told_apart_by_their_levels_or_refused() -> None:
+def test_two_stacks_of_one_name_are_distinguished_by_their_levels_or_refused() -> None:
     timeouts = (f"stack: [{{timeout: {limit}}}, {{{RETRY}}}]" for limit in ("1s", "2s"))
     assert levels(plan(*timeouts))["timeout"] == ["1s", "2s"]
     with pytest.raises(InputError) as caught:
@@ -69,7 +69,7 @@ def test_a_list_in_a_stack_is_a_factor_under_its_policys_name() -> None:
     assert len(found.scenarios) == 1 + 4 + 2
 
 
-def test_a_second_policy_of_a_kind_is_a_factor_of_its_own() -> None:
+def test_a_second_policy_of_a_kind_is_its_own_factor() -> None:
     assert levels(plan("stack: [{timeout: 1s}, {hedge: {delay: 1ms}}, {timeout: [10ms, 20ms]}]"))["timeout_2"] == [
         "10ms",
         "20ms",

@@ -101,7 +101,9 @@ def test_a_bad_level_is_reported_on_its_line_of_the_original() -> None:
         ),
     ],
 )
-def test_what_should_be_a_mapping_and_is_none_is_told_where_it_stands(key: str, value: object, reported: str) -> None:
+def test_what_should_be_a_mapping_and_is_none_is_reported_where_it_stands(
+    key: str, value: object, reported: str
+) -> None:
     spec = {"rounds": 1, "users": [1], "succRequests": 1, "maxRequests": 1, "targetUrl": "http://server/"}
     text = json.dumps({**spec, "fault": None, "clientSpecs": [], key: value})
     assert str(problems(text, "x.json")[0]).startswith(reported)

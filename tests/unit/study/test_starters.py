@@ -46,7 +46,7 @@ def test_more_time_first_gives_more_rounds_then_longer_ones() -> None:
 
 @pytest.mark.parametrize("seconds", LENGTHS_S)
 def test_the_first_study_of_faults_has_callers_who_feel_the_freeze_and_a_retry_that_can_act(seconds: int) -> None:
-    """Users who wait send nothing into a freeze, a short one is beyond p95, and without a time-out nobody retries."""
+    """Users who wait send nothing into a freeze, a short one is beyond p95, and without a time-out no one retries."""
     text = starters.study(SUBJECTS[1], GOALS["faults"], Budget(5, seconds))
     scenarios = expand(loads(text, "faults.yaml")).scenarios
     lengths = [window.for_ for scenario in scenarios for window in scenario.faults[0].windows]

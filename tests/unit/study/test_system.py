@@ -1,4 +1,4 @@
-"""The system under test: each way of naming it is a class of its own, and files stay as they were."""
+"""The system under test: each way of naming it is its own class, and files stay as they were."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refused(system: str) -> Problem:
 
 
 @pytest.mark.parametrize(("text", "kind"), EVERY)
-def test_each_way_of_naming_a_system_is_a_class_of_its_own(text: Any, kind: type[System]) -> None:
+def test_each_way_of_naming_a_system_is_its_own_class(text: Any, kind: type[System]) -> None:
     assert type(declared(text)) is kind
 
 
@@ -103,7 +103,7 @@ def test_trust_is_for_those_of_several_urls_that_have_tls() -> None:
         ('{urls: ["ftp://a"]}', "system.urls[0]", "is not allowed here"),
     ],
 )
-def test_a_mistake_is_told_at_its_own_place(system: str, path: str, message: str) -> None:
+def test_a_mistake_is_reported_at_its_own_place(system: str, path: str, message: str) -> None:
     problem = refused(system)
     assert problem.path == path
     assert problem.message.startswith(message)

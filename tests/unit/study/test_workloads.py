@@ -1,4 +1,4 @@
-"""Workloads: what may be said, and how each mistake is told."""
+"""Workloads: what may be said, and how each mistake is reported."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_weight_of_zero_everywhere_is_refused() -> None:
     assert found.path == "workload"
 
 
-def test_a_step_goes_on_and_is_taken_often_in_one_way_each() -> None:
+def test_a_step_continues_and_is_taken_often_in_one_way_each() -> None:
     closed = "closed: {users: 1, journeys: 1}"
     each = problem(closed, "journey: [{path: /, for_each: ids, repeat: 2}]")
     assert "for_each does not go with repeat" in each.message

@@ -1,4 +1,4 @@
-"""What tracing costs is told for each share against no tracing at all, and no share is ever chosen."""
+"""What tracing costs is reported for each share against no tracing at all, and no share is ever chosen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from patternbench.plan.expand import expand
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
+from patternbench.report.sections.criteria import known_of
 from patternbench.report.sections.findings import findings
-from patternbench.report.sections.wish import known_of
 from patternbench.study.load import loads
 from patternbench.study.model.settings import Settable
 from patternbench.traces.report import cost
@@ -67,7 +67,7 @@ def test_findings_compare_what_is_traced_alike() -> None:
     assert reported["change"].tolist() == pytest.approx([-50.0] * 3, abs=0.1)
 
 
-def test_each_share_is_told_with_what_it_costs_against_the_same_scenarios_without_tracing() -> None:
+def test_each_share_is_reported_with_what_it_costs_against_the_same_scenarios_without_tracing() -> None:
     made = report()
     (table,) = cost.tables(made.scenarios, made.done)
     rows = table.frame.set_index(["traced", "response"])

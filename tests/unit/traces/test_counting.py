@@ -92,7 +92,7 @@ def test_calls_at_the_same_time_share_it_so_that_the_types_add_up_to_the_whole()
     assert row["in_memory_time"] == pytest.approx(0.050)
 
 
-def test_what_goes_on_after_the_answer_is_counted_and_takes_none_of_its_time() -> None:
+def test_what_continues_after_the_answer_is_counted_and_takes_none_of_its_time() -> None:
     frame = table(
         span("root", "server", "shop", (0, 50)),
         span("send", "producer", "shop", (10, 20), "root", messaging="rabbitmq", destination="orders"),
@@ -130,7 +130,7 @@ def test_the_clock_of_another_service_is_set_right_with_all_that_it_did() -> Non
 
 
 def test_the_clock_of_a_service_behind_another_with_a_wrong_clock_is_set_right() -> None:
-    """Stock asks depot, each with a clock of its own: the offsets of a chain of callers add up."""
+    """Stock asks depot, each with its own clock: the offsets of a chain of callers add up."""
     depot = table(
         span("fetch", "client", "stock", (56, 74), "take", peer="depot"),
         span("give", "server", "depot", (60, 70), "fetch", route="/depot", method="GET"),
@@ -150,9 +150,9 @@ def test_a_server_that_ends_a_little_after_its_caller_has_no_wrong_clock() -> No
     assert only(changed(SHOP, "ask", end_ns=SHOP["end_ns"].iloc[3] - 200_000))["skew"] == 0
 
 
-def test_a_trace_that_lacks_a_span_is_torn_and_nothing_is_counted_of_it() -> None:
-    torn = forest(without(SHOP, "ask"))
-    assert (len(torn.requests), torn.torn) == (0, 1)
+def test_a_trace_that_lacks_a_span_is_incomplete_and_nothing_is_counted_of_it() -> None:
+    incomplete = forest(without(SHOP, "ask"))
+    assert (len(incomplete.requests), incomplete.incomplete) == (0, 1)
 
 
 def test_a_parent_outside_the_system_leaves_a_request_whole() -> None:
@@ -175,9 +175,9 @@ def test_a_consumer_that_is_only_linked_to_its_message_belongs_to_the_request_th
     assert (only(frame)["database_calls"], only(frame)["services"]) == (1, 2)
 
 
-def test_spans_that_are_each_others_ancestors_are_torn_and_end_nothing() -> None:
+def test_spans_that_are_each_others_ancestors_are_incomplete_and_end_nothing() -> None:
     frame = table(span("a", "server", "x", (0, 9), "b"), span("b", "server", "x", (0, 9), "a"))
-    assert forest(frame).torn == 1
+    assert forest(frame).incomplete == 1
 
 
 def test_a_target_is_the_service_that_took_the_call_else_what_the_caller_knows_of_it() -> None:
@@ -270,7 +270,7 @@ def nodes_of(frame: pd.DataFrame) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "callee", "expected"),
+    ("kind", "reported", "callee", "expected"),
     [
         ("producer", {}, "orders", CalleeKind.QUEUE),
         ("client", {"messaging": "rabbitmq"}, "orders", CalleeKind.QUEUE),
@@ -281,11 +281,11 @@ def nodes_of(frame: pd.DataFrame) -> list[Any]:
     ],
 )
 def test_a_callee_is_what_any_sign_of_its_call_says(
-    kind: str, told: dict[str, str], callee: str, expected: CalleeKind
+    kind: str, reported: dict[str, str], callee: str, expected: CalleeKind
 ) -> None:
     frame = table(
         span("root", "server", "shop", (0, 100), method="GET", route="/"),
-        span("call", kind, "shop", (10, 50), "root", **told),
+        span("call", kind, "shop", (10, 50), "root", **reported),
         span("take", "server", "stock", (20, 40), "call", route="/stock", method="GET"),
     )
     (request,) = forest(frame).requests

@@ -1,4 +1,4 @@
-"""What traces lack is told: requests without spans, spans that were not kept, torn traces, clocks that differ."""
+"""What traces lack is reported: requests without spans, lost spans, incomplete traces, clocks that differ."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ def test_a_round_whose_every_request_is_traced_is_not_doubted() -> None:
         (40, 0.01, 10_000, ["spans_missing"]),
     ],
 )
-def test_fewer_requests_than_the_sample_must_hold_are_told(
+def test_fewer_requests_than_the_sample_must_hold_are_reported(
     came: int, share: float, succeeded: int, kind: list[str]
 ) -> None:
     assert kinds(seen(requests(came) if came else EMPTY, succeeded, share=share)) == kind
 
 
-def test_what_the_receiver_did_not_keep_is_told_by_its_reason() -> None:
+def test_what_the_receiver_did_not_keep_is_reported_by_its_reason() -> None:
     traced = seen(requests(5), refused={"too_large": 2}, left_out={"too_many": 1200, "never_ended": 1})
     refused, left_out = doubts(traced)
     assert "2 with too large a body" in refused.message
     assert "1,200 beyond the number that a round keeps, 1 that had not ended" in left_out.message
 
 
-def test_torn_traces_and_clocks_that_differ_are_told() -> None:
-    torn = span("lost", "client", "shop", (1, 2), "nobody", trace_id="x")
-    assert kinds(seen(requests(5, torn))) == ["traces_torn"]
+def test_incomplete_traces_and_clocks_that_differ_are_reported() -> None:
+    incomplete = span("lost", "client", "shop", (1, 2), "nobody", trace_id="x")
+    assert kinds(seen(requests(5, incomplete))) == ["traces_torn"]
     late = [
         span("root", "server", "shop", (0, 10)),
         span("ask", "client", "shop", (1, 9), "root"),
@@ -108,7 +108,7 @@ def test_the_tables_for_others_have_a_row_per_operation_and_per_caller_and_calle
 
 
 @pytest.mark.parametrize("file", [SPANS, COUNTS])
-def test_spans_that_cannot_be_read_any_more_are_told_by_their_file(tmp_path: Path, file: str) -> None:
+def test_spans_that_cannot_be_read_any_more_are_reported_by_their_file(tmp_path: Path, file: str) -> None:
     folder = keep(tmp_path / "traces", requests(3))
     assert OBSERVER.read(RoundFiles({}, folder))
     (folder / file).write_bytes(b"{}")
@@ -130,7 +130,7 @@ def run(tmp_path: Path) -> RunFolder:
     return made
 
 
-def test_a_counting_pass_that_failed_is_told_with_what_to_type_and_is_no_round(run: RunFolder) -> None:
+def test_a_counting_pass_that_failed_is_reported_with_what_to_type_and_is_no_round(run: RunFolder) -> None:
     assert [entry.file for entry in damage.rounds(run)] == ["00000"]
     (reported,) = damage.uncounted(run)
     assert reported.startswith(

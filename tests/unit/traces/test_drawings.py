@@ -115,7 +115,7 @@ def test_the_words_of_an_edge_that_is_alone_between_two_layers_are_on_its_line()
     assert (words[1] + words[3]) / 2 == pytest.approx((load[1] + load[3]) / 2)
 
 
-def test_a_call_back_is_told_from_the_call_that_led_to_it() -> None:
+def test_a_call_back_is_reported_from_the_call_that_led_to_it() -> None:
     message = texts(service_graph([edge(EDGE, "a"), edge("a", "b"), edge("b", "a", per_request=3)], 10.0))
     assert {"1 per request, 10/s", "← 3 per request, 30/s"} <= set(message)
 
@@ -192,7 +192,7 @@ def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once(t
 
 
 @pytest.mark.slow
-def test_drawings_are_in_the_page_and_beside_it_as_files(tmp_path: Path) -> None:
+def test_drawings_are_in_the_page_and_next_to_it_as_files(tmp_path: Path) -> None:
     from tests.support.synthetic_run import synthetic_run  # noqa: PLC0415
 
     drawing = Drawing("Who calls whom", service_graph([edge(EDGE, HOSTILE)], 1.0), "how to read it")

@@ -86,7 +86,7 @@ def test_a_message_goes_to_its_queue_and_from_there_to_whoever_takes_it() -> Non
     assert (taken.caller, taken.callee, taken.kind) == ("rabbitmq orders", "mail", CalleeKind.SERVICE)
 
 
-def test_the_critical_path_leaves_out_what_was_done_beside_it() -> None:
+def test_the_critical_path_leaves_out_what_was_done_next_to_it() -> None:
     (request,) = requests(
         span("root", "server", "shop", (0, 100)),
         span("short", "client", "shop", (10, 40), "root", peer="a"),
@@ -126,7 +126,7 @@ def test_the_same_query_of_many_callers_is_no_repetition_of_any() -> None:
     assert {one.caller for one in repeated(requests(*order()))} == {"shop"}
 
 
-def test_calls_made_at_once_are_told_from_calls_one_after_another() -> None:
+def test_calls_made_at_once_are_reported_from_calls_one_after_another() -> None:
     fan = [span(f"c{n}", "client", "shop", (n, 50 + n), "root", peer="b", method="GET", path="/x") for n in range(7)]
     (found,) = repeated(requests(span("root", "server", "shop", (0, 100)), *fan))
     assert (found.times, found.at_once) == (7, 7)
@@ -138,7 +138,7 @@ def test_the_shape_of_an_operation_is_how_chatty_deep_and_wide_it_is() -> None:
     assert (shape.services, shape.depth, shape.widest_caller, shape.widest, shape.at_once) == (2, 2, "shop", 12, 1)
 
 
-def test_a_typical_request_is_told_step_by_step_with_its_repetitions_folded() -> None:
+def test_a_typical_request_is_reported_step_by_step_with_its_repetitions_folded() -> None:
     usual = typical(requests(*order(trace="a", slow=3), *order(trace="b", slow=2), *order(trace="c"), *order(1, "d")))
     assert usual.root.duration == 260_000_000
     (loop,) = steps(usual)
@@ -151,9 +151,9 @@ def test_a_typical_request_is_told_step_by_step_with_its_repetitions_folded() ->
     assert [step.callee for step in flat(steps(usual))] == ["mariadb core", "stock", "mariadb stock"]
 
 
-def test_a_well_of_spans_is_torn_and_blows_nothing_up() -> None:
+def test_a_well_of_spans_is_incomplete_and_blows_nothing_up() -> None:
     chain = [span(str(n), "server", f"s{n % 2}", (0, 9), str(n - 1) if n else "") for n in range(5000)]
-    assert forest(table(*chain)).torn == 1
+    assert forest(table(*chain)).incomplete == 1
 
 
 def test_nothing_traced_gives_nothing() -> None:

@@ -190,7 +190,7 @@ def test_a_body_that_is_sent_piece_by_piece_is_read_to_the_limit_and_no_further(
     assert 1000 - len(list(taken)) == MOST_BYTES // 100_000 + 1
 
 
-def test_other_signals_than_traces_are_refused_and_told_apart(spool: Spool) -> None:
+def test_other_signals_than_traces_are_refused_and_distinguished(spool: Spool) -> None:
     (answer,) = answers(spool, body(b""), path="/v1/metrics")
     assert (answer.status_code, spool.received.refused) == (404, {"other_signal": 1})
 
@@ -237,7 +237,7 @@ def test_no_more_spans_than_asked_for_are_kept_and_those_beyond_are_counted(spoo
     assert (spool.received.left_out, len(kept(spool))) == ({"too_many": 50}, 100)
 
 
-def test_spans_are_written_while_the_round_goes_on_so_that_memory_is_bounded(
+def test_spans_are_written_while_the_round_continues_so_that_memory_is_bounded(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("patternbench.traces.receive.spool.ROWS_IN_MEMORY", 10)
@@ -258,7 +258,7 @@ def test_what_comes_between_rounds_is_counted_and_a_new_round_begins_empty(spool
 
 
 def test_spans_that_began_before_the_round_and_come_late_are_counted_and_not_kept(spool: Spool) -> None:
-    """Probes of readiness: exporters hold their spans back, and a service goes on when its answer has been read."""
+    """Probes of readiness: exporters hold their spans back, and a service continues when its answer has been read."""
     early = otlp_span(1)
     scope = {"type": "http", "method": "POST", "path": "/round", "headers": []}
     since = str(early.start_time_unix_nano + 1).encode()
@@ -302,7 +302,7 @@ def stalls(beginning: bytes) -> Callable[[], Awaitable[dict[str, object]]]:
 
 
 async def ignore(_message: object) -> None:
-    """Send an answer to nobody."""
+    """Send an answer to no one."""
 
 
 async def _while_others_stall(spool: Spool, beginning: bytes, senders: int, path: str) -> httpx.Response:
@@ -321,7 +321,7 @@ async def _while_others_stall(spool: Spool, beginning: bytes, senders: int, path
 
 
 @pytest.mark.parametrize("beginning", [b"", b"x" * (app.USUAL_BYTES + 1)])
-def test_slow_senders_hold_back_nobody_else(spool: Spool, beginning: bytes) -> None:
+def test_slow_senders_hold_back_no_one_else(spool: Spool, beginning: bytes) -> None:
     answer = asyncio.run(_while_others_stall(spool, beginning, 8 * app.AT_ONCE, "/v1/traces"))
     assert (answer.status_code, len(kept(spool))) == (200, 1)
 

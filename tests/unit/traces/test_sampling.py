@@ -81,7 +81,7 @@ def environment(launch: Launch, share: float) -> dict[str, str]:
     return dict(traced(Topology((launch,), ("shop",)), Tracing(share)).launches[0].env)
 
 
-def test_a_component_that_can_be_traced_is_told_by_the_standard_variables() -> None:
+def test_a_component_that_can_be_traced_is_reported_by_the_standard_variables() -> None:
     can = Launch(**{**vars(SHOP), "traced": True, "env": {"MODE": "x"}})
     reported = environment(can, 0.01)
     assert reported["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"${{{RECEIVER}.url}}"
@@ -152,14 +152,14 @@ def test_a_component_may_name_its_service_and_nothing_else_of_tracing() -> None:
     assert (reported["OTEL_SERVICE_NAME"], reported["OTEL_TRACES_SAMPLER"]) == ("orders", "parentbased_always_on")
 
 
-def test_a_jvm_gets_the_agent_beside_the_options_that_it_has() -> None:
+def test_a_jvm_gets_the_agent_next_to_the_options_that_it_has() -> None:
     jvm = Launch(**{**vars(SHOP), "kind": "jvm_app", "traced": True, "env": {"JAVA_TOOL_OPTIONS": "-Xmx1g"}})
     (launch, _) = traced(Topology((jvm,), ("shop",)), Tracing(1)).launches
     assert launch.env["JAVA_TOOL_OPTIONS"].startswith("-Xmx1g -javaagent:/")
     assert [need.name for need in launch.needs] == ["opentelemetry-javaagent"]
 
 
-def test_a_jvm_without_the_agents_is_told_before_anything_starts(
+def test_a_jvm_without_the_agents_is_reported_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -79,7 +79,7 @@ def lacking(allowed: str) -> Refusal:
 
 
 def retry_after(retry: Retry) -> Iterator[Refusal]:
-    """The refusal to heed ``Retry-After``, which no client of this kit reads."""
+    """The refusal to honour ``Retry-After``, which no client of this kit reads."""
     if retry.retry_after_max_us:
         message = "this client does not read Retry-After"
         yield Refusal("retry_after_max_us", retry.retry_after_max_us, message, "0")

@@ -61,7 +61,7 @@ def wait(backoff: Backoff, jitter: str | float) -> wait_base:
 
 
 def steady(backoff: Backoff, share: float) -> wait_base:
-    """A share of the delay."""
+    """Jitter as a share of each delay."""
     initial = share * backoff.initial_us / 1e6
     if backoff.kind == "fixed":
         return tenacity.wait_fixed(initial)
@@ -79,5 +79,5 @@ def drawn(backoff: Backoff, share: float) -> wait_base:
 
 
 def longest(backoff: Backoff, share: float) -> float:
-    """A share of the longest delay, in seconds."""
+    """Jitter as a share of the longest delay, in seconds."""
     return LONGEST_S if backoff.max_us is None else share * backoff.max_us / 1e6

@@ -82,7 +82,7 @@ class ContractServer:
 
 
 async def _batches(running: RunningRound, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Write batches until the round is over; False when nobody listens any more."""
+    """Write batches until the round is over; False when no one listens any more."""
     closed = asyncio.create_task(reader.read(1))
     try:
         over = False

@@ -45,7 +45,7 @@ async fn drive(round: Round, adapter: Rc<dyn Adapter>, stream: Stream, place: Pl
     stream.end(format!("{last}\n"), place);
 }
 
-/// Writes batches until the last user has ended, or nobody listens any more.
+/// Writes batches until the last user has ended, or no one listens any more.
 async fn batches(running: &mut Running, stream: &Stream) -> Result<(), String> {
     let mut ticks = tokio::time::interval(BATCH_EVERY);
     loop {
@@ -63,7 +63,7 @@ async fn batches(running: &mut Running, stream: &Stream) -> Result<(), String> {
 
 fn send(stream: &Stream, running: &Running) {
     for line in rows::lines(&running.rows.take()) {
-        // No bound is set on the rows that wait, so nobody counts them.
+        // No bound is set on the rows that wait, so no one counts them.
         stream.send(line, 0);
     }
 }

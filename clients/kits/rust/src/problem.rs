@@ -54,7 +54,7 @@ impl Problems {
         self.refuse("", Value::Null, "this client does not have it", allowed);
     }
 
-    /// Refuses to heed `Retry-After`, which no client of this kit reads.
+    /// Refuses to honour `Retry-After`, which no client of this kit reads.
     pub fn retry_after(&mut self, retry: &Retry) {
         if retry.retry_after_max_us > 0 {
             let why = "this client does not read Retry-After";

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// A row of seeds that follows from one: each call draws from a source of its own.
+/// A row of seeds that follows from one: each call draws from its own source.
 ///
 /// SplitMix64 (Steele, Lea and Flood, 2014): neighbours among its seeds have nothing in common.
 #[derive(Debug)]

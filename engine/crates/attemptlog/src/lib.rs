@@ -1,4 +1,4 @@
-//! A row for every attempt, streamed to a compressed columnar file by a thread of its own.
+//! A row for every attempt, streamed to a compressed columnar file by its own thread.
 //!
 //! The caller pushes [`Row`]s; a thread writes them as Parquet with the columns of `contracts/records/README.md`,
 //! and keeps counts and HdrHistograms per step and group. Memory is bounded: a row group is written as soon as it is

@@ -206,7 +206,7 @@ impl Worker {
                 Message::Rows(mut rows) => {
                     self.take(&rows)?;
                     rows.clear();
-                    // Nobody waits for empty batches any more when the caller is finishing.
+                    // No one waits for empty batches any more when the caller is finishing.
                     let _ = empty.send(rows);
                 }
                 Message::MeasuresFrom(us) => {

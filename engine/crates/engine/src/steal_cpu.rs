@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 /// Steal CPU time from a process and its descendants, until a signal to stop.
 ///
 /// In each period the processes are stopped for a share of it. Prints {"began_ns": NANOSECONDS} on the monotonic clock,
-/// and on SIGTERM, once all of them go on, {"ended_ns", "stolen_us", "lasted_us"}.
+/// and on SIGTERM, once all of them continue, {"ended_ns", "stolen_us", "lasted_us"}.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub struct Arguments {

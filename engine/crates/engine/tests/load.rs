@@ -20,7 +20,7 @@ fn engine(folder: &Path, job: &Value) -> Command {
     command
 }
 
-/// A job against a port where nobody listens: every call fails at once, which is enough here.
+/// A job against a port where no one listens: every call fails at once, which is enough here.
 fn job(until: &Value) -> Value {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let workload = json!({"closed": {"users": 2, "think_us": 10_000, "until": until}});

@@ -108,7 +108,7 @@ impl Faults {
         way
     }
 
-    /// Takes note of when a request that was held back went on.
+    /// Takes note of when a request that was held back continued.
     pub fn released(&mut self, held: Held, now: Nanos) {
         if let Some(active) = self.active.iter_mut().find(|active| active.id == held.by) {
             let late = now.saturating_sub(held.until);

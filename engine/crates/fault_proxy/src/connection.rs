@@ -32,7 +32,7 @@ pub struct World {
 pub enum Pumped {
     /// It is over.
     Closed,
-    /// It goes on; the moment at which there is something to do, if that is known.
+    /// It continues; the moment at which there is something to do, if that is known.
     Open(Option<Nanos>),
 }
 

@@ -46,7 +46,7 @@ impl Door {
 
 fn bound(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = new_socket(&address)?;
-    // Not SO_REUSEADDR, with which anybody else could take the port while nobody listens.
+    // Not SO_REUSEADDR, with which anybody else could take the port while no one listens.
     sockopt::set_socket_reuseport(&socket, true)?;
     bind(&socket, &address)?;
     Ok(socket)

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 request that is not passed on: it is read to its end, so that the connection can go on after its answer.
+//! An HTTP/1.1 request that is not passed on: it is read to its end, so that the connection can continue after its
+//! answer.
 
 /// Headers of a request at most; one with more is answered, and its connection closed.
 const HEADERS: usize = 128;

@@ -205,7 +205,7 @@ impl Server {
         }
     }
 
-    /// Carries out the orders that have arrived; when nobody gives orders any more, all faults end.
+    /// Carries out the orders that have arrived; when no one gives orders any more, all faults end.
     fn obey(&mut self) {
         let (orders, there) = self.admin.hear();
         for order in orders {

@@ -190,7 +190,8 @@ fn few_calls(counts: &Counts) -> Option<Doubt> {
     })
 }
 
-/// A round in which every call failed says more about the test than about the system, unless faults were meant to do it.
+/// A round in which every call failed says more about the test than about the system, unless faults were meant to do
+/// it.
 fn never_good(counts: &Counts) -> Option<Doubt> {
     (counts.calls > 0 && counts.good_calls == 0).then(|| Doubt {
         name: "nothing_succeeded",
@@ -268,7 +269,7 @@ fn not_followed((refusal, count): &(Refusal, u64)) -> Doubt {
     }
 }
 
-/// A round in which nobody ever answered says little about anybody, and often that a URL is wrong.
+/// A round in which no one ever answered says little about anybody, and often that a URL is wrong.
 fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
     let (sent, answers) = (counts.sent(), counts.statuses.iter().sum::<u64>());
     (sent > 0 && answers == 0).then(|| Doubt {

@@ -75,7 +75,7 @@ impl<W: Write + Send> Observer for Progress<W> {
             "statuses": statuses(&self.statuses),
             "lateness_ms": {"p50": late(50.0), "p99": late(99.0), "max": late(100.0)},
         }});
-        // When nobody reads any more, the round still goes on.
+        // When no one reads any more, the round still continues.
         let _ = writeln!(self.sink, "{line}").and_then(|()| self.sink.flush());
         (self.at_us, self.ended) = (elapsed_us, 0);
         self.interval.reset();

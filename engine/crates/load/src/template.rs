@@ -240,7 +240,8 @@ impl Template {
         Self::parse(text, names).map(|parsed| Self(parsed.0.into_iter().map(written).collect()))
     }
 
-    /// JSON with placeholders in its strings. A string of a single typed one, as `"${price|number}"`, becomes that value.
+    /// JSON with placeholders in its strings. A string of a single typed one, as `"${price|number}"`, becomes that
+    /// value.
     ///
     /// # Errors
     /// As for [`Template::parse`], and what is known to be of another kind.
@@ -329,7 +330,7 @@ impl Piece {
             Self::Typed(piece, kind) => {
                 let mut text = String::new();
                 piece.render(Place::Raw, values, &mut text);
-                // Only what was not captured, in a journey that goes on after a failure, can be of another kind here.
+                // Only what was not captured, in a journey that continues after a failure, can be of another kind here.
                 into.push_str(if kind.fits(&text) { text.trim() } else { "null" });
             }
         }
@@ -584,7 +585,8 @@ fn number(number: u64, into: &mut String) {
     let _ = write!(into, "{number}");
 }
 
-/// A whole number from `low` to `high`, both included, by the multiplication of Lemire (whose bias is below 2^-64 of the range).
+/// A whole number from `low` to `high`, both included, by the multiplication of Lemire (whose bias is below 2^-64 of
+/// the range).
 fn within(low: u64, high: u64, random: &mut impl Rng) -> u64 {
     let span = u128::from(high - low) + 1;
     low + ((u128::from(random.next_u64()) * span) >> 64) as u64

@@ -180,7 +180,7 @@ fn one_server_without_an_end_does_not_keep_the_others_waiting() {
 
 #[test]
 fn a_packed_body_is_counted_as_it_came_and_not_unpacked() {
-    // A megabyte of zeros as gzip begins so; nobody looks inside.
+    // A megabyte of zeros as gzip begins so; no one looks inside.
     let packed = "\u{1f}\u{8}\0\0\0\0\0\0";
     let server = Server::start(move |_| common::status(200, "Content-Encoding: gzip\r\n", packed));
     let outcome = survive(&server.url(), &json!({}), json!({}));

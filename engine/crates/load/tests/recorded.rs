@@ -1,6 +1,6 @@
 //! The attempts of whole jobs in simulated time, byte for byte as they were recorded.
 //!
-//! A change of how the engine is built changes none of them. `UPDATE_GOLDEN=1` records them anew, which is right only
+//! A change of how the engine is built changes none of them. `UPDATE_GOLDEN=1` records them again, which is right only
 //! where the load itself is meant to change.
 #![allow(missing_docs)]
 

@@ -22,7 +22,7 @@ fn hours_of_thinking_pass_at_once_and_to_the_microsecond() {
             (start, start + 10_000, true)
         );
     }
-    // Nobody thinks after the last call.
+    // No one thinks after the last call.
     assert_eq!(
         finished.elapsed.as_micros() as i64,
         19 * (HOUR_US + 10_000) + 10_000

@@ -37,7 +37,7 @@ fn histogram(outcome: &Outcome, measure: &str) -> Histogram<u64> {
     Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
 }
 
-/// A server that answers nobody until `until` requests have come: it stands still while arrivals go on.
+/// A server that answers no one until `until` requests have come: it stands still while arrivals continue.
 fn standing_still(until: u64) -> Server {
     let asked = (Mutex::new(0), Condvar::new());
     Server::start(move |_| {

@@ -191,7 +191,7 @@ fn the_thread_that_drives_the_load_is_bound_to_the_core_that_the_job_names() {
         json!([{}]),
     );
     job["core"] = json!(0);
-    // In a thread of its own: it stays bound.
+    // In its own thread: it stays bound.
     let outcome = std::thread::spawn(move || run(&job)).join().unwrap();
     assert_eq!(outcome.summary["generator"]["core"], 0);
     assert!(outcome.summary["generator"]["niceness"].is_i64());
@@ -265,8 +265,8 @@ fn warm_up_is_recorded_and_marked_and_left_out_of_the_summary() {
     assert_eq!(outcome.histograms["histograms"][1]["count"], 150);
 }
 
-/// Three populations with rates per user of 120, 90 and 30 a minute, as in the rate-limiting paper: 5, 20 and 75 users, as
-/// its authors' scripts have (its Table III prints 25 for 20). Time runs ten times as fast.
+/// Three populations with rates per user of 120, 90 and 30 a minute, as in the rate-limiting paper: 5, 20 and 75 users,
+/// as its authors' scripts have (its Table III prints 25 for 20). Time runs ten times as fast.
 #[test]
 fn groups_keep_the_rates_of_their_users_within_half_a_percent() {
     let server = Server::start(|_| after(Duration::from_millis(2), ""));

@@ -140,7 +140,7 @@ impl Breaker {
         }
     }
 
-    /// Takes back the ticket of a call that has no result: nothing was sent, or nobody wanted the answer any more. A
+    /// Takes back the ticket of a call that has no result: nothing was sent, or no one wanted the answer any more. A
     /// place among the probes becomes free again.
     pub fn forget(&mut self, ticket: Ticket) {
         if ticket.epoch != self.epoch {

@@ -25,7 +25,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// One that nobody has used.
+    /// One that no one has used.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, empty_at: 0 }

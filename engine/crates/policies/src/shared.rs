@@ -8,7 +8,7 @@ pub enum Scope {
     /// All users of the client.
     #[default]
     Client,
-    /// Every user has one of its own.
+    /// Every user has its own one.
     User,
 }
 
@@ -18,7 +18,7 @@ pub struct Shared<C, T> {
     scope: Scope,
     config: C,
     new: fn(C) -> T,
-    /// In order of the users, since a table by hashes would bring a random source of its own.
+    /// In order of the users, since a table by hashes would bring its own random source.
     states: BTreeMap<u64, T>,
 }
 

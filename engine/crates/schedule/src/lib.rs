@@ -1,7 +1,7 @@
 //! When the calls of a workload are intended to start: pure, seeded, without a clock.
 //!
 //! A [`Curve`] says how many arrivals are expected by a moment; a [`Schedule`] places them on it, either evenly
-//! or as a Poisson process. A [`Trace`] replays the moments that somebody recorded. All of them only compute:
+//! or as a Poisson process. A [`Trace`] replays the moments that someone recorded. All of them only compute:
 //! the caller holds the clock, and passes the random source in.
 
 mod curve;

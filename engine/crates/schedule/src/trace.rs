@@ -1,4 +1,4 @@
-//! Arrivals that somebody recorded, replayed.
+//! Arrivals that someone recorded, replayed.
 
 use crate::Problem;
 

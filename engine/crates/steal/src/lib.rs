@@ -10,7 +10,7 @@ use patternbench_timing::{Nanos, now, sharpen, sleep_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often the family is looked up anew; a process that starts in between keeps its time until then.
+/// How often the family is looked up again; a process that starts in between keeps its time until then.
 const LOOK: Nanos = 100_000_000;
 
 /// What is stolen, and from whom.

@@ -1,9 +1,10 @@
 //! The log of requests: the truth that a measurement is held against.
 //!
 //! CSV. The first line is a comment with the offset of the clock, the second names the columns. Times are microseconds
-//! on the machine's monotonic clock, so other processes on the machine can compare them with their own. `finished_us` is
-//! when the work was done, `written_us` when the operating system had taken over all of the answer: between the two the
-//! answer waits for the thread that writes, and a caller can't have it earlier. Lines come in the order of their ends.
+//! on the machine's monotonic clock, so other processes on the machine can compare them with their own. `finished_us`
+//! is when the work was done, `written_us` when the operating system had taken over all of the answer: between the two
+//! the answer waits for the thread that writes, and a caller can't have it earlier. Lines come in the order of their
+//! ends.
 
 use patternbench_timing::{Nanos, US, now, since_epoch};
 use std::fs::File;
@@ -37,7 +38,7 @@ pub struct Ending {
     pub status: u16,
 }
 
-/// A request that a worker has finished, or nobody was needed for; its line is written when the entry is dropped.
+/// A request that a worker has finished, or no one was needed for; its line is written when the entry is dropped.
 ///
 /// It goes the way of the answer, so that its end, however it comes, is in the log.
 #[derive(Debug)]

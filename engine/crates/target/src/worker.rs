@@ -39,7 +39,7 @@ pub struct Shop {
     pub pause: Option<Pause>,
 }
 
-/// Starts the workers. Each is a thread of its own: timers of an event loop have a grain of a millisecond.
+/// Starts the workers. Each is its own thread: timers of an event loop have a grain of a millisecond.
 ///
 /// # Errors
 /// One sentence, when the system has no more threads to give.
@@ -74,7 +74,7 @@ fn serve(shop: &Shop, job: Job<Order>) {
     };
     shop.queue.done();
     let Order { arrival, reply, .. } = job.payload;
-    // Nobody waits any more when the connection was closed meanwhile: then the entry ends here.
+    // No one waits any more when the connection was closed meanwhile: then the entry ends here.
     let _ = reply.send((outcome, Entry::new(&shop.log, job.id, arrival, ending)));
 }
 

@@ -43,7 +43,7 @@ pub fn sleep_until(moment: Nanos) {
         tv_sec: (moment / S) as i64,
         tv_nsec: (moment % S) as _,
     };
-    // An absolute sleep that a signal interrupts goes on with the same request.
+    // An absolute sleep that a signal interrupts continues with the same request.
     while now() < moment {
         if clock_nanosleep_absolute(SleepClock::Monotonic, &request).is_ok() {
             break;

@@ -14,12 +14,12 @@ pub enum Progress {
     Waiting,
     /// The answer has begun.
     Begun,
-    /// The answer has begun, and there may be more of it to read at once. No event will say so: go on with the same
+    /// The answer has begun, and there may be more of it to read at once. No event will say so: continue with the same
     /// readiness once others have had their turn.
     More,
     /// The answer is complete.
     Done(Answer),
-    /// No exchange was going on, and the server has closed the connection (or sent what nobody asked for).
+    /// No exchange was going on, and the server has closed the connection (or sent what no one asked for).
     Gone,
 }
 

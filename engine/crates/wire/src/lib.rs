@@ -27,7 +27,7 @@ pub use tls::{TlsError, TlsSettings};
 /// Why an exchange on a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Failure {
-    /// Nobody listens at the address.
+    /// No one listens at the address.
     Refused,
     /// The server reset the connection.
     Reset,

@@ -1,8 +1,8 @@
 // Package gossip carries the cells of a table to the other nodes and theirs into the table.
 //
 // Membership, failure detection and full-state exchange are memberlist's (SWIM). Changed cells go to every live member
-// once an interval, in packets that may be lost: a cell is the whole truth about its key, so the next one makes up for it,
-// and the periodic push/pull of full state for the last one.
+// once an interval, in packets that may be lost: a cell is the whole truth about its key, so the next one makes up for
+// it, and the periodic push/pull of full state for the last one.
 package gossip
 
 import (
@@ -48,13 +48,13 @@ const (
 	regainWithin = 10 * time.Second
 )
 
-// joinSize bounds what a push/pull carries when a node joins: the next one goes on where it stopped, and each has to be over
-// within TCPTimeout on a machine that is busy. Tests make it smaller.
+// joinSize bounds what a push/pull carries when a node joins: the next one continues where it stopped, and each has to
+// be over within TCPTimeout on a machine that is busy. Tests make it smaller.
 var joinSize = 1 << 20
 
 // Config is how a node takes part.
 type Config struct {
-	Name      string // of the node; its lives are told apart by Life
+	Name      string // of the node; its lives are distinguished by Life
 	Life      string
 	Bind      string // host:port; port 0 takes a free one
 	Join      []string
@@ -106,8 +106,8 @@ type skew struct {
 	most        int64 // the largest lately: that of the message that was under way the shortest
 }
 
-// least is what of the largest skew still holds: it shrinks by a tenth of the time that passes, as a clock that is slewed
-// may lose it.
+// least is what of the largest skew still holds: it shrinks by a tenth of the time that passes, as a clock that is
+// slewed may lose it.
 func (s skew) least(now int64) int64 { return s.most - (now-s.at)/10 }
 
 // Start brings a node up, joins the others once if any answers, and begins to disseminate.
@@ -328,8 +328,9 @@ func (n *Node) join(addresses []string) {
 	}
 }
 
-// regain joins the others and fetches all that they hold, in as many exchanges as that takes: a node that decided earlier
-// would admit again what its former life has admitted. When nobody else answers at first, it is alone and does not wait.
+// regain joins the others and fetches all that they hold, in as many exchanges as that takes: a node that decided
+// earlier would admit again what its former life has admitted. When no one else answers at first, it is alone and does
+// not wait.
 func (n *Node) regain() {
 	defer n.stopRegaining()
 	if len(n.config.Join) == 0 {
@@ -356,7 +357,8 @@ func (n *Node) isAlone() bool {
 	return len(n.regained) == 0
 }
 
-// hasRegained is whether every peer that answered has handed over all that it holds: one of them may have just started too.
+// hasRegained is whether every peer that answered has handed over all that it holds: one of them may have just started
+// too.
 func (n *Node) hasRegained() bool {
 	n.regaining.Lock()
 	defer n.regaining.Unlock()
@@ -368,7 +370,8 @@ func (n *Node) hasRegained() bool {
 	return len(n.regained) > 0
 }
 
-// noteRegained notes the parts of the table that a peer's half of a push/pull holds: whole ones, and all when it is not full.
+// noteRegained notes the parts of the table that a peer's half of a push/pull holds: whole ones, and all when it is not
+// full.
 func (n *Node) noteRegained(sender limit.Replica, size int, items []wire.Item) {
 	n.regaining.Lock()
 	defer n.regaining.Unlock()
@@ -516,8 +519,8 @@ func (n *Node) note(header wire.Header) {
 	n.skews[header.Sender] = skew{ahead, now, most}
 }
 
-// isLate is whether a message was under way longer than any of ours is: somebody recorded it and sends it again. A bucket
-// would count what it says from now on. Without a secret a packet is as easily made up, with any time.
+// isLate is whether a message was under way longer than any of ours is: someone recorded it and sends it again. A
+// bucket would count what it says from now on. Without a secret a packet is as easily made up, with any time.
 func (n *Node) isLate(header wire.Header) bool {
 	n.skewing.Lock()
 	defer n.skewing.Unlock()

@@ -107,7 +107,7 @@ func (s *logState) GiveBack(self Replica, now int64, _ Rule, amount, age int64) 
 	return back
 }
 
-// unmake takes units off the newest grants until an instant that nobody has been told of, and says how many: what was
+// unmake takes units off the newest grants until an instant that no one has been told of, and says how many: what was
 // never told needs no second entry that takes it back.
 func (s *logState) unmake(until, units int64) int64 {
 	unmade := int64(0)
@@ -176,7 +176,8 @@ func (s *logState) prune(now int64) {
 	}
 }
 
-// Cells is the whole log, or, for this node alone, its entries not yet read twice: a lost message is made up by the next.
+// Cells is the whole log, or, for this node alone, its entries not yet read twice: a lost message is made up by the
+// next.
 func (s *logState) Cells(own Replica) Cells {
 	cells := Cells{Kind: KindLog, Whole: own == 0, Window: s.window}
 	if own == 0 {
@@ -191,7 +192,7 @@ func (s *logState) Cells(own Replica) Cells {
 	return cells
 }
 
-// tell notes that the news went out, to everyone (1) or to somebody (0).
+// tell notes that the news went out, to everyone (1) or to someone (0).
 func (s *logState) tell(everyone int) {
 	for i := range s.news {
 		s.news[i].told += everyone

@@ -50,12 +50,13 @@ type Cells struct {
 // MaxAhead is how far a peer's clock may be ahead of ours: as far as a clock may be behind before it jumps.
 const MaxAhead = int64(clock.AdoptAfter)
 
-// MaxReplicas bounds the replicas of one key: tens of nodes with their former lives. Every decision reads each of them, and
-// whoever sends without a secret may make up any number.
+// MaxReplicas bounds the replicas of one key: tens of nodes with their former lives. Every decision reads each of them,
+// and whoever sends without a secret may make up any number.
 const MaxReplicas = 256
 
-// Foreign is what may be merged of a peer's cells, and how many it left out as too far in the future: none of self's own,
-// which nobody else writes, and nothing that a clock can't have written yet, as it would hide what is written until then.
+// Foreign is what may be merged of a peer's cells, and how many it left out as too far in the future: none of self's
+// own, which no one else writes, and nothing that a clock can't have written yet, as it would hide what is written
+// until then.
 func (c Cells) Foreign(self Replica, now int64) (Cells, int64) {
 	late, ignored := now+MaxAhead, int64(0)
 	keep := func(replica Replica, at int64) bool {

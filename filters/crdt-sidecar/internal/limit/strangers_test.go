@@ -155,7 +155,7 @@ func TestALogForgetsWhatWasGivenBackBeforeAnybodyKnew(t *testing.T) {
 	if state.Size() != 1 || state.Room(testNow, rule) != 8 || other.Room(testNow, rule) != 8 {
 		t.Errorf("%d entries, room %d here and %d there", state.Size(), state.Room(testNow, rule), other.Room(testNow, rule))
 	}
-	state.Cells(0) // told to somebody: what comes back now has an entry of its own
+	state.Cells(0) // told to someone: what comes back now has its own entry
 	GiveBack(state, 1, testNow, rule, 2, 0)
 	other.Merge(testNow, state.Cells(1))
 	if state.Room(testNow, rule) != 10 || other.Room(testNow, rule) != 10 {

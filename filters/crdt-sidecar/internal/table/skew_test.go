@@ -16,7 +16,7 @@ const (
 	skewInterval = 10 * time.Millisecond
 )
 
-// node is a table with a clock of its own.
+// node is a table with its own clock.
 type node struct {
 	*Table
 	self  limit.Replica

@@ -1,4 +1,5 @@
-// Package verbs turns requests into decisions and decisions into answers; the contract is contracts/ratelimit/sidecar.md.
+// Package verbs turns requests into decisions and decisions into answers; the contract is
+// contracts/ratelimit/sidecar.md.
 package verbs
 
 import (
@@ -193,7 +194,7 @@ func appendAnswer(out []byte, answer limit.Answer) []byte {
 	return out
 }
 
-// milliseconds rounds up, so that nobody comes back too early; Never stays -1.
+// milliseconds rounds up, so that no one comes back too early; Never stays -1.
 func milliseconds(nanoseconds int64) int64 {
 	if nanoseconds < 0 {
 		return limit.Never
@@ -250,7 +251,7 @@ func selected(out []byte, arguments [][]byte) []byte {
 	return resp.AppendError(out, "ERR there is one database; write: SELECT 0")
 }
 
-// shorten quotes what somebody sent, at most 64 bytes of it.
+// shorten quotes what someone sent, at most 64 bytes of it.
 func shorten(text []byte) string {
 	if len(text) > 64 {
 		return strconv.Quote(string(text[:64])) + "..."

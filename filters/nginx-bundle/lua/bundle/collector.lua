@@ -2,8 +2,9 @@
 --
 -- Pure: the time is an argument, in seconds. A bundle is open from its first request, which leads it, until it asks for as many
 -- different things as it may, its time is over, or its leader closes it. Who comes later begins the next one, also where the
--- leader has vanished: nobody joins a bundle after its time. A thing that two requests ask for is asked for once.
--- Example: size 3, wait 5 ms. a at 0 ms, b at 2 ms, b at 3 ms, c at 4 ms: one bundle of a, b, c for four requests, sent at 4 ms.
+-- leader has vanished: no one joins a bundle after its time. A thing that two requests ask for is asked for once.
+-- Example: size 3, wait 5 ms. a at 0 ms, b at 2 ms, b at 3 ms, c at 4 ms: one bundle of a, b, c for four requests, sent at 4
+-- ms.
 
 local M = {}
 M.__index = M
@@ -76,7 +77,7 @@ function M:join(key, id, rule, now)
   return bundle, complete
 end
 
---- Closes a bundle: nobody joins it any more.
+--- Closes a bundle: no one joins it any more.
 function M:close(bundle)
   if self.open[bundle.key] == bundle then
     self.open[bundle.key] = nil
@@ -93,7 +94,7 @@ function M.is_full(bundle)
   return #bundle.ids >= bundle.rule.size
 end
 
---- Gives a request's place back, once it has its answer or goes on by itself.
+--- Gives a request's place back, once it has its answer or continues by itself.
 function M:leave()
   self.waiting = self.waiting - 1
 end

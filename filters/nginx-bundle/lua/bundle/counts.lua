@@ -17,7 +17,7 @@ local names = {
   "full",
   -- microseconds that requests waited for others, all together
   "waited_us",
-  -- requests that went on alone, since as many waited as may
+  -- requests that continued alone, since as many waited as may
   "overflows",
   -- errors of the filter itself
   "faults",

@@ -21,7 +21,7 @@ local M = {}
 -- What many servers take as the first line of a request.
 local longest_path = 8000
 local most_headers = 100
--- Connecting, sending and reading each have the time-out; beyond all of them nobody is there to tell a follower.
+-- Connecting, sending and reading each have the time-out; beyond all of them no one is there to tell a follower.
 local times, spare = 3, 1
 local microseconds = 1e6
 local location = "/.bundle"
@@ -61,7 +61,7 @@ local function failed()
   end
 end
 
--- Waits for others, and sends what has come together. Returns nothing where nobody else has come.
+-- Waits for others, and sends what has come together. Returns nothing where no one else has come.
 local function lead(bundle, uri)
   bundle.complete:wait(math.max(0, bundle.till - ngx.now()))
   waiting_room:close(bundle)
@@ -97,7 +97,7 @@ local function in_bundle(bundle, complete, uri)
   return lead(bundle, uri)
 end
 
--- What a request gets together with others; nothing where it goes on alone.
+-- What a request gets together with others; nothing where it continues alone.
 local function together(route, id, headers, uri, sent)
   local key = identity.key(route, headers, ngx.var, sent)
   local bundle, complete = waiting_room:join(key, id, route, ngx.now())
@@ -114,7 +114,7 @@ local function together(route, id, headers, uri, sent)
   return result and result(id)
 end
 
--- The answer that the current request gets from its bundle; nothing if it isn't to be bundled, or goes on alone.
+-- The answer that the current request gets from its bundle; nothing if it isn't to be bundled, or continues alone.
 local function share(sent)
   -- Lua's subrequests do not work there: ngx.location.capture raises an error.
   if (ngx.req.http_version() or 1) >= 2 then
@@ -150,7 +150,7 @@ local function answer(one)
   return ngx.exit(ngx.HTTP_OK)
 end
 
---- Has the current request wait for others, and answers it with its part; lets it go on where it is alone.
+--- Has the current request wait for others, and answers it with its part; lets it continue where it is alone.
 -- @param ... the variables that nginx itself sends to the service in this location, such as "$remote_addr"
 function M.access(...)
   if ngx.req.is_internal() then

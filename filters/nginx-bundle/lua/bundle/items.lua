@@ -1,6 +1,6 @@
 --- Reads a bundle's answer: `{"items": [{"id": .., "status": .., "body": ..}, ..]}`, with each body byte for byte as it came.
 --
--- Pure. Bodies are cut out of the text and never written anew: a decoder makes 1e16 of 10000000000000001 and {} of [].
+-- Pure. Bodies are cut out of the text and never rewritten: a decoder makes 1e16 of 10000000000000001 and {} of [].
 -- The decoder says first that the text is JSON; then brackets and quotes alone tell where a value ends.
 
 local json = require("cjson.safe").new()

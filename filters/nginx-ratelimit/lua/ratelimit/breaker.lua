@@ -2,7 +2,7 @@
 --
 -- Calls that were under way together fail together: one short stall of a busy store must not look like many. So a failure
 -- counts only when its call began after the last counted one had failed, and it takes `failures` stalls, or one that lasts
--- `failures` timeouts, to open the breaker. Calls that fail at once (nobody listens) follow one another and open it at once.
+-- `failures` timeouts, to open the breaker. Calls that fail at once (no one listens) follow one another and open it at once.
 --
 -- Pure: the caller passes the times (microseconds on any clock that does not step back).
 

@@ -228,7 +228,7 @@ function M.by_policy(subjects)
   return outcomes, rejected(outcomes, 1)
 end
 
---- The same when nobody knows whom the request concerns: without a key nothing can be counted, so `local` is `closed`.
+--- The same when no one knows whom the request concerns: without a key nothing can be counted, so `local` is `closed`.
 function M.blindly(limits)
   local outcomes = {}
   for i, limit in ipairs(limits) do

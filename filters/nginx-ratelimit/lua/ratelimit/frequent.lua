@@ -1,8 +1,8 @@
 --- The most frequent keys of a stream, in bounded memory: no key with a large part of the stream is missed.
 --
--- Misra and Gries (1982), with the counters taken down in batches as by Anderson et al. (2017). Of n counted units, with room for
--- `most` keys: a key's count is never below the truth, and above it by at most `over`, which is at most n / (most + 1). So each
--- key with more than n / (most + 1) units is there. Between two batches up to twice as many keys are kept.
+-- Misra and Gries (1982), with the counters taken down in batches as by Anderson et al. (2017). Of n counted units, with room
+-- for `most` keys: a key's count is never below the truth, and above it by at most `over`, which is at most n / (most + 1). So
+-- each key with more than n / (most + 1) units is there. Between two batches up to twice as many keys are kept.
 -- Example: most 1, keys a b a: a counts 2 and b 1; the third key c makes room: b goes, c counts 2, of which 1 is `over`.
 -- Pure: no clock, no I/O.
 
@@ -18,7 +18,7 @@ local function greater(one, other)
   return one > other
 end
 
--- Forgets all but the `most` most frequent; whoever comes anew may have been among the forgotten.
+-- Forgets all but the `most` most frequent; whoever comes again may have been among the forgotten.
 local function make_room(self)
   local sorted, alike = {}, self.most
   for _, count in pairs(self.counts) do

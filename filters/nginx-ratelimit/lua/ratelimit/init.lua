@@ -54,7 +54,7 @@ local function record_all(rules, outcomes)
   end
 end
 
--- Whether a client sees an outcome: not that of a shadow limit, and not one that nobody counted.
+-- Whether a client sees an outcome: not that of a shadow limit, and not one that no one counted.
 local function is_visible(outcome)
   return outcome.limit.binding and (outcome.by ~= "policy_open")
 end

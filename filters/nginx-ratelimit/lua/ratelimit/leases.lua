@@ -4,8 +4,8 @@
 -- `lazy` reads what remains, uses a share of it, and reports the use when the batch is empty or the lease expires.
 -- The size is `share` of what remains (static), at most `most`; dynamic also looks at the client's recent rate.
 --
--- Bounds, with N holders (balancers x workers; balancers, where their workers share it), largest batch n, lease time T, window W:
---   eager, fixed window:     at most limit in every window; at most (N - 1) * n stranded (rejected too early) until T ends.
+-- Bounds, with N holders (balancers x workers; balancers, where their workers share it), largest batch n, lease time T, window
+-- W: eager, fixed window:     at most limit in every window; at most (N - 1) * n stranded (rejected too early) until T ends.
 --   eager, sliding windows:  at most limit + N * n in any stretch of W, as a unit may be used up to T after it was booked.
 --   eager, token bucket:     at most burst + rate * time + N * n in any stretch of time, for the same reason.
 --   lazy, fixed window:      at most limit + (N - 1) * n in every window: what the others hold unreported is not seen.
@@ -13,8 +13,8 @@
 --   lazy, token bucket:      at most burst + rate * time + (N - 1) * n in any stretch of time.
 -- A sliding window counter is an estimate: its own excess (below limit) comes on top of its bounds.
 -- A store that shows reports after a staleness S adds, for each lazy bound, what the other holders use in S. M sidecars (crdt),
--- which see each other's batches after S, add to each bound what the others book in S: (M - 1) x (a balancer's workers x n + its
--- requests in S), at most (M - 1) x limit.
+-- which see each other's batches after S, add to each bound what the others book in S: (M - 1) x (a balancer's workers x n +
+-- its requests in S), at most (M - 1) x limit.
 --
 -- Pure: a lease is a table, the caller passes the time (microseconds) and does the asking.
 
@@ -30,8 +30,8 @@ function M.new(now)
   return { credits = 0, used = 0, at = 0, expires = 0, since = now, served = 0, rate = 0, denied_until = 0, doubted = 0 }
 end
 
---- Notes that the store has not answered, so that nobody knows what it has booked. A store that stalls books all that it was
--- asked when it goes on: until it answers a look, which takes nothing, the lease neither asks for a batch nor reports again.
+--- Notes that the store has not answered, so that no one knows what it has booked. A store that stalls books all that it was
+-- asked when it continues: until it answers a look, which takes nothing, the lease neither asks for a batch nor reports again.
 function M.doubt(lease)
   lease.doubted = 1
 end
@@ -129,7 +129,8 @@ function M.fill(lease, now, limit, answer, reported, time)
   return lease.credits
 end
 
---- Gives up a batch that is too small for a request, before the store is asked for that alone. Of a lazy lease nothing is booked
+--- Gives up a batch that is too small for a request, before the store is asked for that alone. Of a lazy lease nothing is
+--- booked
 -- yet: what the store grants now, it would grant a second time.
 function M.give_up(lease, limit)
   if limit.lease.mode == "lazy" then
@@ -149,9 +150,9 @@ function M.settle(lease, now, limit)
   return credits > 0 and "refund" or nil, credits
 end
 
---- Takes a report back that the store has not answered: it will be told again, as long as it counts (`until_then`).
--- One that the store has booked all the same is then booked twice, which rejects too much. A refund booked twice would admit too
--- much: it is not repeated.
+--- Takes a report back that the store has not answered: it will be reported again, as long as it counts (`until_then`).
+-- One that the store has booked all the same is then booked twice, which rejects too much. A refund booked twice would admit
+-- too much: it is not repeated.
 -- @return whether the lease owes it now
 function M.owe(lease, now, amount, until_then)
   if now >= until_then then

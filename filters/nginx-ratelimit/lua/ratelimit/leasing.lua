@@ -1,7 +1,7 @@
 --- Runs leases: one batch in flight for a key, the others wait for it; expired batches are settled on a timer.
 --
--- A lease is held by one worker, in its own memory, or by all workers of a balancer together, in shared memory. There the worker
--- that fetched a batch last settles it.
+-- A lease is held by one worker, in its own memory, or by all workers of a balancer together, in shared memory. There the
+-- worker that fetched a batch last settles it.
 
 local semaphore = require("ngx.semaphore")
 local asking = require("ratelimit.asking")
@@ -358,7 +358,7 @@ end
 -- @return an outcome; or nil when the store must be asked for this request alone; or nil and a reason when the store failed
 function M.decide(subject, deadlines)
   if ngx.worker.exiting() then
-    return nil -- nobody would settle it
+    return nil -- no one would settle it
   end
   local till = math.min(clock.steady() + patience, asking.deadline(subject.limit.store, deadlines))
   local decide = subject.limit.lease.holder == "balancer" and decide_in_balancer or decide_in_worker

@@ -22,7 +22,7 @@ function M.problem(problems, path, value, message)
   problems[#problems + 1] = { path = path, value = value, message = message }
 end
 
---- One line a problem, for a person.
+--- The problems for people to read, one per line.
 function M.describe(problems)
   local lines = {}
   for i, each in ipairs(problems) do

@@ -1,7 +1,7 @@
 --- Leases that all workers of a balancer hold together: their numbers in shared memory, changed under a lock.
 --
 -- They stand in the dictionary of the memory store, under keys of their own. Who changes one holds its stripe of the locks and
--- does not yield meanwhile. A lease stays there for a while after it has expired, so that what it owes can still be told.
+-- does not yield meanwhile. A lease stays there for a while after it has expired, so that what it owes can still be reported.
 
 local ffi = require("ffi")
 local clock = require("ratelimit.clock")

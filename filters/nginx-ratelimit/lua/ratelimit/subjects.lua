@@ -153,7 +153,7 @@ local function with_cost(known, cost)
   return { limit = known.limit, client = known.client, key = known.key, stripe = known.stripe, cost = cost }
 end
 
--- A shadow limit refuses nobody.
+-- A shadow limit refuses no one.
 local function refuse(limit, refused)
   return nil, limit.binding and refused or nil
 end

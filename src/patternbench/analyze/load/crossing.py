@@ -79,7 +79,7 @@ def crossing(seen: Logits, level: float) -> Crossing:
 
 
 def _refined(seen: Logits, level: float, low: float, high: float, likely: Floats) -> Crossing:
-    """The same on a finer grid, over the slopes and spreads that are the likeliest at some likely crossing."""
+    """The likelihoods on a finer grid, around the likeliest slopes and spreads."""
     best = [np.unravel_index(one.argmax(), one.shape) for one in likely]
     slopes, spreads = (
         np.geomspace(grid[min(places)] / 1.6, grid[max(places)] * 1.6, _FINE)

@@ -105,7 +105,7 @@ def cross_validate(
     """Predict every scenario from a fit without it, for each response; one result per response.
 
     Works in the orthonormal basis of the design: without fold F the normal matrix is I - Q_F'Q_F, so that
-    no fold needs a fit of its own. A row whose scenario alone carries a level cannot be predicted without
+    no fold needs its own fit. A row whose scenario alone carries a level cannot be predicted without
     it: it is counted.
     """
     folds = deal_folds(groups, rng)

@@ -26,7 +26,7 @@ _NEGLIGIBLE = 1e-6
 #: A column that varies by less than this share of its mean varies by rounding alone.
 _ROUNDING = 1e-13
 _NAMED_AT_MOST = 3
-#: Coefficients of a model at most. The time of a fit grows with their cube, and nobody reads more of them.
+#: Coefficients of a model at most. The time of a fit grows with their cube, and no one reads more of them.
 MOST_COEFFICIENTS = 200
 
 

@@ -1,7 +1,7 @@
 """Least squares, for one response or several over the same design: statsmodels' results in the words of R's `lm`.
 
 A design is decomposed once (x = q r), and statsmodels is given q, with the solution: in the units of the table a column
-near 1e9 would leave no digits, and its own `fit` decomposes x anew for each response, by a slower method. AIC and BIC
+near 1e9 would leave no digits, and its own `fit` decomposes x again for each response, by a slower method. AIC and BIC
 count the residual variance as a parameter, as R's do.
 """
 

@@ -234,12 +234,12 @@ def _strongest_test(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest
 
 
 def _of_groups(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What a mean of its own for each group leaves."""
+    """What its own mean for each group leaves."""
     yield "", _apart(around.design.y, base, lambda values: _around(values, codes), int(codes.max()) + 1)
 
 
 def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What a mean of its own for each level of a category in each group leaves.
+    """What its own mean for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
     the residual then, and every standard error has it already.
@@ -250,7 +250,7 @@ def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tu
 
 
 def _of_slopes(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What a mean and a slope of its own for each group leave."""
+    """What a mean and its own slope for each group leave."""
     for name, column in _varying(around.design, codes):
         yield name, _with_slopes(around.design.y, base, codes, column)
 

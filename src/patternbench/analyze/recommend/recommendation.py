@@ -2,7 +2,7 @@
 
 *Clearly* rests on the tests of `ranking`, with false discoveries held at the level's doubt over all conditions that
 are chosen for (`statements.family`). Where it can't be said, the baseline is the choice unless others show a gain over
-it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be told apart
+it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be distinguished
 from the choice is a tie with it.
 """
 
@@ -108,7 +108,7 @@ class Choice:
     """The recommendation under given conditions; `chosen` is None when nothing keeps the limits.
 
     `verdict`: `clear`; `kept` (clear on the objective, and it kept the limits in all rounds, which are too few to show
-    that it always does); `tie` (with `ties`, in rank: the chosen one and what can't be told apart from it); `unsure`
+    that it always does); `tie` (with `ties`, in rank: the chosen one and what can't be distinguished from it); `unsure`
     (the first in rank may break a limit, or another may keep it); `nothing` (none keeps the limits). `p` doubts that
     the verdict could be `clear`, and of `nothing` that it is so; `sure` says whether it is small enough among all
     choices. `shown` is how surely *clearly* (or *nothing keeps*) is shown, `gains` whether it shows a gain over the
@@ -155,7 +155,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bars:
-    """The doubts up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
+    """The warnings up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
 
     clear: Threshold
     lead: Threshold
@@ -214,27 +214,27 @@ class Criteria:
     looks: Looks = AS_MEASURED
 
 
-def recommend(table: pd.DataFrame, wish: Criteria) -> Recommendation:
+def recommend(table: pd.DataFrame, criteria: Criteria) -> Recommendation:
     """Choose a configuration of `table` (one row per round) under each condition.
 
-    Raises `DataError` for malformed wishes, unknown columns, and scenarios without any value.
+    Raises `DataError` for malformed criteria, unknown columns, and scenarios without any value.
     """
-    objectives, limits, baseline = _parsed(table, wish)
-    columns = _roles(table, objectives, limits, wish)
-    conditions = _conditions(table, columns, wish)
-    table, seen = looked_at(table, columns, wish.looks)
-    usable, notes = _usable(scenarios(table, replace(columns, typical=wish.looks.typical)))
-    chooser = _Chooser(objectives, limits, conditions, baseline, wish.factors, wish.level, wish.margin)
+    objectives, limits, baseline = _parsed(table, criteria)
+    columns = _roles(table, objectives, limits, criteria)
+    conditions = _conditions(table, columns, criteria)
+    table, seen = looked_at(table, columns, criteria.looks)
+    usable, notes = _usable(scenarios(table, replace(columns, typical=criteria.looks.typical)))
+    chooser = _Chooser(objectives, limits, conditions, baseline, criteria.factors, criteria.level, criteria.margin)
     places = _in_order(_places(usable, conditions), conditions)
-    choices = chooser.all_of(places, np.random.default_rng(wish.seed))
-    notes += [*seen, *_unknown_notes(columns, wish), *_picked_notes(choices)]
-    flipped, units = flips(choices, conditions), wish.factors.units
+    choices = chooser.all_of(places, np.random.default_rng(criteria.seed))
+    notes += [*seen, *_unknown_notes(columns, criteria), *_picked_notes(choices)]
+    flipped, units = flips(choices, conditions), criteria.factors.units
     return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
 
 
-def _unknown_notes(columns: ColumnRoles, wish: Criteria) -> list[Note]:
+def _unknown_notes(columns: ColumnRoles, criteria: Criteria) -> list[Note]:
     """The assumption for a table that doesn't say which factors are choices and which are conditions."""
-    if columns.factor_table or wish.conditions is not None or len(columns.factors) <= 1:
+    if columns.factor_table or criteria.conditions is not None or len(columns.factors) <= 1:
         return []
     names = ", ".join(columns.factors)
     text = f"It isn't known which of {names} are conditions, so all were taken as choices. --given names conditions."
@@ -254,33 +254,33 @@ def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
 
 
 def _parsed(
-    table: pd.DataFrame, wish: Criteria
+    table: pd.DataFrame, criteria: Criteria
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
-    """Read a wish. Raises one `DataError` with everything that can't be read."""
+    """Read a criteria. Raises one `DataError` with everything that can't be read."""
     objectives: list[Objective] = []
     limits: list[Constraint] = []
     baseline: list[tuple[str, object]] = []
     gathered(
-        lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in wish.objectives))),
-        lambda: limits.extend(gathered(*(partial(parse_limit, text) for text in wish.limits))),
-        lambda: baseline.extend(gathered(*(partial(_base_level, text, table, wish) for text in wish.baseline))),
+        lambda: objectives.extend(gathered(*(partial(parse_objective, text) for text in criteria.objectives))),
+        lambda: limits.extend(gathered(*(partial(parse_limit, text) for text in criteria.limits))),
+        lambda: baseline.extend(gathered(*(partial(_base_level, text, table, criteria) for text in criteria.baseline))),
     )
     return tuple(objectives), tuple(limits), dict(baseline)
 
 
-def _base_level(text: str, table: pd.DataFrame, wish: Criteria) -> tuple[str, object]:
-    return level_of(text, table, "--baseline", wish.factors)
+def _base_level(text: str, table: pd.DataFrame, criteria: Criteria) -> tuple[str, object]:
+    return level_of(text, table, "--baseline", criteria.factors)
 
 
 def _roles(
-    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], wish: Criteria
+    table: pd.DataFrame, objectives: Sequence[Objective], limits: Sequence[Constraint], criteria: Criteria
 ) -> ColumnRoles:
     names = tuple(dict.fromkeys([*(o.response for o in objectives), *(one.response for one in limits)]))
     table_columns = [str(name) for name in table.columns]
     wrong = [name for name in names if name not in table_columns]
     raise_if_any(DataProblem(f"no response is called {name}.", "", did_you_mean(name, table_columns)) for name in wrong)
-    columns = roles(table, wish.by, names, wish.factors)
-    if wish.by:
+    columns = roles(table, criteria.by, names, criteria.factors)
+    if criteria.by:
         return columns
     factors = tuple(name for name in columns.factors if name in columns.factor_table or not _is_measured(table, name))
     return varying(table, replace(columns, factors=factors))
@@ -292,15 +292,15 @@ def _is_measured(table: pd.DataFrame, name: str) -> bool:
     return bool(pd.api.types.is_float_dtype(column) and column.nunique() > len(column) / 2)
 
 
-def _conditions(table: pd.DataFrame, columns: ColumnRoles, wish: Criteria) -> tuple[str, ...]:
-    if wish.conditions is None:
+def _conditions(table: pd.DataFrame, columns: ColumnRoles, criteria: Criteria) -> tuple[str, ...]:
+    if criteria.conditions is None:
         conditions = [
             name for name in columns.factors if columns.factor_table and name not in columns.factor_table.patterns
         ]
         return tuple(name for name in conditions if table[name].nunique(dropna=False) > 1)
-    wrong = [name for name in wish.conditions if name not in columns.factors]
+    wrong = [name for name in criteria.conditions if name not in columns.factors]
     raise_if_any(DataProblem(f"no factor is called {n}.", "--given", did_you_mean(n, columns.factors)) for n in wrong)
-    return wish.conditions
+    return criteria.conditions
 
 
 def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list[Note]]:

@@ -86,7 +86,7 @@ def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
     groups = [values for values in changes.values() if len(values) >= _FEWEST]
     if len(groups) < _BOTH:
         return Heterogeneity(on, UNSURE, np.nan, (np.nan, np.nan), [])
-    # Where a lane shows too little, nobody knows of all lanes.
+    # Where a lane shows too little, no one knows of all lanes.
     between = [apart(a, b) for a, b in combinations(groups, 2)] if len(groups) == len(changes) else []
     return Heterogeneity(on, _doubt(groups), *_excess_share(groups), between)
 

@@ -44,7 +44,7 @@ class PValue(NamedTuple):
 
     @classmethod
     def of(cls, estimate: Estimate) -> PValue:
-        """The doubts that there is a difference; without enough rounds there may well be none."""
+        """The warnings that there is a difference; without enough rounds there may well be none."""
         return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
 
 
@@ -52,25 +52,25 @@ UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
 
 
 def all_of(doubts: Sequence[PValue]) -> PValue:
-    """The doubts of the claim that all of several hold: the greatest of theirs."""
+    """The warnings of the claim that all of several hold: the greatest of theirs."""
     return PValue(*(max(kind) for kind in zip(*doubts, strict=True))) if doubts else CERTAIN
 
 
 def either(*doubts: PValue) -> PValue:
-    """The doubts of the claim that some of several holds: the smallest of theirs, as many times."""
+    """The warnings of the claim that some of several holds: the smallest of theirs, as many times."""
     return PValue(*(min(1.0, len(doubts) * min(kind)) for kind in zip(*doubts, strict=True)))
 
 
 @dataclass(frozen=True)
 class PValues:
-    """The doubts of claims that are made together."""
+    """The warnings of claims that are made together."""
 
     even: Floats
     firm: Floats
 
     @classmethod
     def of(cls, doubts: Iterable[tuple[float, float]]) -> PValues:
-        """The doubts of several claims, each by t and where rounds need not scatter evenly."""
+        """The warnings of several claims, each by t and where rounds need not scatter evenly."""
         table = np.array(list(doubts), dtype=float).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
@@ -79,7 +79,7 @@ class PValues:
         return map(PValue, self.even.tolist(), self.firm.tolist())
 
     def corrected(self, correction: Callable[[Floats], Floats]) -> PValues:
-        """The doubts corrected for their number, both kinds by the same correction."""
+        """The warnings corrected for their number, both kinds by the same correction."""
         return PValues(correction(self.even), correction(self.firm))
 
     def shown(self, doubt: float) -> list[Shown]:
@@ -87,7 +87,7 @@ class PValues:
         return [Threshold(doubt, doubt).shown(one) for one in self]
 
     def bar(self, doubt: float) -> Threshold:
-        """The doubts up to which claims count, so that at most a share of `doubt` of those that count is wrong."""
+        """The warnings up to which claims count, so that at most a share of `doubt` of those that count is wrong."""
         return (
             Threshold(bar(self.even.tolist(), doubt), bar(self.firm.tolist(), doubt)) if len(self.even) else NONE_COUNTS
         )
@@ -108,4 +108,4 @@ class Threshold:
 
 
 NONE_COUNTS = Threshold(-1.0, -1.0)
-"""The bar of claims that nobody makes."""
+"""The bar of claims that no section makes."""

@@ -45,7 +45,7 @@ def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int 
 def two_speeds(scenarios: Sequence[Floats]) -> tuple[float, float] | None:
     """The share of slow rounds and how many times as long they take, if rounds fall into two groups; None if not.
 
-    Each scenario's rounds count as ratios to the mean of its own quicker half. Two groups are told if a cut between
+    Each scenario's rounds count as ratios to the mean of its own quicker half. Two groups are reported if a cut between
     them leaves each with enough rounds, their means lie `APART` of the spreads within groups away from each other, and
     hardly anything lies between them, as it does in a long tail. Of normal rounds the best cut leaves means 2.6 of them
     apart (Ashman's D: Ashman, Bird and Zepf, Astronomical Journal 108, 1994).

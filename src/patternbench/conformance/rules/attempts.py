@@ -39,19 +39,19 @@ def request_as_given(trial: ClientTrial) -> str:
 
 
 def _expect_request(trial: ClientTrial, method: str, body: str | None) -> None:
-    play = trial.target.play(sequence([]))
+    scenario = trial.target.scenario(sequence([]))
     request = {
         "method": method,
-        "path": play.path + "?q=a%20b&c=1",
+        "path": scenario.path + "?q=a%20b&c=1",
         "headers": {"X-Study": "one"},
         "body": body,
     }
-    round_ = trial.round(play, request=request)
+    round_ = trial.round(scenario, request=request)
     trial.need(round_)
     with trial.started(round_) as response:
         response.read()
-    expect(len(play.arrivals) == 1, f"{len(play.arrivals)} requests for one {method} call")
-    (arrival,) = play.arrivals
+    expect(len(scenario.arrivals) == 1, f"{len(scenario.arrivals)} requests for one {method} call")
+    (arrival,) = scenario.arrivals
     header = {k.lower(): v for k, v in arrival.headers.items()}.get("x-study")
     seen = (arrival.method, arrival.path, header, arrival.body.decode(errors="replace"))
     expect(seen == (method, request["path"], "one", body or ""), f"the target saw {seen}")
@@ -61,7 +61,7 @@ def _expect_request(trial: ClientTrial, method: str, body: str | None) -> None:
 def keep_alive(trial: ClientTrial) -> str:
     """Count connections at the target."""
     got = trial.run(sequence([FAIL, OK, FAIL]), users=3, successes=20)
-    connections = {arrival.connection for arrival in got.play.arrivals}
+    connections = {arrival.connection for arrival in got.scenario.arrivals}
     expect(len(connections) <= 3, f"{len(connections)} connections")  # noqa: PLR2004
     return f"{len(connections)} connections"
 
@@ -103,7 +103,7 @@ def closed_connections(trial: ClientTrial) -> str:
 
 @rule("nothing listens", "a refused connection is a connection_error")
 def nothing_listens(trial: ClientTrial) -> str:
-    """Point the client at a port where nobody is."""
+    """Point the client at a port where no one is."""
     body = trial.round(target="http://127.0.0.1:1", successes=None, max_attempts=3)
     trial.need(body)
     with trial.started(body) as response:

@@ -182,11 +182,11 @@ def probes(trial: ClientTrial) -> str:
     strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
     script = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
     got = trial.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
-    expect(len(got.play.arrivals) >= 4, f"{len(got.play.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
+    expect(len(got.scenario.arrivals) >= 4, f"{len(got.scenario.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
     # Up to three calls may be under way when it opens; they end long before the first probe.
-    since = got.play.arrivals[3].received + 0.15
-    count = sum(arrival.received >= since for arrival in got.play.arrivals)
+    since = got.scenario.arrivals[3].received + 0.15
+    count = sum(arrival.received >= since for arrival in got.scenario.arrivals)
     expect(count > 1, f"{count} probes in 1.3 s")
-    most = got.play.most_at_once(since)
+    most = got.scenario.most_at_once(since)
     expect(most == 1, f"{most} probes at once")
     return f"{count} probes, one at a time"

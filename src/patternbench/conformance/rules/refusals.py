@@ -47,7 +47,7 @@ def _first(error: ValidationError) -> str:
 
 @rule("an expressible round passes", "POST /check answers 200 with an empty list for a plain baseline round")
 def check_passes(trial: ClientTrial) -> str:
-    """Check a round that nobody can object to."""
+    """Check a round that no one can object to."""
     problems = trial.problems(trial.round())
     expect(problems == [], f"problems {problems}")
     return "no problems"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patternbench.conformance.cases import BackoffCase, backoff_cases
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, gaps, outcomes
-from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, PlayedScript, ScriptedAnswer, sequence
+from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, ScriptedAnswer, ScriptedScenario, sequence
 from patternbench.conformance.trial import EARLY_US, LATE_US, ClientTrial, expect, retry, rule
 
 
@@ -68,13 +68,13 @@ def _backoff_rule(case: BackoffCase) -> None:
         seen = gaps(got)
         for waited, delay in zip(seen, delays, strict=True):
             expect_wait("a delay", waited, delay)
-        _expect_gaps_at_target(got.play, delays)
+        _expect_gaps_at_target(got.scenario, delays)
         return f"delays of {seen} us"
 
 
-def _expect_gaps_at_target(play: PlayedScript, delays: list[int]) -> None:
+def _expect_gaps_at_target(scenario: ScriptedScenario, delays: list[int]) -> None:
     """Hold the delays against the target's own clock: what the client says is not the only witness."""
-    for before, after, delay in zip(play.arrivals, play.arrivals[1:], delays, strict=False):
+    for before, after, delay in zip(scenario.arrivals, scenario.arrivals[1:], delays, strict=False):
         waited = round((after.received - (before.finished or after.received)) * 1e6)
         expect(waited >= delay - EARLY_US, f"the target saw {waited} us where {delay} us were due")
 

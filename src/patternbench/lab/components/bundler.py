@@ -1,4 +1,4 @@
-"""nginx with the bundling filter: single requests of a caller are collected, and go on as one."""
+"""nginx with the bundling filter: single requests of a caller are collected, and continue as one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config import nginx_config
 from patternbench.lab.config.bundles import STATUS, BundledRoute, Timeout
 from patternbench.lab.config.nginx_config import PrefixUpstream
@@ -27,7 +27,7 @@ class Bundler(Component):
     """Settings of a proxy that bundles: the service behind it, and which of its requests are collected.
 
     Each of the ``workers`` collects by itself, so a single worker collects most. ``timeout`` is that of connecting,
-    sending and reading. In a worker at most ``most_waiting`` requests wait; a further one goes on alone. ``ca`` and
+    sending and reading. In a worker at most ``most_waiting`` requests wait; a further one continues alone. ``ca`` and
     ``verify`` are for ``https`` upstreams.
     """
 
@@ -46,13 +46,13 @@ class Bundler(Component):
         """Nginx with its Lua module and what the filter requires in Lua."""
         return [nginx_config.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """The filter's own template filled, and its rules, which change while it runs."""
         return Launch(
             kind=self.kind,
             name=name,
             command=nginx_config.command(),
-            files=(File("nginx.conf", self.config(name, neighbours)), File(RULES, self.rules())),
+            files=(File("nginx.conf", self.config(name, registry)), File(RULES, self.rules())),
             ports={"http": self.port, "admin": 0},
             url="http://127.0.0.1:${self.port.http}",
             endpoints={STATUS: "http://127.0.0.1:${self.port.admin}"},
@@ -63,10 +63,10 @@ class Bundler(Component):
             errors=nginx_config.ERRORS,
         )
 
-    def config(self, name: str, neighbours: Neighbours) -> str:
+    def config(self, name: str, registry: ComponentRegistry) -> str:
         """The filter's own template, filled in. Raises InputError if its upstream is missing."""
-        urls = neighbours.urls(self.upstream, f"{name}.upstream")
-        behind = PrefixUpstream("/", urls, neighbours.absolute(self.ca), self.verify)
+        urls = registry.urls(self.upstream, f"{name}.upstream")
+        behind = PrefixUpstream("/", urls, registry.absolute(self.ca), self.verify)
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",

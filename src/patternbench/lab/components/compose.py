@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from patternbench.lab.component import Component, Neighbours, existing_file
+from patternbench.lab.component import Component, ComponentRegistry, existing_file
 from patternbench.lab.config import compose
 from patternbench.lab.config.programs import Text, VariableName
 from patternbench.lab.host.launch import Launch, Stop
@@ -42,13 +42,13 @@ class Compose(Component):
         """A program that speaks Compose."""
         return [compose.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """A process of ours keeps the project up; the engine's own processes are not the component's."""
         urls = {service: f"http://${{self.said.{service}}}" for service in self.services}
         return Launch(
             kind=self.kind,
             name=name,
-            command=(sys.executable, "-m", compose.__name__, *self._reported(name, neighbours)),
+            command=(sys.executable, "-m", compose.__name__, *self._reported(name, registry)),
             env=self.env,
             url=next(iter(urls.values())),
             endpoints=urls,
@@ -58,10 +58,10 @@ class Compose(Component):
             contained=True,
         )
 
-    def _reported(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+    def _reported(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:
         services = [word for service, port in self.services.items() for word in ("--service", f"{service}:{port}")]
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
-        file = existing_file(neighbours.folder, self.file, f"{name}.file")
+        file = existing_file(registry.folder, self.file, f"{name}.file")
         where = ("--name", name, "--folder", "${self.folder}", "--file", file)
         seconds = ("--within", str(max(1, round(self.within.seconds))))
         return (*where, *services, *profiles, *seconds, *(("--ready", self.ready) if self.ready else ()))

@@ -12,7 +12,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from patternbench import caches
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Announced
 from patternbench.lab.host.references import reference
@@ -49,7 +49,7 @@ class CrdtSidecar(Component):
         build = (go or "go", "-C", str(SOURCE), "build", "-trimpath", "-ldflags=-s -w", "-o", str(built), ".")
         return [Need("crdt-sidecar", str(built) if built.is_file() else None, how, (build,))]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """It says that it is ready once it has joined its peer and answers."""
         command: tuple[str, ...] = (str(binary()), "--name", name, "--max-keys", str(self.max_keys))
         command += ("--listen", "127.0.0.1:${self.port.crdt}", "--gossip", "127.0.0.1:${self.port.gossip}")
@@ -57,17 +57,17 @@ class CrdtSidecar(Component):
         return Launch(
             kind=self.kind,
             name=name,
-            command=command + self._join(name, neighbours),
+            command=command + self._join(name, registry),
             ports={"crdt": 0, "gossip": 0},
             url="crdt://127.0.0.1:${self.port.crdt}",
             endpoints={"gossip": "gossip://127.0.0.1:${self.port.gossip}"},
             ready=Announced("ready"),
         )
 
-    def _join(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+    def _join(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:
         if not self.join:
             return ()
-        neighbours.named(self.join, f"{name}.join")
+        registry.named(self.join, f"{name}.join")
         return ("--join", reference(self.join, "gossip.address"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Announced
 from patternbench.lab.host.references import behind, reference
@@ -25,9 +25,9 @@ class DelayProxy(Component):
         """The engine's binary."""
         return [engine.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Its URL is that of the component behind it, but for the port."""
-        neighbours.named(self.to, f"{name}.to")
+        registry.named(self.to, f"{name}.to")
         command = (engine.path(), "fault-proxy", "--listen", "127.0.0.1:${self.port.way}")
         return Launch(
             kind=self.kind,

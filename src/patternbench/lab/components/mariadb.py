@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.databases import RESET_USER, DatabaseServer, quoted
 from patternbench.lab.host.launch import File, Launch, Preparation, Reset
 from patternbench.lab.host.ready import Port
@@ -70,7 +70,7 @@ class MariaDB(DatabaseServer):
         present = all(debian.find(name) for name in ("mariadbd", "mariadb-install-db"))
         return [debian.need("mariadb", present, "mariadb-server")]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """The data folder is made and filled first; then it serves on loopback and a Unix socket."""
         options: tuple[str, ...] = (
             "--port=${self.port.mysql}",
@@ -116,7 +116,7 @@ class MariaDB(DatabaseServer):
         return f"{made}USE {first};\n{script}\n{OWNER.format(first)}"
 
     def _lets_in(self) -> str:
-        """The SQL that lets our users in, and nobody else, when the server starts."""
+        """The SQL that lets our users in, and no one else, when the server starts."""
         lock = LOCK_OTHERS.format(users=quoted(["mariadb.sys", *self.users, RESET_USER]))
         users = (USER.format(user=user) for user in (*self.users, RESET_USER))
         own = (GRANT.format(what="ALL", database=one.name, user=one.user) for one in self.owned)

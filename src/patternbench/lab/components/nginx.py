@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.lab.component import NOT_IN_USE, Component, Neighbours
+from patternbench.lab.component import NOT_IN_USE, Component, ComponentRegistry
 from patternbench.lab.config import nginx_config
 from patternbench.lab.config.filter_limits import (
     CLOSED,
@@ -114,15 +114,15 @@ class Nginx(Component):
         """Nginx with its Lua module and what the filter requires in Lua."""
         return [nginx_config.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """The filter's own template filled, and its rules; a limiter's decisions are the log of a round."""
-        rules = self.rules(name, neighbours)
+        rules = self.rules(name, registry)
         return Launch(
             kind=self.kind,
             name=name,
             command=nginx_config.command(),
             files=(
-                File("nginx.conf", self.config(name, neighbours)),
+                File("nginx.conf", self.config(name, registry)),
                 File("plan.json", rules),
                 File(f"{DECISIONS}/plan.json", _without_passwords(rules)),  # the round's records keep this one
             ),
@@ -139,7 +139,7 @@ class Nginx(Component):
         """The limits that act; the filter is on where there are any."""
         return [limit for limit in self.limits or self._limit() if limit.acts]
 
-    def config(self, name: str, neighbours: Neighbours) -> str:
+    def config(self, name: str, registry: ComponentRegistry) -> str:
         """The filter's own template, filled in. Raises InputError listing what is missing."""
         values = {
             "MODULES": nginx_config.MODULES,
@@ -153,14 +153,14 @@ class Nginx(Component):
             "STATE": "64m",
             "FILTER": "" if self.acting else "#",
         }
-        return nginx_config.filled(self._behind(name, neighbours), values)
+        return nginx_config.filled(self._behind(name, registry), values)
 
-    def _behind(self, name: str, neighbours: Neighbours) -> list[PrefixUpstream]:
+    def _behind(self, name: str, registry: ComponentRegistry) -> list[PrefixUpstream]:
         problems, behind = list[Problem](), list[PrefixUpstream]()
         for route, path in self._routes(name):
             with gathered(problems):
-                urls = neighbours.urls(route.to, path)
-                behind.append(PrefixUpstream(route.prefix, urls, neighbours.absolute(self.ca), self.verify))
+                urls = registry.urls(route.to, path)
+                behind.append(PrefixUpstream(route.prefix, urls, registry.absolute(self.ca), self.verify))
         if problems:
             raise InputError(problems)
         return behind
@@ -171,15 +171,15 @@ class Nginx(Component):
             yield PathRoute(to=self.upstream), f"{name}.upstream"
         yield from ((route, f"{name}.routes[{number}].to") for number, route in enumerate(self.routes))
 
-    def rules(self, name: str, neighbours: Neighbours) -> dict[str, object]:
+    def rules(self, name: str, registry: ComponentRegistry) -> dict[str, object]:
         """The filter's rules (contracts/ratelimit/plan.schema.json)."""
         rules: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "fields": self.fields}
-        rules["limits"] = [limit.rule(self.balancers, neighbours.folder) for limit in self.acting]
+        rules["limits"] = [limit.rule(self.balancers, registry.folder) for limit in self.acting]
         if self.acting:
             rules["decision_log"] = {"folder": f"${{self.folder}}/{DECISIONS}"}
         stores = {limit.store for limit in self.acting} - {MEMORY}
         if stores:
-            rules["stores"] = {store: self._store(store, name, neighbours) for store in sorted(stores)}
+            rules["stores"] = {store: self._store(store, name, registry) for store in sorted(stores)}
         return rules
 
     def _limit(self) -> list[FilterLimit]:
@@ -209,10 +209,10 @@ class Nginx(Component):
             )
         ]
 
-    def _store(self, store: str, name: str, neighbours: Neighbours) -> dict[str, str]:
+    def _store(self, store: str, name: str, registry: ComponentRegistry) -> dict[str, str]:
         """The place of the state, from the URL of the component that keeps it."""
-        component = self.link if self.link in neighbours.names else self.stores.get(store, "")
-        if component not in neighbours.names:
+        component = self.link if self.link in registry.names else self.stores.get(store, "")
+        if component not in registry.names:
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))
             raise InputError(Problem(message, f"{name}.store", value=store, allowed=allowed))
         url = reference(component)

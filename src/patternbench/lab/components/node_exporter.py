@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Http
 from patternbench.lab.software import debian
@@ -26,7 +26,7 @@ class NodeExporter(Component):
         """The exporter."""
         return [debian.need("node exporter", debian.find(PROGRAM) is not None, PROGRAM)]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """On loopback alone."""
         return Launch(
             kind=self.kind,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Http
 from patternbench.lab.software.needs import Need
@@ -29,7 +29,7 @@ class OtlpReceiver(Component):
         """Nothing: it is a part of patternbench."""
         return []
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """It says what it has received once it listens; each round begins empty by itself."""
         command: tuple[str, ...] = (sys.executable, "-m", "patternbench.traces.receive")
         command += ("--port", "${self.port.http}", "--grpc-port", "${self.port.grpc}", "--folder", "${self.folder}")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.databases import DatabaseServer, OwnedDatabase, quoted
 from patternbench.lab.host.launch import File, Launch, Preparation, Reset
 from patternbench.lab.host.ready import Succeeds
@@ -54,7 +54,7 @@ class Postgres(DatabaseServer):
         """PostgreSQL's server."""
         return [debian.need("postgres", debian.find("postgres", BINARIES) is not None, "postgresql")]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """The data folder is made, with databases and users, first; then it serves on loopback alone."""
         return Launch(
             kind=self.kind,
@@ -106,7 +106,7 @@ class Postgres(DatabaseServer):
         )
 
     def _databases(self) -> str:
-        """The SQL that makes users and databases, a statement a line; nobody logs in as the one who makes them."""
+        """The SQL that makes users and databases, a statement a line; no one logs in as the one who makes them."""
         roles = "".join(ROLE.format(user=user) for user in self.users)
         databases = "".join(DATABASE.format(name=one.name, user=one.user) for one in self.owned)
         return f"{roles}{databases}ALTER ROLE {USER} NOLOGIN;\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.programs import CommandLine, Program
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.software.needs import Need
@@ -23,14 +23,14 @@ class AnyCommand(Program):
         """Nothing by its kind; a missing program is reported when the component is described."""
         return []
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """As it would be started by hand in its folder."""
-        launch = self.launch(name, neighbours, self._command(name, neighbours))
+        launch = self.launch(name, registry, self._command(name, registry))
         return replace(launch, url=self.url or launch.url)
 
-    def _command(self, name: str, neighbours: Neighbours) -> tuple[str, ...]:
+    def _command(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:
         """The command with its program found, unless a preparation may be what makes that."""
         program, *arguments = self.command
         if self.prepare or "${" in program:
             return self.command
-        return (self.program(name, "command", program, neighbours), *arguments)
+        return (self.program(name, "command", program, registry), *arguments)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import File, Launch
 from patternbench.lab.host.ready import Answers
 from patternbench.lab.host.references import REFERENCE, part, reference
@@ -36,11 +36,11 @@ class Prometheus(Component):
         """Prometheus's server."""
         return [debian.need("prometheus", debian.find("prometheus") is not None, "prometheus")]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """It is ready once everything has been scraped."""
         options = ("--config.file=${self.folder}/prometheus.yml", "--storage.tsdb.path=${self.folder}/data")
-        jobs = [self._job(target, neighbours, f"{name}.scrape") for target in self.scrape]
-        targets = sum(len(_urls(target, neighbours, f"{name}.scrape")) for target in self.scrape)
+        jobs = [self._job(target, registry, f"{name}.scrape") for target in self.scrape]
+        targets = sum(len(_urls(target, registry, f"{name}.scrape")) for target in self.scrape)
         return Launch(
             kind=self.kind,
             name=name,
@@ -56,9 +56,9 @@ class Prometheus(Component):
     def _how_often(self) -> dict[str, str]:
         return {"scrape_interval": str(self.interval), "scrape_timeout": str(self.interval)}
 
-    def _job(self, target: str, neighbours: Neighbours, path: str) -> dict[str, object]:
+    def _job(self, target: str, registry: ComponentRegistry, path: str) -> dict[str, object]:
         """The targets of one scrape job: every replica, if a component has several."""
-        urls = _urls(target, neighbours, path)
+        urls = _urls(target, registry, path)
         return {
             "job_name": target,
             "metrics_path": self.scrape[target],
@@ -67,12 +67,12 @@ class Prometheus(Component):
         }
 
 
-def _urls(target: str, neighbours: Neighbours, path: str) -> list[str]:
+def _urls(target: str, registry: ComponentRegistry, path: str) -> list[str]:
     """A URL as it is written, or references to the URL or an endpoint of each component of that name."""
     if "://" in target:
         return [target]
     name, _, endpoint = target.partition(".")
-    return [reference(_named(url), endpoint or "url") for url in neighbours.urls(name, path)]
+    return [reference(_named(url), endpoint or "url") for url in registry.urls(name, path)]
 
 
 def _named(url: str) -> str:

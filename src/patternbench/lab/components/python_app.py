@@ -1,4 +1,4 @@
-"""A Python web application under gunicorn or uvicorn, in a virtual environment of its own or in one of the user's."""
+"""A Python web application under gunicorn or uvicorn, in its own virtual environment or in one of the user's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from patternbench import caches
-from patternbench.lab.component import Neighbours
+from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.programs import Program, ReadySettings, Words
 from patternbench.lab.host.launch import Launch, Preparation
 from patternbench.lab.software.needs import Need
@@ -51,20 +51,20 @@ class PythonApp(Program):
 
     @staticmethod
     def needs() -> list[Need]:
-        """Nothing of its kind: each has packages of its own, which it says where it is described."""
+        """Nothing of its kind: each has its own packages, which it says where it is described."""
         return []
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """A server listens before its workers have loaded the application, so it is asked for an answer."""
         if self.interpreter:
-            return self._served(name, neighbours, self.program(name, "interpreter", self.interpreter, neighbours))
-        lock = self._lock(name, neighbours)
-        launch = self._served(name, neighbours, str(environment(lock) / "bin" / "python"))
+            return self._served(name, registry, self.program(name, "interpreter", self.interpreter, registry))
+        lock = self._lock(name, registry)
+        launch = self._served(name, registry, str(environment(lock) / "bin" / "python"))
         return replace(launch, needs=(self._packages(lock),))
 
-    def _served(self, name: str, neighbours: Neighbours, python: str) -> Launch:
+    def _served(self, name: str, registry: ComponentRegistry, python: str) -> Launch:
         serve = self._gunicorn() if self.server == "gunicorn" else self._uvicorn()
-        launch = self.launch(name, neighbours, (python, "-m", self.server, *serve, *self.args, self.app))
+        launch = self.launch(name, registry, (python, "-m", self.server, *serve, *self.args, self.app))
         return replace(launch, prepare=tuple(_by(python, each) for each in launch.prepare))
 
     def _gunicorn(self) -> tuple[str, ...]:
@@ -81,11 +81,11 @@ class PythonApp(Program):
     def _address(self) -> str:
         return f"127.0.0.1:${{self.port.{next(iter(self.ports), 'http')}}}"
 
-    def _lock(self, name: str, neighbours: Neighbours) -> Path:
+    def _lock(self, name: str, registry: ComponentRegistry) -> Path:
         """The file of its packages; raises InputError where one of them is not pinned."""
         if not self.requirements:
             return LOCK
-        lock = Path(self.file(name, "requirements", self.requirements, neighbours))
+        lock = Path(self.file(name, "requirements", self.requirements, registry))
         if HASH not in lock.read_text(encoding="utf-8", errors="replace"):
             hint = f"type `uv pip compile --generate-hashes {lock.name} -o {lock.stem}.lock`, and name that"
             raise InputError(Problem("pins no package by its hash", f"{name}.requirements", value=str(lock), hint=hint))

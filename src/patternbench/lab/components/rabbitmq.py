@@ -1,4 +1,4 @@
-"""RabbitMQ with an empty data folder and a user of its own, for services that send messages to each other."""
+"""RabbitMQ with an empty data folder and its own user, for services that send messages to each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import File, Launch, Preparation, Reset, Stop
 from patternbench.lab.host.ready import LogLine
 from patternbench.lab.software import debian
@@ -64,7 +64,7 @@ class RabbitMQ(Component):
         """RabbitMQ's server, whose package brings the plugins."""
         return [debian.need("rabbitmq", debian.exists(str(SCRIPTS / "rabbitmq-server")), "rabbitmq-server")]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """On loopback with all its ports, those of Erlang's registry of names and of its distribution too."""
         address, login = "127.0.0.1:${self.port.", f"{USER}:${{self.secret.password}}"
         return Launch(

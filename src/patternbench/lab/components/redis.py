@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import File, Launch, Preparation, Reset
 from patternbench.lab.host.ready import Port
 from patternbench.lab.software import debian
@@ -29,8 +29,8 @@ class Redis(Component):
         present = all(debian.find(name) for name in ("redis-server", "redis-cli"))
         return [debian.need("redis", present, "redis-server")]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
-        """On loopback, with an empty memory and a password of its own."""
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
+        """On loopback, with an empty memory and its own password."""
         command: tuple[str, ...] = (
             debian.program("redis-server"),
             "${self.folder}/redis.conf",

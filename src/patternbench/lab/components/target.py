@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from patternbench.lab.component import Component, Neighbours
+from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config.programs import Text
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Announced
@@ -30,7 +30,7 @@ class Target(Component):
         """The engine's binary."""
         return [engine.need()]
 
-    def describe(self, name: str, neighbours: Neighbours) -> Launch:
+    def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """It says when it listens."""
         command: tuple[str, ...] = (
             engine.path(),

@@ -111,7 +111,7 @@ def _target(port: str) -> str:
 
 @dataclass(frozen=True)
 class ComposeProject:
-    """A Compose file that is brought up under a name of its own; ``services`` has the container's port of each."""
+    """A Compose file that is brought up under its own name; ``services`` has the container's port of each."""
 
     engine: ComposeEngine
     file: str

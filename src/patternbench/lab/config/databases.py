@@ -1,4 +1,4 @@
-"""The databases of one server: each has a user of its own, whose password a host makes."""
+"""The databases of one server: each has its own user, whose password a host makes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from patternbench.terms.problems import InputError, Problem
 
 TYPES = "type.googleapis.com/envoy"
 UNLIMITED = 1_000_000
-"""Stands for no limit where Envoy has a default of its own."""
+"""Stands for no limit where Envoy has its own default."""
 MANAGER = "network.http_connection_manager.v3.HttpConnectionManager"
 TLS = "extensions.transport_sockets.tls.v3.UpstreamTlsContext"
 THRESHOLDS = ("max_connections", "max_pending_requests", "max_requests", "max_retries")

@@ -72,7 +72,7 @@ def bootstrap(
 ) -> dict[str, object]:
     """The part that does not change while it runs; ``names`` are those of its clusters.
 
-    They are in it so that a gateway with other clusters is started anew: routes and clusters are read one after the
+    They are in it so that a gateway with other clusters is restarted: routes and clusters are read one after the
     other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive
     bound, so that it sees only what goes on to a service.
     """
@@ -251,7 +251,7 @@ def _elsewhere() -> dict[str, object]:
 def _limiting(limit: LocalLimit, where: str = "") -> dict[str, object]:
     """The configuration of the filter of limits; empty without a limit.
 
-    ``where`` is the prefix of a route that has a limit of its own, which may also be to have none.
+    ``where`` is the prefix of a route that has its own limit, which may also be to have none.
     """
     kind = {"@type": f"{TYPES}.extensions.filters.http.{LIMIT}"}
     if limit.max_tokens is None and not limit.values:

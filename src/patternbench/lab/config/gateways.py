@@ -82,7 +82,7 @@ class TokenBucket(BaseModel):
 class LocalLimit(TokenBucket):
     """A limit that the gateway enforces by itself, independently of other gateways.
 
-    With ``per``, each value of that header has a bucket of its own, and requests without the header share one; of
+    With ``per``, each value of that header has its own bucket, and requests without the header share one; of
     these the last ``max_descriptors`` are kept. ``values`` gives buckets of their own to some values.
     """
 
@@ -160,7 +160,7 @@ class AdaptiveConcurrency(BaseModel):
     """How many requests may be on their way at the same time, found from their latency (Envoy's gradient controller).
 
     Without ``max_concurrency_limit`` there is no such bound. What exceeds it is answered 503 at once. Every
-    ``min_rtt_interval`` the latency of an idle service is measured anew by ``min_rtt_requests`` requests, of which
+    ``min_rtt_interval`` the latency of an idle service is measured again by ``min_rtt_requests`` requests, of which
     ``min_concurrency`` are on their way at the same time; ``buffer`` is by how much percent of it latency may rise
     before the bound falls. Source: Envoy's documentation of the filter ``adaptive_concurrency``.
     """

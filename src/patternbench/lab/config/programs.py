@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.lab.component import Component, Neighbours, built_file, existing_file
+from patternbench.lab.component import Component, ComponentRegistry, built_file, existing_file
 from patternbench.lab.host import accounts
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.launch import File, Launch, Live, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
@@ -232,7 +232,7 @@ class Program(Component):
             raise PydanticCustomError("env", "`{name}` is larger than a variable may be", context)
         return env
 
-    def launch(self, name: str, neighbours: Neighbours, command: tuple[str, ...]) -> Launch:
+    def launch(self, name: str, registry: ComponentRegistry, command: tuple[str, ...]) -> Launch:
         """How a host runs a command with these settings. Raises InputError naming what is missing."""
         return Launch(
             kind=self.kind,
@@ -252,7 +252,7 @@ class Program(Component):
             limits=ResourceLimits(self.cpus, self.memory, self.cpu or 0.0),
             user=self._known_user(name),
             nobody_else=bool(self.user),
-            cwd=str(self.directory(name, neighbours)),
+            cwd=str(self.directory(name, registry)),
             reset=(),  # only its author knows what it keeps
             traced=True,
         )
@@ -264,27 +264,27 @@ class Program(Component):
             raise InputError(wrong.below(name))
         return self.user
 
-    def directory(self, name: str, neighbours: Neighbours) -> Path:
+    def directory(self, name: str, registry: ComponentRegistry) -> Path:
         """The folder that the program runs in, absolute; raises InputError when there is none."""
-        folder = Path(os.path.normpath(neighbours.folder.absolute() / self.folder))
+        folder = Path(os.path.normpath(registry.folder.absolute() / self.folder))
         if not folder.is_dir():
             raise InputError(Problem("there is no such folder", f"{name}.folder", value=str(folder)))
         return folder
 
-    def file(self, name: str, field: str, path: str, neighbours: Neighbours) -> str:
+    def file(self, name: str, field: str, path: str, registry: ComponentRegistry) -> str:
         """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
-        return existing_file(self.directory(name, neighbours), path, f"{name}.{field}")
+        return existing_file(self.directory(name, registry), path, f"{name}.{field}")
 
-    def built(self, name: str, path: str, neighbours: Neighbours, how: str) -> Need:
+    def built(self, name: str, path: str, registry: ComponentRegistry, how: str) -> Need:
         """The need of a file that has to be built, by its absolute path; ``how`` is what to type where it is not."""
-        return built_file(self.directory(name, neighbours), path, how)
+        return built_file(self.directory(name, registry), path, how)
 
-    def program(self, name: str, field: str, word: str, neighbours: Neighbours) -> str:
+    def program(self, name: str, field: str, word: str, registry: ComponentRegistry) -> str:
         """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.
 
         Raises InputError, at the setting that names it, where there is none that can be executed.
         """
-        path = self.file(name, field, word, neighbours) if "/" in word else shutil.which(word)
+        path = self.file(name, field, word, registry) if "/" in word else shutil.which(word)
         if path is None:
             hint = "install it, or name it by its path (a path with a slash counts from `folder`)"
             raise InputError(Problem("isn't a program on PATH", f"{name}.{field}", value=word, hint=hint))

@@ -15,7 +15,7 @@ from patternbench.study.faults import Fault
 FaultCounters = Mapping[str, float]
 """The effects of a fault, as far as its injector counts them: numbers by name."""
 LATE = "late_"
-"""How the names of deeds begin that tell how much too late something happened."""
+"""How the names of counters begin that tell how much too late something happened."""
 
 
 class Act(Protocol):
@@ -66,21 +66,21 @@ class ActsTogether:
 
     def end(self) -> tuple[int, FaultCounters]:
         """Undo all, also where one of them fails; what they did adds up, and of what was late the latest counts."""
-        moments, all_deeds, failures = [], list[FaultCounters](), list[str]()
+        moments, all_counters, failures = [], list[FaultCounters](), list[str]()
         for act in self.acts:
             try:
-                moment, deeds = act.end()
+                moment, counters = act.end()
             except StartError as error:
                 failures.append(str(error))
                 continue
             moments.append(moment)
-            all_deeds.append(deeds)
+            all_counters.append(counters)
         if failures:
             raise StartError("; ".join(failures))
-        return max(moments), _added(all_deeds)
+        return max(moments), _added(all_counters)
 
 
-def _added(all_deeds: Sequence[FaultCounters]) -> FaultCounters:
-    names = dict.fromkeys(name for deeds in all_deeds for name in deeds)
-    numbers = {name: [deeds[name] for deeds in all_deeds if name in deeds] for name in names}
+def _added(all_counters: Sequence[FaultCounters]) -> FaultCounters:
+    names = dict.fromkeys(name for counters in all_counters for name in counters)
+    numbers = {name: [counters[name] for counters in all_counters if name in counters] for name in names}
     return {name: max(values) if name.startswith(LATE) else sum(values) for name, values in numbers.items()}

@@ -27,7 +27,7 @@ class ByProxy:
     def end(self) -> tuple[int, FaultCounters]:
         """Tell every proxy; the last one's moment counts, and what all of them did."""
         ended = [admin.end(self.name) for admin in self.admins]
-        return max(moment for moment, _ in ended), _together([deeds for _, deeds in ended])
+        return max(moment for moment, _ in ended), _together([one for _, one in ended])
 
 
 def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
@@ -38,10 +38,10 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
     return ByProxy(name, {fault.kind: settings}, admins)
 
 
-def _together(all_deeds: Sequence[ProxyCounters]) -> FaultCounters:
+def _together(all_counters: Sequence[ProxyCounters]) -> FaultCounters:
     """The effects at several proxies: requests add up, and the latest release of a request counts."""
-    late = [deeds.late for deeds in all_deeds if deeds.late]
-    counters: dict[str, float] = {"requests": sum(deeds.requests for deeds in all_deeds)}
+    late = [one.late for one in all_counters if one.late]
+    counters: dict[str, float] = {"requests": sum(one.requests for one in all_counters)}
     if late:
         counters["late_mean_us"] = max(times.mean_ns for times in late) / NS_PER_US
         counters["late_max_us"] = max(times.max_ns for times in late) / NS_PER_US

@@ -22,7 +22,7 @@ def kill(process: Process) -> None:
 
 
 def wake(process: Process) -> None:
-    """Let every process of a component go on."""
+    """Let every process of a component continue."""
     for member in process.family():
         with suppress(psutil.NoSuchProcess):
             member.resume()

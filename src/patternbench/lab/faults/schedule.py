@@ -35,7 +35,7 @@ class FaultOutcome:
     fault: Fault
     began_ns: int
     ended_ns: int
-    deeds: FaultCounters
+    counters: FaultCounters
 
 
 def moments(faults: Mapping[str, Fault]) -> list[Moment]:
@@ -108,8 +108,8 @@ class FaultSchedule:
 
     def _end(self, name: str) -> None:
         act, began = self._acting.pop(name)
-        ended, deeds = act.end()
-        self.acted.append(FaultOutcome(name, self._faults[name], began, ended, deeds))
+        ended, counters = act.end()
+        self.acted.append(FaultOutcome(name, self._faults[name], began, ended, counters))
 
     def __enter__(self) -> FaultSchedule:
         """Begin the faults of the whole round; raises StartError, with all undone, when one cannot."""

@@ -121,7 +121,7 @@ def _expected(limits: ResourceLimits) -> set[str]:
 def _settings(limits: ResourceLimits, group: Path) -> Iterator[tuple[str, str]]:
     if limits.memory:
         yield "memory.max", str(limits.memory)
-        if (group / "memory.swap.max").exists():  # else what has no room in memory goes on in swap
+        if (group / "memory.swap.max").exists():  # else what has no room in memory continues in swap
             yield "memory.swap.max", "0"
     if limits.cores:
         yield "cpu.max", f"{round(limits.cores * PERIOD_US)} {PERIOD_US}"

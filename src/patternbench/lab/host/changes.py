@@ -25,7 +25,7 @@ class Start:
 def fixed(launch: Launch) -> Launch:
     """A launch without the content of its live parts, its resets, and the line that describes it.
 
-    Where it differs so, it is started anew.
+    Where it differs so, it is restarted.
     """
     live_files = {part.path for part in launch.live if isinstance(part, LiveFile)}
     files = tuple(File(file.path, "") if file.path in live_files else file for file in launch.files)
@@ -71,7 +71,7 @@ def _differing(old: Launch, new: Launch) -> list[str]:
 
 
 def every_round(launches: Iterable[Launch]) -> dict[str, str]:
-    """Which components are started anew for every round, and why."""
+    """Which components are restarted for every round, and why."""
     launches = list(launches)
     logged = any(launch.log for launch in launches)
     reasons = {launch.name: _why_every_round(launch, logged) for launch in launches}

@@ -91,7 +91,7 @@ Live = LiveFile | LiveCall
 
 @dataclass(frozen=True)
 class Restart:
-    """A reset by starting the component anew, as the first time: in an empty folder."""
+    """A reset by starting the component again, as the first time: in an empty folder."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Launch:
     that can't be. ``log`` is a folder, below its own, of what it writes in a round.
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
-    reset, none that nobody has said how. ``offers`` are the words by which a system file could have said it.
+    reset, none that no one has said how. ``offers`` are the words by which a system file could have said it.
     ``traced`` says that it can tell a receiver of traces of its spans, by the standard environment variables.
     ``contained`` says that its processes run in containers of another program, where no signal of ours reaches them.
     ``origin`` is where its author has described it: a file and a line.

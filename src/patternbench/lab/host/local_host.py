@@ -62,7 +62,7 @@ class Host(Protocol):
         """
 
     def finish(self, name: str) -> None:
-        """Have a component end as it likes to; raise StartError when that takes too long."""
+        """Stop a component gracefully; raise StartError when that takes too long."""
 
     def restart(self, name: str) -> None:
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
@@ -287,7 +287,7 @@ class LocalHost:
         self._tell(running, self.running)
 
     def finish(self, name: str) -> None:
-        """Have a component end as it likes to; raise StartError when that takes too long."""
+        """Stop a component gracefully; raise StartError when that takes too long."""
         running, stop = self.running[name], self.running[name].launch.stop
         running.process.signal(stop.signal)
         if not running.process.ended(stop.grace.seconds):

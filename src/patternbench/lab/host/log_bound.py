@@ -46,7 +46,7 @@ class BoundedLog:
                 log.write(_note(end - HEAD).ljust(ROOM).encode())
 
     def close_up(self) -> None:
-        """Make the file as short as what is left in it; nobody may write to it any more."""
+        """Make the file as short as what is left in it; no one may write to it any more."""
         if not self.cut_to or not self.path.is_file():
             return
         draft = self.path.with_name(f"{self.path.name}.tmp")
@@ -60,7 +60,7 @@ class BoundedLog:
 
 
 class LogKeeper:
-    """Keeps the logs of processes within their bound, in a thread of its own, until it is closed."""
+    """Keeps the logs of processes within their bound, in its own thread, until it is closed."""
 
     def __init__(self) -> None:
         self._logs: dict[Path, BoundedLog] = {}

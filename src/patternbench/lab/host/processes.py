@@ -39,7 +39,7 @@ AFTER_GRACE_S = 3.0
 
 
 def absolute(path: str | Path) -> str:
-    """A user's path in absolute form for our processes, each of which runs in a folder of its own."""
+    """A user's path in absolute form for our processes, each of which runs in its own folder."""
     return str(Path(path).absolute())
 
 
@@ -48,7 +48,7 @@ class StartError(Exception):
 
 
 class SilentProcessError(Exception):
-    """A process has said nothing for longer than it may."""
+    """A process has written nothing for longer than allowed."""
 
 
 class Process:
@@ -68,7 +68,7 @@ class Process:
     ) -> None:
         """``stop`` is the signal that asks it to end.
 
-        ``piped``: its standard output is read as ``lines``, which somebody must do; else it goes to the log.
+        ``piped``: its standard output is read as ``lines``, which someone must do; else it goes to the log.
         """
         guarded = [engine.binary(), "guard", "--grace", f"{grace.us}us", "--", *command]
         folder.mkdir(parents=True, exist_ok=True)

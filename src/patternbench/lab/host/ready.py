@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 22
 
 
 PLAIN = asking.client(Bounds(ANSWER_S, 2 * MOST_BYTES), verify=False)
-"""Asks whether a component is ready. Each question has a connection of its own, so threads may share this."""
+"""Asks whether a component is ready. Each question has its own connection, so threads may share this."""
 
 
 class Starting(Protocol):
@@ -148,7 +148,7 @@ class LogLine:
 
 @dataclass(frozen=True)
 class SuccessiveReadiness:
-    """It is ready in a way of its own, and then URLs, of others too, are answered well, each once those before are."""
+    """It is ready in its own way, and then URLs, of others too, are answered well, each once those before are."""
 
     first: Ready
     urls: tuple[str, ...]

@@ -22,7 +22,7 @@ from patternbench.lab.host.launch import Launch, Preparation
 from patternbench.lab.software import java
 
 SAVE = ("sh", "-c", 'mkdir -p "${1%/*}" && cp "$0" "$1.$$" && mv -f "$1.$$" "$1"')
-"""Puts a file in its place atomically, so that nobody reads an incomplete one."""
+"""Puts a file in its place atomically, so that no one reads an incomplete one."""
 SAVE_FOLDER = ("sh", "-c", 'mkdir -p "${1%/*}" && cp -a "$0" "$1.$$" && { mv -T "$1.$$" "$1" || rm -r "$1.$$"; }')
 """Does so with a folder, unless another start has done it in the meantime."""
 WITHOUT_AGENTS = ("env", "-u", "JAVA_TOOL_OPTIONS")

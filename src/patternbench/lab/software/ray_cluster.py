@@ -1,4 +1,4 @@
-"""Clusters of Ray: one of our own on this machine, for a trial, and whether somebody else's lets anybody in."""
+"""Clusters of Ray: one of our own on this machine, for a trial, and whether someone else's lets anybody in."""
 
 from __future__ import annotations
 

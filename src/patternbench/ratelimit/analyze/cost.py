@@ -222,6 +222,6 @@ def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame
 def _named(
     groups: Iterable[tuple[object, pd.DataFrame]], by: Sequence[str]
 ) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
-    """Each group with its key by name."""
+    """Each group of rows with its levels by column."""
     for key, part in groups:
         yield dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)), part

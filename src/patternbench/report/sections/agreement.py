@@ -30,7 +30,7 @@ class Agreement:
 
     @classmethod
     def of(cls, sections: Iterable[Section], arrangement: Layout, by_level: bool) -> Agreement:
-        """What the sections choose; ``by_level`` says whether findings are told by the levels of the axis."""
+        """What the sections choose; ``by_level`` says whether findings are reported by the levels of the axis."""
         stands = [stand for section in sections for stand in section.stands]
         places = {placed.scenario: (placed.item, placed.x) for placed in arrangement.scenarios}
         references = frozenset(placed.scenario for placed in arrangement.scenarios if placed.reference)

@@ -47,8 +47,8 @@ from patternbench.report.pages import models as model_section
 from patternbench.report.roles import main_patterns
 from patternbench.report.sections import claims
 from patternbench.report.sections.construction import as_constructed, by_construction, requested_of
+from patternbench.report.sections.criteria import DEFAULT, criteria_of, known_of
 from patternbench.report.sections.stands import stands
-from patternbench.report.sections.wish import DEFAULT, known_of, wish_of
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import DataError
@@ -294,18 +294,18 @@ def _recommendation(report: RunReport, study: Study) -> Sequence[Section]:
     choosable = [name for name, factor in report.factors.items() if factor.role is Role.PATTERN]
     if len(rounds) == 0 or rounds[choosable].drop_duplicates().shape[0] < 2:  # noqa: PLR2004 - a choice has two sides
         return []
-    wish = wish_of(study, report.factors, rounds.columns)
+    criteria = criteria_of(study, report.factors, rounds.columns)
     faults = acting_faults(report.factors, report.scenarios)
 
     def chosen() -> list[Section]:
-        found = recommend(rounds, wish)
+        found = recommend(rounds, criteria)
         section = _chosen(found, study, faults)
         reported = by_construction(rounds, requested_of(found))
         if reported:
             lead, *more = section.choice
             words, choice = [*section.words, *reported], [as_constructed(lead, found), *reported, *more]
             section = replace(section, words=words, choice=choice, choice_is_clear=False)
-        return [replace(section, stands=stands(found, rounds, wish))]
+        return [replace(section, stands=stands(found, rounds, criteria))]
 
     return _or_why_not("recommendation", "What to choose", chosen)
 

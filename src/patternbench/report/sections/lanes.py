@@ -105,7 +105,7 @@ def _lanes_of(rounds: Sequence[Entry]) -> list[str]:
 
 
 def _lost(entries: Sequence[Entry]) -> list[str]:
-    """Which blocks were run anew, and why."""
+    """Which blocks were run again, and why."""
     voided = [entry for entry in entries if entry.status == VOIDED]
     if not voided:
         return []

@@ -11,12 +11,12 @@ from patternbench.analyze.rounds import ColumnRoles, Key, key, scenarios
 from patternbench.observe.section import Stand
 
 
-def stands(recommendation: Recommendation, rounds: pd.DataFrame, wish: Criteria) -> list[Stand]:
+def stands(recommendation: Recommendation, rounds: pd.DataFrame, criteria: Criteria) -> list[Stand]:
     """What the choice under each condition says of which scenarios."""
     ids = {
         key(one.levels): frozenset(rounds.loc[rows.index, "scenario"])
         for rows in (part for _, part in rounds.groupby("scenario", sort=False))
-        for one in scenarios(rows, ColumnRoles(tuple(wish.by), (), wish.factors))
+        for one in scenarios(rows, ColumnRoles(tuple(criteria.by), (), criteria.factors))
     }
     return [_stand(choice, recommendation, ids) for choice in recommendation.choices]
 

@@ -31,7 +31,7 @@ def rule_of(study: Study) -> StoppingRule | None:
 
 
 def check(study: Study, plan: Plan) -> None:
-    """Raise InputError listing all that is wrong with the study's rule, models, wish and claims."""
+    """Raise InputError listing all that is wrong with the study's rule, models, criteria and claims."""
     factors = list(plan.factors)
     problems = [
         *_rule_problems(study),

@@ -224,7 +224,7 @@ def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
     return most
 
 
-def cast_of(study: Study, plan: Plan, skip_unavailable: bool) -> AvailableClients:
+def available_clients(study: Study, plan: Plan, skip_unavailable: bool) -> AvailableClients:
     """The clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
     clients: dict[str, ClientSpec] = {}
     problems: dict[str, list[Problem]] = {}
@@ -244,7 +244,7 @@ def lacking_clients(study: Study, plan: Plan) -> list[Problem]:
     """What the clients of a plan lack on this machine. That refuses a run, but not a plan."""
     problems: list[Problem] = []
     with gathered(problems):
-        cast_of(study, plan, skip_unavailable=False)
+        available_clients(study, plan, skip_unavailable=False)
     return problems
 
 

@@ -32,7 +32,7 @@ def _unspoken(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
 
 
 def _unanswered(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """Series for which some scenario's system has nobody to answer."""
+    """Series that no component of some scenario's system can answer."""
     prometheus = study.watch.prometheus
     if not study.series or isinstance(prometheus, PrometheusAt):
         return []

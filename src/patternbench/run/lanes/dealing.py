@@ -1,4 +1,4 @@
-"""Deals the blocks of a run to lanes: each lane runs whole blocks, and a block that loses its lane is run anew.
+"""Deals the blocks of a run to lanes: each lane runs whole blocks, and a block that loses its lane is run again.
 
 What a lane is made of (an actor of a cluster, a thread of a test) is the affair of ``Lanes``. Nothing that a lane says
 is believed unless it was asked for: a result counts once, from the lane that has the order, for the try that is open.
@@ -72,7 +72,7 @@ class DealingExecutor:
 
     A block that was begun in an earlier session continues on its lane. If that is lost, its earlier rounds have to be
     run again as well, of which there are no orders here: the block is ``divided``, and left to the caller. ``refused``
-    counts the results that nobody waited for.
+    counts the results that no one waited for.
     """
 
     lanes: Lanes
@@ -177,7 +177,7 @@ class DealingExecutor:
         self._begin_next(event.lane)
 
     def _voided(self, event: Lost) -> Iterator[RoundResult]:
-        """Void the block that a lost lane has, and those that waited for it; they are run anew."""
+        """Void the block that a lost lane has, and those that waited for it; they are run again."""
         dealt = self._dealt.pop(event.lane, None)
         waiting = [block for block in self._waiting if self._owners.get(block[0].block) == event.lane]
         for block in [*([dealt.whole] if dealt else []), *waiting]:

@@ -39,7 +39,7 @@ class ReadyLanes:
     executor: Executor
     up: Callable[[], Sequence[str]] = lambda: (LOCAL,)
     divided: set[int] = field(default_factory=set)
-    """Blocks whose lane was lost before their rounds of an earlier session: they are voided, and to be run anew."""
+    """Blocks whose lane was lost before their rounds of an earlier session: they are voided, and to be run again."""
 
 
 class Place(Protocol):

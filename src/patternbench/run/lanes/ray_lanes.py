@@ -99,7 +99,7 @@ def _own(lanes: int, folder: RunFolder, opened: ExitStack) -> str:
 
 
 def _refuse_unsafe(place: RayPlace, folder: RunFolder) -> None:
-    """Raise InputError for an address where nobody answers, and for a cluster that lets in whoever asks."""
+    """Raise InputError for an address where no one answers, and for a cluster that lets in whoever asks."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if not ray_cluster.answers(place.address):
         raise InputError(Problem("no Ray cluster answers there", value=place.address, path="--on", hint=CHECK))

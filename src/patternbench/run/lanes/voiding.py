@@ -1,4 +1,4 @@
-"""Blocks stay whole: one that cannot go on where it began does not count, and is run anew as a whole."""
+"""Blocks stay whole: one that cannot continue where it began does not count, and is run again as a whole."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ INEXACT_SHARE, INEXACT_US = 0.1, 100
 
 
 def of_load(measured: DrivenRound, use: MachineUse, seconds: float) -> list[Doubt]:
-    """The doubts about the load and the machine. A driver may judge its load itself; else it is judged here."""
+    """The warnings about the load and the machine. A driver may judge its load itself; else it is judged here."""
     if measured.doubts is not None:
         own = [*measured.doubts] if measured.calls else [*measured.doubts, no_call()]
     else:
@@ -43,7 +43,7 @@ def of_load(measured: DrivenRound, use: MachineUse, seconds: float) -> list[Doub
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
-    """The doubts about a generator that does not judge itself, from its CPU use in cores."""
+    """The warnings about a generator that does not judge itself, from its CPU use in cores."""
     if cpu <= BUSY_GENERATOR * cores:
         return []
     text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
@@ -51,7 +51,7 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
 
 
 def of_calls(calls: int, successes: int) -> list[Doubt]:
-    """The doubts about a round of a driver that does not judge itself, from its calls."""
+    """The warnings about a round of a driver that does not judge itself, from its calls."""
     doubts = []
     if not calls:
         doubts.append(no_call())
@@ -82,7 +82,7 @@ def of_proxy(own: int, rows: int) -> list[Doubt]:
 
 
 def of_faults(faults: Mapping[str, Fault], acted: Sequence[ActedFault], measured_from_us: int) -> list[Doubt]:
-    """The doubts about faults that did not act as the scenario says; ``measured_from_us`` is the end of the warm-up."""
+    """The warnings about faults that did not act as the scenario says; the warm-up ends at ``measured_from_us``."""
     doubts = []
     for name, fault in faults.items():
         mine = [act for act in acted if act.name == name]
@@ -155,7 +155,7 @@ def of_trust(system: System) -> list[Doubt]:
 
 
 def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
-    """The doubts about components that ran without the limits that their system file gives them."""
+    """The warnings about components that ran without the limits that their system file gives them."""
     remedy = "measure on a machine with writable control groups (version 2), or leave the limit out"
     return [
         Doubt("limit_not_enforced", f"the limits of {name} did not act: {why}", remedy) for name, why in refused.items()
@@ -163,21 +163,21 @@ def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
 
 
 def of_cut_logs(names: Sequence[str]) -> list[Doubt]:
-    """The doubts about components that have written more than a log keeps."""
+    """The warnings about components that have written more than a log keeps."""
     text = "{} has written so much that the middle of logs/{}.log is left out, and writing costs time"
     remedy = "have it log less (its log level, its access log), or to a file of its own"
     return [Doubt("log_cut", text.format(name, name), remedy) for name in names]
 
 
 def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
-    """The doubts about stores that began a round with what the one before left, with the resets that each offers."""
+    """The warnings about stores that began a round with what the one before left, with the resets that each offers."""
     text = "{} began the round with data of earlier rounds"
     remedy = "write `reset: {}` in its entry of the system file, or `reset: none` if that doesn't matter"
     return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
 
 
 def of_machine(use: MachineUse) -> list[Doubt]:
-    """The doubts about the machine, from how its CPU time was used in the round."""
+    """The warnings about the machine, from how its CPU time was used in the round."""
     doubts = []
     if use.busy > BUSY_MACHINE:
         doubts.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))

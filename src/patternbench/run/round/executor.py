@@ -32,8 +32,8 @@ from patternbench.records.journal import DONE, FAILED, WARM_UP, ActedFault, Entr
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.round import doubts, observing
 from patternbench.run.round.fixture import RoundFixture
+from patternbench.run.round.health_probe import HealthProbe
 from patternbench.run.round.orders import RoundOrder, RoundResult
-from patternbench.run.round.presence import Presence
 from patternbench.run.round.warmth import WarmUpTime, warm_up_of
 from patternbench.study.faults import by_name
 from patternbench.study.model.system import Endpoint
@@ -272,13 +272,13 @@ class _OneRound:
 
     def _absent(self) -> str | None:
         """Why the system does not answer any more, where it runs by itself."""
-        return Presence(self._fixture.inputs)(self._scenario.system)
+        return HealthProbe(self._fixture.inputs)(self._scenario.system)
 
 
 def _acted(done: FaultOutcome, began_ns: int) -> ActedFault:
     """A fault as the journal holds it: its times from the round's start."""
     began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
-    return ActedFault(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.deeds))
+    return ActedFault(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.counters))
 
 
 def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:

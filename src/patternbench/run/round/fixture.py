@@ -18,7 +18,7 @@ from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Topology, Way
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
-from patternbench.run.before.changeovers import topology_of
+from patternbench.run.before.reconfigurations import topology_of
 from patternbench.study.model.system import System
 
 
@@ -36,7 +36,7 @@ class RoundFixture:
         self._environment: Environment | None = None
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
-        """The user of each component that has one of its own."""
+        """The user of each component that has its own one."""
         self.limits: dict[str, str] = {}
         """The limits of each component and client that has any, and why they do not act where they do not."""
         self.reset_seconds = 0.0
@@ -79,7 +79,7 @@ class RoundFixture:
 
     def _usable(self) -> Environment:
         """The environment of the round before, if another round may use it, else a new one."""
-        if self._environment is None or self._environment.spoilt:
+        if self._environment is None or self._environment.tainted:
             self._close_environment()
             self._environment = Environment(self.folder)
         return self._environment

@@ -1,6 +1,6 @@
 """Which warm-up a round gets: whatever was started since the last one is warmed by the round's own calls.
 
-A component that was started anew is as cold as a client that was, whichever driver puts the load on. The rule is here
+A component that was restarted is as cold as a client that was, whichever driver puts the load on. The rule is here
 alone; the fixture keeps what is cold, and the executor carries the warm-up out.
 """
 

@@ -35,7 +35,7 @@ from patternbench.terms.units import Duration
 from patternbench.terms.urls import encoded
 
 OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up", "out_of_sockets", "log_stalled")
-"""The doubts that say that the generator failed, and not the service."""
+"""The warnings that say that the generator failed, and not the service."""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class FaultEntry(OneOf):
 
     @property
     def way(self) -> tuple[str, str] | None:
-        """The two ends of the way that it acts on, with the edge as the caller of a system; None on a component."""
+        """The caller and the callee of the link that it acts on; None if it acts on a component."""
         if self.chosen.spot is Spot.COMPONENT or self.where == EDGE:
             return None
         caller, _, service = self.where.partition(f" {ARROW} ")

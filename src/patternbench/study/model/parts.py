@@ -142,7 +142,7 @@ Headers = Annotated[dict[str, str], AfterValidator(_each_once)]
 
 
 def askable(url: str) -> str:
-    """Refuse a URL that nobody could ask; places in it are filled in later."""
+    """Refuse a URL that can't be requested; placeholders in it are filled in later."""
     mistake = url_mistake(url)
     if mistake:
         raise PydanticCustomError("host", "{mistake}", {"mistake": mistake, "allowed": HOSTS})

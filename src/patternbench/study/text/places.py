@@ -25,7 +25,7 @@ MADE = re.compile(r"counter:.*|(?:random|cycle):(\d{1,19})-(\d{1,19})")
 VARIABLE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 """Names of variables of the environment, which every text of a request or an expectation may have."""
 UNREAD = "COLUMN"
-"""Stands for the columns of a feeder that can't be read, which is reported as a problem of its own."""
+"""Stands for the columns of a feeder that can't be read, which is reported as its own problem."""
 ITEM = "item"
 """The placeholder of the current one of several values."""
 EXPECTATIONS = "the expectations of a round"

@@ -44,7 +44,7 @@ def whole(value: object, values: Mapping[str, str]) -> object:
 def applies(when: When | None, values: Mapping[str, str]) -> bool:
     """Whether a step or a journey is part of a scenario with these ``values`` of placeholders.
 
-    A condition on an unknown name leaves nothing out; it is reported as a problem of its own.
+    A condition on an unknown name leaves nothing out; it is reported as its own problem.
     """
     reported = ((values.get(_place(name)), expected) for name, expected in (when or {}).items())
     return all(value is None or value in _levels(expected) for value, expected in reported)

@@ -101,7 +101,7 @@ class CircuitBreaker(Model):
 
 
 class StackedRetry(Retry):
-    """A retry that may choose what it tries again, and heeds ``Retry-After`` up to a longest wait (0ms: not at all)."""
+    """A retry of chosen failures that honours ``Retry-After`` up to a longest wait (0ms: not at all)."""
 
     on: Annotated[list[Failure], Field(min_length=1)] | None = None
     retry_after_max: Levels[Duration] = Levels.one(LONGEST_RETRY_AFTER)

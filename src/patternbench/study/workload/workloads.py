@@ -132,7 +132,7 @@ class Sine(Model):
 
 
 class Trace(Model):
-    """Arrivals that somebody recorded: CSV with ``at_us`` and, if wanted, ``user`` and ``step``."""
+    """Arrivals that someone recorded: CSV with ``at_us`` and, if wanted, ``user`` and ``step``."""
 
     file: Levels[FileName]
 

@@ -125,7 +125,7 @@ def call_of(node: SpanNode) -> SpanNode | None:
 
 
 def type_of_time(node: SpanNode) -> CallType:
-    """What the time belongs to that is a span's own."""
+    """The type of call that a span's exclusive time counts as."""
     call = call_of(node)
     if call is None:
         return CallType.IN_MEMORY
@@ -164,7 +164,7 @@ class _Sweep:
             self.own[number] += time / len(self._innermost)
 
     def turn(self, number: int, active: bool) -> None:
-        """Let a span begin or end."""
+        """Count the begin or the end of a span among those that are open."""
         self._active[number] = active
         self._settle(number)
         parent = self._parents[number]
@@ -203,7 +203,7 @@ def target_of(call: SpanNode) -> str:
 
 
 def whose_time(node: SpanNode) -> str:
-    """Who has the time that is a span's own: its service, or whom it calls where that one sends no spans itself.
+    """The service that a span's exclusive time counts for: its own, or the callee where that sends no spans.
 
     The time of a call that another service took is spent on the way there and back.
     """

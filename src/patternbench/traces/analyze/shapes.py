@@ -105,7 +105,7 @@ def _repeated(operation: str, requests: Sequence[TracedRequest]) -> Iterator[Rep
 
 
 def _of_request(root: SpanNode) -> Iterator[tuple[Key, _Repeated]]:
-    """For each thing that is asked the handling that asks it most often."""
+    """The handler that calls each operation most often."""
     most: dict[Key, _Repeated] = {}
     for handling in handlings(root):
         groups: dict[Key, list[SpanNode]] = {}

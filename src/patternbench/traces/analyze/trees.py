@@ -1,9 +1,9 @@
-"""From a table of spans to requests: trees of spans, their clocks set right, whole or torn.
+"""From a table of spans to requests: trees of spans, their clocks set right, whole or incomplete.
 
 A request is a tree whose root is the span of a server or consumer. A root has no parent, or one outside the system (a
 client that sends `traceparent`): that is so where no span of its trace is without a parent. In any other trace a span
-whose parent is missing has lost it, and the requests of that trace are torn: nothing is counted of them. What begins
-otherwise (a timer, a heartbeat) is background work and no request.
+whose parent is missing has lost it, and the requests of that trace are incomplete: nothing is counted of them. What
+begins otherwise (a timer, a heartbeat) is background work and no request.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SpanNode:
 
     @property
     def leaves(self) -> bool:
-        """Whether it is a call to somebody else; of a call within a call the outer one counts."""
+        """Whether it calls another service; of nested client spans the outer one counts."""
         return self.kind in LEAVING and not self._within_a_call()
 
     def _within_a_call(self) -> bool:
@@ -106,27 +106,27 @@ class TracedRequest:
 
 @dataclass(frozen=True)
 class Forest:
-    """The requests of a table of spans; of traces that are torn, and of background work, how many there are."""
+    """The requests of a table of spans; of traces that are incomplete, and of background work, how many there are."""
 
     requests: Sequence[TracedRequest]
-    torn: int = 0
+    incomplete: int = 0
     background: int = 0
 
 
 def forest(spans: pd.DataFrame) -> Forest:
     """The requests among spans (the columns of ``traces.columns``), in the order in which they began."""
     requests: list[TracedRequest] = []
-    torn = background = 0
+    incomplete = background = 0
     for rows in _traces(spans):
         nodes, lost = _linked(rows)
         roots = [node for node in nodes if node.parent is None]
         if lost:
-            torn += 1
+            incomplete += 1
             continue
         begun = [root for root in roots if root.kind in ENTERING]
         background += len(roots) - len(begun)
         requests += [TracedRequest(root, _set_clocks(root)) for root in begun]
-    return Forest(sorted(requests, key=lambda request: request.root.start), torn, background)
+    return Forest(sorted(requests, key=lambda request: request.root.start), incomplete, background)
 
 
 _FIELDS = tuple(SpanNode.__dataclass_fields__)[:-2]

@@ -1,1 +1,1 @@
-"""The receiver of spans, a process of its own: OTLP over HTTP and gRPC in, Parquet out."""
+"""The receiver of spans, its own process: OTLP over HTTP and gRPC in, Parquet out."""

@@ -66,7 +66,7 @@ def options() -> list[tuple[str, int]]:
         ("grpc.max_allowed_incoming_connections", min(files // 2, MOST_CONNECTIONS)),
         ("grpc.server_handshake_timeout_ms", int(1000 * bounds.READ_S)),
         ("grpc.max_connection_idle_ms", 1000 * bounds.KEEP_ALIVE_S),
-        ("grpc.http2.bdp_probe", 0),  # what nobody reads yet stays with its sender
+        ("grpc.http2.bdp_probe", 0),  # what no one reads yet stays with its sender
         ("grpc.so_reuseport", 0),  # a port that is taken is an error
     ]
 

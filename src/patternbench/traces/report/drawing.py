@@ -75,7 +75,7 @@ def width_of(text: str, size: float = FONT) -> float:
 
 
 def strong_width_of(text: str) -> float:
-    """How wide a bold text is, about."""
+    """The approximate width of a bold text."""
     return len(text) * FONT * STRONG
 
 

@@ -48,7 +48,7 @@ def _distances(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
 
 
 def _backwards(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The calls that lead back to somebody who led to them, seen from the load: the others form no circle."""
+    """The calls that close a circle, seen from the load; without them the graph has none."""
     callees: dict[str, list[str]] = {}
     for caller, callee in pairs:
         callees.setdefault(caller, []).append(callee)

@@ -54,7 +54,7 @@ def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequen
 
 
 def _lanes(steps: Sequence[SequenceStep]) -> dict[str, float]:
-    """Where each of those who take part stands, in the order of first calls, as far apart as their texts need."""
+    """The x of each participant, in the order of first calls, as far apart as their texts need."""
     listed = list(flat(steps))
     names = list(dict.fromkeys(name for step in listed for name in (step.caller, step.callee)))
     lanes = {names[0]: MARGIN + max(LANE, _head_width(names[0])) / 2}

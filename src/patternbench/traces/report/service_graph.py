@@ -39,7 +39,7 @@ ROOM = 14.0
 LETTERS = 26
 HEAD = 8.0
 BACK_Y = 14.0
-"""How far below the middle of a box a call back ends, so that it has a line of its own."""
+"""How far below the middle of a box a call back ends, so that it has its own line."""
 LOOP_Y = 12.0
 """How far below a box the words of its calls of itself begin."""
 LINES_Y = (-3.0, 11.0, 25.0)

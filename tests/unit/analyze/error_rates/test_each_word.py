@@ -84,7 +84,7 @@ def test_the_interval_of_a_knee_that_is_found_holds_it(levels: int) -> None:
     assert found["held"] >= 0.95 - 3 * np.sqrt(0.0475 / 150)
 
 
-def test_of_the_verdicts_beside_real_differences_5_percent_are_wrong_at_most() -> None:
+def test_of_the_verdicts_next_to_real_differences_5_percent_are_wrong_at_most() -> None:
     assert rates.tables(6, 100, real=5)["share"] <= 0.06
 
 

@@ -151,7 +151,7 @@ def test_a_limit_on_failures_is_surely_kept_from_fourteen_quiet_rounds_and_400_c
 
 @pytest.mark.parametrize("rounds", [2, 3, 6])
 @pytest.mark.parametrize(("rate", "calls"), [(0.25, 400), (2.0, 50), (99.75, 400)])
-def test_equal_shares_of_45_pairs_are_told_apart_in_5_percent_of_tables_at_most(
+def test_equal_shares_of_45_pairs_are_distinguished_in_5_percent_of_tables_at_most(
     rate: float, calls: int, rounds: int
 ) -> None:
     rng, stated, runs = np.random.default_rng(rounds), 0, 60
@@ -169,7 +169,7 @@ def test_equal_shares_of_45_pairs_are_told_apart_in_5_percent_of_tables_at_most(
     assert stated / runs <= bound(runs)
 
 
-def test_times_read_by_a_coarse_clock_are_told_apart_in_5_percent_of_tables_at_most() -> None:
+def test_times_read_by_a_coarse_clock_are_distinguished_in_5_percent_of_tables_at_most() -> None:
     rng, stated, runs = np.random.default_rng(3), 0, 200
     for _ in range(runs):
         read = noises.rounded(2.5e-3 * np.exp(noises.log_normal(rng, (1, 3, 10), 0.03, 0.0)[0]), 1e-3)
@@ -219,7 +219,7 @@ def test_a_gate_between_two_single_runs_is_undecided_and_with_a_known_spread_har
     assert wrong / runs <= bound(runs, 0.025)
 
 
-def test_several_runs_a_side_are_told_apart_in_5_percent_at_most_though_runs_differ() -> None:
+def test_several_runs_a_side_are_distinguished_in_5_percent_at_most_though_runs_differ() -> None:
     rng, runs, stated, how = np.random.default_rng(2), 200, 0, ComparisonOptions(by=("strategy",), responses=("p95",))
     for _ in range(runs):
         pairs = [two_runs(rng, 6, 0.05) for _ in range(3)]
@@ -255,8 +255,8 @@ def test_the_interval_of_the_best_of_ten_against_the_baseline_holds_its_change_9
     for _ in range(runs):
         logs = noises.log_normal(rng, (1, rounds, 11))[0] - 0.1 * (np.arange(11) > 0)
         table = table_of(logs, ["baseline", *(f"s{i}" for i in range(10))])
-        wish = Criteria(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))
-        (choice,) = recommend(table, wish).choices
+        criteria = Criteria(("minimise p95",), baseline=("strategy=baseline",), by=("strategy",))
+        (choice,) = recommend(table, criteria).choices
         true = 100 * np.expm1(-0.1)
         ends = [(one.relative_interval.low, one.relative_interval.high) for one in choice.against_baseline]
         held += all(low is None or high is None or low <= true <= high for low, high in ends)

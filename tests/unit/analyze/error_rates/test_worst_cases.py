@@ -31,7 +31,7 @@ def test_a_word_without_a_condition_is_wrong_in_5_percent_at_most_under_its_wors
 
 
 @pytest.mark.parametrize("rounds", [6, 10, 30])
-def test_sides_that_both_lost_their_slowest_rounds_are_told_apart_in_5_percent_at_most(rounds: int) -> None:
+def test_sides_that_both_lost_their_slowest_rounds_are_distinguished_in_5_percent_at_most(rounds: int) -> None:
     stated, runs = 0, 2000
     for logs in noises.slowest_lost(np.random.default_rng(rounds), (runs, rounds, 2)):
         both = logs[np.isfinite(logs).all(axis=1)]

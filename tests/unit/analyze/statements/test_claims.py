@@ -92,7 +92,7 @@ def test_a_factor_that_a_claim_names_on_one_side_alone_does_not_differ() -> None
     assert places(claim(from_={"strategy": "baseline"}, to={DELAY: "60ms"})) == []
 
 
-def test_a_list_of_levels_is_compared_level_by_level_and_each_is_told() -> None:
+def test_a_list_of_levels_is_compared_level_by_level_and_each_is_reported() -> None:
     one = claim(from_={"strategy": "baseline"}, to={"strategy": "retry", DELAY: ["20ms", "60ms"]}, where={FAULT: 40})
     assert places(one) == [("40-None", "40-20ms"), ("40-None", "40-60ms")]
     levels = list(PLANNED.values())
@@ -102,7 +102,7 @@ def test_a_list_of_levels_is_compared_level_by_level_and_each_is_told() -> None:
     assert places(back_offs) == [("40-20ms", "40-60ms")], "nothing is compared with itself"
 
 
-def test_a_factor_with_several_levels_on_one_side_is_told_with_both() -> None:
+def test_a_factor_with_several_levels_on_one_side_is_reported_with_both() -> None:
     planned = [{"client": name} for name in ("native", "tower", "backon")]
     one = claim(from_={"client": "native"}, to={"client": ["tower", "backon"]})
     reported = distinguishing(one, [(planned[a], planned[b]) for a, b in pairs_of(one, planned)])
@@ -291,7 +291,7 @@ def test_a_study_whose_scenarios_are_all_equal_confirms_or_contradicts_a_claim_i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["log-normal", "unequal spreads"])
-def test_changes_that_are_equal_are_told_apart_in_5_percent_of_studies_at_most(noise: str) -> None:
+def test_changes_that_are_equal_are_distinguished_in_5_percent_of_studies_at_most(noise: str) -> None:
     logs = NOISES[noise](np.random.default_rng(13), (RUNS, 5, len(PLANNED)))
     longer = np.array([0.5 * name.endswith("60ms") for name in PLANNED])
     claims = [claim(where={FAULT: 60}, than={FAULT: 0}), claim(where={FAULT: 60}, than={FAULT: [0, 40]}, over=[FAULT])]

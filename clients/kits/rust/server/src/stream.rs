@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The end of the stream that a round writes to. It never waits: a round that waits for its reader would lie about times.
+/// The end of the stream that a round writes to. It never waits: a round that waits for its reader would lie about
+/// times.
 #[derive(Debug, Clone)]
 pub struct Stream {
     sender: UnboundedSender<(Bytes, usize)>,
@@ -47,13 +48,13 @@ impl Stream {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody reads any more.
+    /// Whether no one reads any more.
     #[must_use]
     pub fn has_left(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Waits until nobody reads any more.
+    /// Waits until no one reads any more.
     pub async fn left(&self) {
         self.sender.closed().await;
     }

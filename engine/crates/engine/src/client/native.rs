@@ -27,7 +27,7 @@ impl Client for Native {
         contract::read(body, most_users()).map_err(|problems| problems.iter().map(as_json).collect())
     }
 
-    /// Runs the round in a thread of its own; the place is free again when that ends, however it does.
+    /// Runs the round in its own thread; the place is free again when that ends, however it does.
     fn start(&self, round: Round, stream: Stream, place: Place) -> Result<(), String> {
         let thread = std::thread::Builder::new().name("round".into()).spawn(move || {
             let last = contract::run(round, &Reader(stream.clone()));

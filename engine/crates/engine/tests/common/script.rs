@@ -106,7 +106,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<String> {
     Some(text + &String::from_utf8_lossy(&body))
 }
 
-/// Whether the connection can go on.
+/// Whether the connection can continue.
 fn perform(act: Act, writer: &mut TcpStream) -> bool {
     let head = |status| format!("HTTP/1.1 {status} X\r\nLocation: /elsewhere\r\n");
     let short = |status| format!("{}Content-Length: 2\r\n\r\nok", head(status));

@@ -38,7 +38,7 @@ impl Fate {
 /// What the way is like for everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Way {
-    /// Nobody listens, and what was open is reset.
+    /// No one listens, and what was open is reset.
     pub refused: bool,
     /// Nothing passes, in either direction.
     pub cut: bool,

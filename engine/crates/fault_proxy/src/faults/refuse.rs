@@ -1,4 +1,4 @@
-//! Nobody listens: connections are refused, and those that were open are reset.
+//! No one listens: connections are refused, and those that were open are reset.
 
 use super::fate::{Fault, Way};
 use serde::Deserialize;

@@ -38,7 +38,7 @@ pub fn end_line(rows: u64, took: Duration, cpu: Duration) -> String {
     )
 }
 
-/// The last line of a round that could not go on.
+/// The last line of a round that could not continue.
 pub fn error_line(message: &str) -> String {
     format!("{}\n", json!({"error": message}))
 }

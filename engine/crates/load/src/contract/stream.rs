@@ -22,7 +22,7 @@ pub trait Audience: Clone + Send + 'static {
     fn send(&self, line: String, rows: usize);
     /// How many rows wait to be read.
     fn waiting(&self) -> usize;
-    /// Whether nobody reads any more.
+    /// Whether no one reads any more.
     fn has_left(&self) -> bool;
 }
 
@@ -65,7 +65,7 @@ fn last_line(finished: &Finished, cpu: Duration) -> Result<String, String> {
     Ok(end_line(finished.written.rows, finished.elapsed, cpu))
 }
 
-/// Writes rows as they come; ends the round when nobody reads them.
+/// Writes rows as they come; ends the round when no one reads them.
 struct Stream<A> {
     audience: A,
     stop: Arc<AtomicBool>,

@@ -273,7 +273,7 @@ fn picked(values: &[&Value], pick: Pick, draw: u64) -> Option<String> {
     }
 }
 
-/// A number of its own for each capture of a call, by the finaliser of SplitMix64 (Steele and others, 2014).
+/// Its own number for each capture of a call, by the finaliser of SplitMix64 (Steele and others, 2014).
 fn mixed(draw: u64, place: usize) -> u64 {
     let mut bits = draw.wrapping_add((place as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

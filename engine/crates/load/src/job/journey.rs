@@ -55,7 +55,7 @@ pub struct Step {
     pub captures: Vec<Capture>,
     /// What is asked again and again afterwards, as part of the same call.
     pub poll: Option<Poll>,
-    /// Whether the call goes on with the same request until its answer is as expected.
+    /// Whether the call continues with the same request until its answer is as expected.
     pub until_expected: Option<Repeat>,
     /// The captured list for each of whose values it is taken; once where there is none.
     pub each: Option<Each>,

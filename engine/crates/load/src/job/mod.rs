@@ -82,7 +82,8 @@ pub struct Job {
     pub ends_without_sockets: bool,
 }
 
-/// How late the generator itself may send, at a percentile: a share of the service time there, but never less than a floor.
+/// How late the generator itself may send, at a percentile: a share of the service time there, but never less than a
+/// floor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
     /// The share, in percent.
@@ -119,7 +120,7 @@ pub struct Group {
     pub journeys: Vec<Journey>,
     /// Where journeys take values from.
     pub feeder: Feeder,
-    /// Whether every request gets a connection of its own, which is closed after its answer.
+    /// Whether every request gets its own connection, which is closed after its answer.
     pub new_connections: bool,
     /// Whether each of its users keeps to one target.
     pub sticky: bool,

@@ -51,7 +51,7 @@ impl StepRequest {
         self.rendered.is_none()
     }
 
-    /// The bytes for a target, when nothing in them varies and nobody adds cookies.
+    /// The bytes for a target, when nothing in them varies and no one adds cookies.
     #[inline]
     pub fn fixed(&self, target: usize) -> Option<&[u8]> {
         self.rendered.as_ref().map(|rendered| rendered[target].as_slice())

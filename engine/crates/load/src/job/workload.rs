@@ -12,7 +12,7 @@ const MOST_USERS: u64 = 1_000_000;
 pub enum Workload {
     /// Users who wait for their answers.
     Closed(Closed),
-    /// Arrivals that wait for nobody.
+    /// Arrivals that wait for no one.
     Open(Open),
 }
 

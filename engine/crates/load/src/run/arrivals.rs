@@ -101,7 +101,7 @@ fn open_of(workload: &mut Workload) -> Option<&mut Open> {
 
 impl Arriving {
     fn new(group: usize, open: &mut Open, seed: u64, end: Nanos) -> Self {
-        // Every group draws from a stream of its own, so that adding one doesn't change the others.
+        // Every group draws from its own stream, so that adding one doesn't change the others.
         let random = Pcg64::seed_from_u64(seed ^ (group as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let source = match &mut open.arrivals {
             Arrivals::Schedule(schedule) => Source::Schedule(schedule.clone(), random),

@@ -5,7 +5,7 @@ use super::totals::Totals;
 use patternbench_attemptlog::{LogError, Written};
 use std::time::Duration;
 
-/// Why a round could not go on, in a sentence.
+/// Why a round could not continue, in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunError(pub String);
 
@@ -31,7 +31,7 @@ pub struct Finished {
     pub duration: Duration,
     /// Wall-clock time of the whole round.
     pub elapsed: Duration,
-    /// How long the round went on after its planned end and all waiting for answers.
+    /// How long the round continued after its planned end and all waiting for answers.
     pub overrun: Duration,
     /// What was counted in addition to attempts.
     pub totals: Totals,

@@ -13,7 +13,7 @@ use rand_pcg::rand_core::SeedableRng;
 pub struct Policies {
     stack: Stack,
     decisions: Vec<Decision>,
-    /// A stream of its own, so that jitter doesn't change what templates draw.
+    /// Its own stream, so that jitter doesn't change what templates draw.
     random: Pcg64,
 }
 

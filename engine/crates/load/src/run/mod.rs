@@ -43,7 +43,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs a job's load on this machine to its end, or until `stop` becomes true.
 ///
 /// # Errors
-/// When the log can't be written or the operating system refuses to go on. What servers do is never an error here.
+/// When the log can't be written or the operating system refuses to continue. What servers do is never an error here.
 pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished, RunError> {
     sharpen_timers();
     let placement = placement::take(job.core, job.priority);
@@ -68,7 +68,7 @@ pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished,
 /// Runs a job's load in a world to its end, or until `stop` becomes true.
 ///
 /// # Errors
-/// When the log can't be written or the world refuses to go on.
+/// When the log can't be written or the world refuses to continue.
 pub fn run_in<W: World>(
     world: W,
     mut job: Job,

@@ -1,11 +1,13 @@
-//! Where the thread that drives the load runs, and how urgently: what it waits for a core is an error in what it measures.
+//! Where the thread that drives the load runs, and how urgently: what it waits for a core is an error in what it
+//! measures.
 
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The most urgent niceness there is.
 const MOST_URGENT: i32 = -20;
-/// Where Linux takes the niceness of a session as a whole: with automatic groups that of a thread counts only inside its session.
+/// Where Linux takes the niceness of a session as a whole: with automatic groups that of a thread counts only inside
+/// its session.
 const AUTOGROUP: &str = "/proc/self/autogroup";
 /// Can be opened only in the session of a terminal.
 const TERMINAL: &str = "/dev/tty";
@@ -29,7 +31,7 @@ pub fn take(core: Option<usize>, priority: bool) -> Placement {
     }
     if priority {
         let _ = setpriority_process(None, MOST_URGENT);
-        // The session of somebody's terminal is not ours to change.
+        // The session of someone's terminal is not ours to change.
         if std::fs::File::open(TERMINAL).is_err() {
             let _ = std::fs::write(AUTOGROUP, MOST_URGENT.to_string());
         }

@@ -25,7 +25,7 @@ pub struct GroupState {
 }
 
 impl GroupState {
-    /// `traced` makes its users remember all they do, so that it can be told.
+    /// `traced` makes its users remember all they do, so that it can be reported.
     pub fn new(group: &Group, traced: bool) -> Self {
         let users = match &group.workload {
             Workload::Open(open) => open.users as usize,

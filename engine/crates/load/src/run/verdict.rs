@@ -23,7 +23,7 @@ pub enum Verdict {
     BadStatus,
     /// The status was right, the rest was not.
     Unexpected,
-    /// As expected, and the call goes on asking.
+    /// As expected, and the call continues asking.
     Again,
 }
 

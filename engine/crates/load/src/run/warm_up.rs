@@ -7,7 +7,7 @@ use crate::units::Nanos;
 const BATCH: usize = 100;
 /// How many of the latest medians are held against as many before them.
 const SPAN: usize = 8;
-/// How many times as slow the earlier ones may be. A drift below that raises no doubt about a round either.
+/// How many times as slow the earlier ones may be. A drift below that raises no warning about a round either.
 const STILL_FASTER: f64 = 1.1;
 
 /// What still has to come before a warm-up is over.

@@ -52,7 +52,7 @@ pub trait World {
     /// Sleeps until something happens on a connection or the alarm goes off, and puts what happened into `ready`.
     ///
     /// # Errors
-    /// When the world refuses to go on.
+    /// When the world refuses to continue.
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()>;
 }
 

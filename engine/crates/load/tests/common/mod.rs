@@ -216,7 +216,7 @@ pub struct Outcome {
     pub summary: Value,
     pub attempts: Vec<Attempt>,
     pub histograms: Value,
-    /// The attempts that were told one by one.
+    /// The attempts that were reported one by one.
     pub told: Vec<Value>,
 }
 

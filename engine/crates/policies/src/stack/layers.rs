@@ -56,7 +56,7 @@ impl Layer {
 }
 
 impl Stack {
-    /// Policies that nobody has used yet.
+    /// Policies that no one has used yet.
     #[must_use]
     pub fn new(policies: Vec<Policy>) -> Self {
         Self {
@@ -66,14 +66,14 @@ impl Stack {
         }
     }
 
-    /// How often each policy acted: timeouts and deadlines that ended something, further attempts of retries and hedges,
-    /// rejections of the others.
+    /// How often each policy acted: timeouts and deadlines that ended something, further attempts of retries and
+    /// hedges, rejections of the others.
     #[must_use]
     pub fn acted(&self) -> &[u64] {
         &self.acted
     }
 
-    /// A waiter that has been given a place in a bulkhead since this was last asked; its call must be told.
+    /// A waiter that has been given a place in a bulkhead since this was last asked; its call must be reported.
     pub fn next_granted(&mut self) -> Option<Waiter> {
         (!self.granted.is_empty()).then(|| self.granted.remove(0))
     }

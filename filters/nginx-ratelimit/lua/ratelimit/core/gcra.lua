@@ -6,8 +6,8 @@
 -- Example: limit 60 per 60 s, burst 2: at 0 s two pass, the third is told to retry after 1 s.
 -- The published pseudocode compares tat - burst * window/limit with now and so admits burst + 1; here burst means burst.
 -- Admits the same requests as a token bucket of the same burst; after a step back of the clock it
--- assumes no more than an empty bucket. A time of arrival that is ahead by more than two full buckets is of a clock that was set
--- back by more than one: the state begins anew.
+-- assumes no more than an empty bucket. A time of arrival that is ahead by more than two full buckets is of a clock that was
+-- set back by more than one: the state begins again.
 
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 

@@ -8,7 +8,7 @@
 -- when the clock did not move), and admits capacity + 1 of others, as the one that leaves at once takes no place in its queue.
 -- Here two requests never leave closer than window/limit, and burst means burst. The caller sleeps for the delay.
 -- A time of emptiness that is ahead by more than two full buckets is of a clock that was set back by more than one: the state
--- begins anew.
+-- begins again.
 
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 

@@ -1,9 +1,9 @@
 --- Sliding window log: remembers every admission; at most `limit` units in any stretch of `window`.
 --
 -- State (array of numbers, all zero when new): [1] place of the oldest entry in the ring, [2] entries, [3] sum of their costs,
--- [4] places in the ring, then a pair for each place: time at [5 + 2 * place], and at [6 + 2 * place] the running total of costs
--- up to and with this entry. Both only grow along the ring, so what expires and whom to wait for is found by halving: some
--- twenty numbers are looked at, however long the log is.
+-- [4] places in the ring, then a pair for each place: time at [5 + 2 * place], and at [6 + 2 * place] the running total of
+-- costs up to and with this entry. Both only grow along the ring, so what expires and whom to wait for is found by halving:
+-- some twenty numbers are looked at, however long the log is.
 -- The formula: forget entries of age >= window; admit when sum + cost <= limit.
 -- Example: limit 2, window 10 s: requests at 1 s, 2 s pass, 3 s is rejected (retry after 8 s), 11 s passes.
 -- The published pseudocode (Kalyanasundaram et al. 2025, Algorithm 2) removes what is older than the window, so an entry of
@@ -85,7 +85,7 @@ local function forget(state, now, rule)
   state[1], state[2] = left > 0 and (state[1] + gone) % state[4] or 0, left
 end
 
--- Makes a full ring as large as the limit, at least twice what it was: what had gone round its end goes on behind it.
+-- Makes a full ring as large as the limit, at least twice what it was: what had gone round its end continues behind it.
 local function grow(state, rule)
   local old = state[4]
   if old >= rule.limit then

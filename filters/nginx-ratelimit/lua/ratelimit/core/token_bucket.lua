@@ -6,7 +6,7 @@
 -- The formula: missing = max(0, missing - elapsed * limit); admit when missing + cost * window <= burst * window.
 -- Example: limit 60 per 60 s, burst 2: at 0 s two pass, the third is told to retry after 1 s.
 -- Weak point: burst + limit can pass in one window. A clock that steps back refills nothing until it moves on; one that is set
--- back by more than a full bucket takes to fill begins anew.
+-- back by more than a full bucket takes to fill begins again.
 
 local ceil, floor, max = math.ceil, math.floor, math.max
 

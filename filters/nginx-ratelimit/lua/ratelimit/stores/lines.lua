@@ -10,15 +10,15 @@ local M = {}
 M.__index = M
 
 local most_together = 32
--- A call has its own deadline; this only matters when nobody is there to end it.
+-- A call has its own deadline; this only matters when no one is there to end it.
 local spare = 1
 
---- Lines in which nobody waits longer than `patience` seconds for a turn.
+--- Lines in which no one waits longer than `patience` seconds for a turn.
 function M.new(patience)
   return setmetatable({ patience = patience, hold = patience + spare, lines = {} }, M)
 end
 
--- Seconds on a clock that nobody sets back.
+-- Seconds on a clock that no one sets back.
 local function now_in_seconds()
   return clock.steady() / 1e6
 end
@@ -44,7 +44,7 @@ local function wait(self, line, waiter, patience)
   end
 end
 
--- Takes a line that nobody holds, or waits in it; afterwards the waiter is to lead, is done, or has gone.
+-- Takes a line that no one holds, or waits in it; afterwards the waiter is to lead, is done, or has gone.
 local function enter(self, key, waiter, patience)
   local line, now = self.lines[key], now_in_seconds()
   if line and now < line.till then
@@ -126,7 +126,7 @@ local function enter_all(self, keys)
   return #keys
 end
 
---- Calls `work` while nobody else of this worker asks for any of `keys`, which are in a common order.
+--- Calls `work` while no one else of this worker asks for any of `keys`, which are in a common order.
 -- @return what `work` returns: a value, or nil and a reason
 function M:alone(keys, work)
   local held = enter_all(self, keys)

@@ -1,7 +1,7 @@
 --- Locks between the workers of one nginx: mutexes in memory that the master maps before it forks its workers.
 --
 -- Keys fall on a fixed number of stripes, few enough for a processor's cache. A holder never yields, so it holds for about a
--- microsecond. The mutexes are robust: when a worker dies while holding one, the kernel tells the next taker, who goes on.
+-- microsecond. The mutexes are robust: when a worker dies while holding one, the kernel tells the next taker, who continues.
 -- Several stripes are taken in order, so two requests can't wait for each other. The mapping's address stands in the
 -- dictionary `ratelimit_locks`, so that the workers before and after a reload share the same locks.
 

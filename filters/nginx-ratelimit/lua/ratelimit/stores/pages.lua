@@ -1,6 +1,6 @@
 --- The state of a long log, read and written by the page: a decision touches a few pages, however long the log is.
 --
--- The first four numbers (the log's heading) are kept under the key itself, the ring behind them in pages of its own.
+-- The first four numbers (the log's heading) are kept under the key itself, the ring behind them in its own pages.
 -- A page outlives every entry that the heading still counts: the heading is kept for one window after the last admission,
 -- at which entries older than a window were forgotten; so an entry counts for less than two windows after its page was written.
 

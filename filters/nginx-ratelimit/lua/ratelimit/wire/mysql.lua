@@ -107,7 +107,7 @@ M.plugins.client_ed25519 = {
 
 local fast_success, full_wanted = "\3", "\4"
 
--- The password itself is only told to whom nobody can pose as (a Unix socket, a verified certificate), or enciphered for a key
+-- The password itself is only told to whom no one can pose as (a Unix socket, a verified certificate), or enciphered for a key
 -- that the rules names.
 local function tell_password(address, scramble)
   local text = address.password .. "\0"
@@ -203,7 +203,8 @@ local function write_packet(open, payload)
   return open:send(header .. payload)
 end
 
--- Answers the server until it welcomes or refuses us. Packets begin with: 0 welcome, 255 error, 254 another plugin, 1 more data.
+-- Answers the server until it welcomes or refuses us. Packets begin with: 0 welcome, 255 error, 254 another plugin, 1 more
+-- data.
 local function authenticate(open, address, plugin, scramble)
   while true do
     local packet, err = read_packet(open)

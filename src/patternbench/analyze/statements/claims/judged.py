@@ -131,7 +131,7 @@ class _ReportedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class _Scale:
-    """How the changes of a claim are told: in percent or in the response's unit, with intervals of a confidence."""
+    """How the changes of a claim are reported: in percent or in the response's unit, with intervals of a confidence."""
 
     relative: bool
     each: float
@@ -231,7 +231,7 @@ def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:
 
 
 def _has_ratio(claim: Claim, one: _Compared, scale: _Scale) -> bool:
-    """Whether a change can be told as it is claimed: a value of zero has no ratio."""
+    """Whether a change can be reported as it is claimed: a value of zero has no ratio."""
     sides = (side for pair in one.known for side in pair)
     return not scale.relative or all(bool((side.values[claim.response] > 0).all()) for side in sides)
 

@@ -19,7 +19,7 @@ class Crashing:
     site: Site
 
     def begin(self) -> int:
-        """Kill it; returns when its processes have been told, which they cannot refuse."""
+        """Kill it; returns when its processes have been signalled, which they cannot refuse."""
         self.site.environment.expect_down(self.component)
         process = self.site.environment.running[self.component].process
         kill(process)

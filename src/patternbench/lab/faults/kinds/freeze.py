@@ -1,4 +1,4 @@
-"""Freeze: all processes of a component are stopped (SIGSTOP), and go on when it is over (SIGCONT)."""
+"""Freeze: all processes of a component are stopped (SIGSTOP), and continue when it is over (SIGCONT)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Freezing:
         return self.site.clock()
 
     def end(self) -> tuple[int, FaultCounters]:
-        """Let all of them go on."""
+        """Let all of them continue."""
         wake(self.process)
         return self.site.clock(), {}
 

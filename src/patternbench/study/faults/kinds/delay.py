@@ -13,7 +13,7 @@ from patternbench.terms.units import Duration
 class Delay(ShareKind):
     """Hold a share of the requests back before passing them on; ``0ms`` is the level without delay.
 
-    With ``spread`` each is held for a time of its own, uniform within that much of ``duration``.
+    With ``spread`` each is held for its own time, uniform within that much of ``duration``.
     """
 
     duration: Levels[Duration]

@@ -8,6 +8,6 @@ from patternbench.study.faults.kind import Kind, Spot
 
 
 class Freeze(Kind):
-    """Stop all processes of a component, and let them go on when the fault ends."""
+    """Stop all processes of a component, and let them continue when the fault ends."""
 
     spot: ClassVar[Spot] = Spot.COMPONENT

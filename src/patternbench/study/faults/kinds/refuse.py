@@ -1,4 +1,4 @@
-"""Refuse: nobody listens."""
+"""Refuse: no one listens."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from patternbench.study.faults.kind import Kind
 
 
 class Refuse(Kind):
-    """Refuse new connections, and reset those that are open, as if nobody were there."""
+    """Refuse new connections, and reset those that are open, as if no one were there."""

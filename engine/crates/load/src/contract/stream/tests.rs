@@ -1,4 +1,4 @@
-//! How rounds end that cannot go on, or that nobody listens to.
+//! How rounds end that cannot continue, or that no one listens to.
 
 use super::super::read;
 use super::*;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
-/// A round of an hour against a port where nobody listens.
+/// A round of an hour against a port where no one listens.
 fn round() -> Round {
     let round = json!({
         "contract": 1, "target": "http://127.0.0.1:1",
@@ -66,7 +66,7 @@ fn a_round_whose_rows_are_not_read_ends_with_an_error() {
 #[test]
 fn a_round_whose_audience_has_left_ends_long_before_its_time() {
     let audience = Deaf::new(0, 1);
-    // It would go on for an hour.
+    // It would continue for an hour.
     run(round(), &audience);
     assert!(audience.lines.load(Ordering::Relaxed) >= 1);
 }

@@ -160,7 +160,7 @@ impl<W: World> Runner<W> {
         self.links.take(target, false)
     }
 
-    /// Makes sure that somebody looks when an attempt is overdue. One timer per connection is enough: when it is
+    /// Makes sure that someone looks when an attempt is overdue. One timer per connection is enough: when it is
     /// early, it is set again, so that a request costs no timer of its own.
     fn watch(&mut self, key: Key, deadline: Nanos) {
         let Some(wire) = self.links.get_mut(key) else {
@@ -178,7 +178,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// An attempt has ended: log it, and let its session go on.
+    /// An attempt has ended: log it, and let its session continue.
     pub(super) fn attempt_ended(
         &mut self,
         job: &Job,

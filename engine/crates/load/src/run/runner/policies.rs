@@ -1,7 +1,7 @@
 //! Calls that go through policies: carries out what the policies decide.
 //!
-//! Which attempt is a call's last is known only when the policies have decided, so the row of the latest one is held back
-//! until then.
+//! Which attempt is a call's last is known only when the policies have decided, so the row of the latest one is held
+//! back until then.
 
 use super::Runner;
 use crate::job::Job;
@@ -217,7 +217,7 @@ impl<W: World> Runner<W> {
         Some((attempt, ended))
     }
 
-    /// A request of a call has come through the policies: the call goes on asking, or has ended.
+    /// A request of a call has come through the policies: the call continues asking, or has ended.
     fn guarded_done(&mut self, job: &Job, index: usize, good: bool) {
         let now = self.now();
         let (again, attempted) = self
@@ -236,8 +236,8 @@ impl<W: World> Runner<W> {
         self.call_ended(job, index, good, rejected, now);
     }
 
-    /// Logs the row that ends a call: that of its last attempt, or one that says why it had none. Where the time is over
-    /// (`unsent` is dropped) its journey has not ended.
+    /// Logs the row that ends a call: that of its last attempt, or one that says why it had none. Where the time is
+    /// over (`unsent` is dropped) its journey has not ended.
     fn log_end(&mut self, job: &Job, index: usize, good: bool, unsent: Outcome, now: Nanos) {
         let intended_us = microseconds(self.population[index].intended);
         let held = self

@@ -26,7 +26,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// The loop: what is due, then what is ready, until nobody is left.
+    /// The loop: what is due, then what is ready, until no one is left.
     pub fn turn(&mut self, job: &Job, stop: &AtomicBool) -> Result<(), RunError> {
         let mut ready: Vec<Readiness> = Vec::new();
         loop {

@@ -115,7 +115,7 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// A call has ended, and its session goes on.
+    /// A call has ended, and its session continues.
     pub(super) fn call_ended(&mut self, job: &Job, index: usize, success: bool, rejected: bool, now: Nanos) {
         let (session, group) = self.population.with_group(index);
         session.again = false;
@@ -132,7 +132,8 @@ impl<W: World> Runner<W> {
         self.go_on(job, index, success, rejected, now);
     }
 
-    /// When a call that has not ended asks again: its poll is not answered yet, or it is repeated until it is as expected.
+    /// When a call that has not ended asks again: its poll is not answered yet, or it is repeated until it is as
+    /// expected.
     pub(super) fn next_attempt(
         &self,
         job: &Job,
@@ -194,7 +195,8 @@ impl<W: World> Runner<W> {
         self.go_on_at(job, index, moment, at);
     }
 
-    /// Lets a session's next call begin at a moment: now, when it has come, or later. No user waits beyond the load's end.
+    /// Lets a session's next call begin at a moment: now, when it has come, or later. No user waits beyond the load's
+    /// end.
     fn go_on_at(&mut self, job: &Job, index: usize, now: Option<Nanos>, at: Nanos) {
         let end = self.timing.end();
         match now {

@@ -12,11 +12,11 @@ from patternbench.study.model.system import System
 
 TRIES = 4
 PAUSE_S = 1.0
-"""A system that a round has overloaded, or that is started anew by itself, may take a moment to answer."""
+"""A system that a round has overloaded, or that is restarted by itself, may take a moment to answer."""
 
 
 @dataclass(frozen=True)
-class Presence:
+class HealthProbe:
     """Asks a system at a URL whether it is ready; called with a scenario's system, it says why not, if so."""
 
     inputs: Inputs

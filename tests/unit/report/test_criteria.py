@@ -37,11 +37,11 @@ strategies:
   - client: [native, resilience4j]
     retry: {max_attempts: 6, backoff: {exponential: {initial: [20ms, 60ms], multiplier: 1.5}}}
 """
-WISHES = ("", "recommend: {objectives: [maximise goodput], subject_to: [failure_rate <= 20%]}\n")
+CRITERIA = ("", "recommend: {objectives: [maximise goodput], subject_to: [failure_rate <= 20%]}\n")
 
 
 def measured(plan: Plan, rounds: int = 4) -> pd.DataFrame:
-    """Retries of 20ms win under faults; without faults nothing differs. A number that was observed stands beside."""
+    """Retries of 20ms win under faults; without faults nothing differs. A number that was observed stands next to."""
     source = np.random.default_rng(5)
     rows = []
     for block in range(rounds):
@@ -74,7 +74,7 @@ def run_folder(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[
     tables.write_rounds(rounds, factors, path / "rounds.parquet")
     described = [PlannedScenario(**scenario.as_json()) for scenario in plan.scenarios]
     made = with_sections(RunReport("x", text, {}, plan.factors, described, rounds), study)
-    monkeypatch.setattr(shared, "_table", lambda _: rounds)  # a made-up run has no attempts to measure anew
+    monkeypatch.setattr(shared, "_table", lambda _: rounds)  # a made-up run has no attempts to measure again
     return str(path), next(section for section in made.sections if section.anchor == "recommendation")
 
 
@@ -82,14 +82,14 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(recommend, list(arguments))
 
 
-@pytest.mark.parametrize("requested", WISHES)
+@pytest.mark.parametrize("requested", CRITERIA)
 def test_the_command_and_the_report_come_to_the_same_choice_on_the_same_run(
     tmp_path: Path, requested: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, section = run_folder(tmp_path, STUDY + requested, monkeypatch)
     reported = json.loads(run(folder, "--json").stdout_bytes)
     table = section.tables[0].frame
-    assert len(table) == 2 * 2 * 2 * 2  # faults, users and client: each condition has a choice of its own
+    assert len(table) == 2 * 2 * 2 * 2  # faults, users and client: each condition has its own choice
     assert [choice["chosen"] for choice in reported["choices"]] == table["choose"].tolist()
     message = [choice["in_words"].partition(": ")[0].removeprefix("At ") for choice in reported["choices"]]
     assert message == table["condition"].tolist()
@@ -97,7 +97,7 @@ def test_the_command_and_the_report_come_to_the_same_choice_on_the_same_run(
 
 
 def test_what_is_typed_goes_before_what_the_study_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, _ = run_folder(tmp_path, STUDY + WISHES[1], monkeypatch)
+    folder, _ = run_folder(tmp_path, STUDY + CRITERIA[1], monkeypatch)
     reported = json.loads(run(folder, "--objective", "minimise call_success_p95", "--json").stdout_bytes)
     assert (reported["objectives"], reported["subject_to"]) == (["minimise call_success_p95"], [])
 

@@ -56,7 +56,7 @@ class Setup:
     key: str
 
 
-class Changeovers:
+class Reconfigurations:
     """The starts between the rounds of a study."""
 
     def __init__(self, study: Study, inputs: Inputs) -> None:

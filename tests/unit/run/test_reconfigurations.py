@@ -10,7 +10,7 @@ import pytest
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import by_system
 from patternbench.records.inputs import Inputs
-from patternbench.run.before.changeovers import Changeovers, counted
+from patternbench.run.before.reconfigurations import Reconfigurations, counted
 from patternbench.study.load import loads
 
 SYSTEM = """\
@@ -38,15 +38,15 @@ workload: {closed: {users: 1, successes: 1}}
 """
 
 
-def changeovers(folder: Path, reset: str = "") -> tuple[Changeovers, Plan]:
+def reconfigurations(folder: Path, reset: str = "") -> tuple[Reconfigurations, Plan]:
     (folder / "systems").mkdir()
     (folder / "systems" / "own.yaml").write_text(SYSTEM.format(python=sys.executable, reset=reset))
     study = loads(STUDY, "x.yaml")
-    return Changeovers(study, Inputs(folder)), expand(study)
+    return Reconfigurations(study, Inputs(folder)), expand(study)
 
 
 def test_scenarios_that_differ_in_live_settings_alone_are_one_group(tmp_path: Path) -> None:
-    between, plan = changeovers(tmp_path)
+    between, plan = reconfigurations(tmp_path)
     groups = [between.group(scenario) for scenario in plan.scenarios]
     levels = [(scenario.levels["heap"], scenario.levels["limit"]) for scenario in plan.scenarios]
     assert levels == [(1, 1), (1, 2), (2, 1), (2, 2)]
@@ -57,7 +57,7 @@ def test_a_system_of_which_nothing_is_live_is_grouped_by_its_settings_as_they_ar
     text = STUDY.replace("name: own, settings: {heap: [1, 2], limit: [1, 2]}", "name: target, settings: {seed: [1, 2]}")
     study = loads(text, "x.yaml")
     for scenario in expand(study).scenarios:
-        assert Changeovers(study, Inputs(Path())).group(scenario) == by_system(scenario)
+        assert Reconfigurations(study, Inputs(Path())).group(scenario) == by_system(scenario)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_system_of_which_nothing_is_live_is_grouped_by_its_settings_as_they_ar
 def test_starts_are_counted_along_the_order_with_those_that_refer_to_them(
     tmp_path: Path, reset: str, often: dict[str, int]
 ) -> None:
-    between, plan = changeovers(tmp_path, reset)
+    between, plan = reconfigurations(tmp_path, reset)
     starts = between.starts(plan.scenarios)
     assert starts[0].keys() == {"shop", "way", "target"}
     assert counted(starts) == often

@@ -23,8 +23,8 @@ DEFAULT = Criteria(objectives=("minimise call_success_p95",), limits=("failure_r
 """What a recommendation optimises if the study doesn't say; the report names the assumption."""
 
 
-def wish_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteria:
-    """The wish of a study, over the factors that vary. `recommend` decides which of them are conditions.
+def criteria_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteria:
+    """The criteria of a study, over the factors that vary. `recommend` decides which of them are conditions.
 
     A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
     """
@@ -50,12 +50,12 @@ def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
-def wish_of_run(path: Path, columns: Iterable[str]) -> Criteria | None:
-    """The wish of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
+def criteria_of_run(path: Path, columns: Iterable[str]) -> Criteria | None:
+    """The criteria of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
 
     Raises InputError for an unreadable study.
     """
     run = RunFolder(path)
     if not (run.study.is_file() and run.plan.is_file()):
         return None
-    return wish_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)), list(columns))
+    return criteria_of(loads(read_text(run.study), str(run.study)), factors_of_stored(stored.plan(run)), list(columns))
