@@ -381,6 +381,14 @@ def test_a_client_that_rounds_its_pauses_up_to_milliseconds_never_passes(rule: s
     assert int(finding.seen.split(": ")[1].split(" us late")[0]) >= 700
 
 
+def test_a_client_and_its_library_are_told_with_their_own_versions() -> None:
+    module = example()
+    module.DESCRIPTION = {**module.DESCRIPTION, "version": "2", "library": {"name": "again", "version": "3.7"}}
+    with serving(module) as url:
+        (finding,) = check_client(url, only={"description"})
+    assert finding.seen == f"plain 2 (again 3.7, {module.LANGUAGE})"
+
+
 def test_a_broken_client_makes_the_command_exit_with_1() -> None:
     module = example()
     module.DESCRIPTION = {**module.DESCRIPTION, "contract": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,9 @@ from tests.support.shipped_studies import shipped
 from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.plan.expand import expand
-from patternbench.study.load import load, loads, placed
-from patternbench.terms.problems import InputError
+from patternbench.study.load import load, loads, located, placed
+from patternbench.study.text.document import parse
+from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
 
@@ -161,3 +163,10 @@ def test_a_study_that_expands_to_too_many_scenarios_is_named() -> None:
     with pytest.raises(InputError) as error, placed(text, "study.yaml"):
         expand(loads(text, "study.yaml"))
     assert re.match(r"study.yaml: expands to [\d,]+ scenarios; allowed: at most 100,000", str(error.value))
+
+
+def test_a_problem_of_another_file_keeps_its_place_there() -> None:
+    document = parse("faults:\n  - abort: {status: 503}\n", "study.yaml")
+    elsewhere = Problem("has no column `at_us`", file="arrivals.csv", path="faults[0]")
+    assert located(elsewhere, document) == elsewhere
+    assert located(replace(elsewhere, file=""), document) == replace(elsewhere, file="study.yaml", line=2)
