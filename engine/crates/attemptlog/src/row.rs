@@ -107,3 +107,17 @@ impl Row {
     /// What [`Row::bytes`] says when there was no answer.
     pub const NO_BYTES: u32 = u32::MAX;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+
+    #[test]
+    fn what_was_rejected_or_dropped_was_never_sent_and_everything_else_was() {
+        let unsent = Outcome::ALL.into_iter().filter(|outcome| !outcome.was_sent());
+        assert_eq!(
+            unsent.map(Outcome::name).collect::<Vec<_>>(),
+            ["rejected", "dropped"]
+        );
+    }
+}

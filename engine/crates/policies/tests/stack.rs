@@ -653,3 +653,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_range_of_statuses_includes_both_its_ends_and_nothing_beyond() {
+    let some = Failures {
+        statuses: vec![(429, 429), (500, 503)],
+        unexpected: false,
+        timeouts: false,
+        connection_errors: false,
+    };
+    let included: Vec<u16> = (400..600)
+        .filter(|&status| some.includes(Kind::Status(status)))
+        .collect();
+    assert_eq!(included, [429, 500, 501, 502, 503]);
+    for kind in [Kind::Unexpected, Kind::Timeout, Kind::Connection] {
+        assert!(!some.includes(kind));
+        assert!(Failures::all().includes(kind));
+    }
+}

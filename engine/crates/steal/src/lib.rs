@@ -99,17 +99,19 @@ mod tests {
             share: 0.5,
             period: 10_000_000,
         };
-        let loot = thread::scope(|scope| {
+        let (loot, told) = thread::scope(|scope| {
             let thief = scope.spawn(|| steal(&settings, &stop, |_| {}));
             thread::sleep(Duration::from_millis(500));
+            let told = now();
             stop.store(true, Ordering::Relaxed);
-            thief.join().unwrap()
+            (thief.join().unwrap(), told)
         });
         let state = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         let share = loot.stolen as f64 / (loot.ended - loot.began) as f64;
         assert!((0.3..0.7).contains(&share), "{share}");
+        assert!(loot.ended >= told, "the theft goes on until it is told to stop");
         assert!(!state.contains(") T "), "{state}");
     }
 }

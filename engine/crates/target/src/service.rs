@@ -142,6 +142,25 @@ mod tests {
     }
 
     #[test]
+    fn slow_requests_change_neither_the_times_nor_the_resets_of_others() {
+        let share = |percent: &str| percent.parse::<Share>().expect("a share");
+        let drawn = |slow: &str| {
+            let pathology = Pathology {
+                slow_share: share(slow),
+                slow_factor: 50.0,
+                reset_share: share("30%"),
+                ..Pathology::default()
+            };
+            let mut dice = Dice::new(7, ServiceTime::Exponential(5 * MS), pathology);
+            [0; 200].map(|_| dice.next())
+        };
+        let (none, many) = (drawn("0%"), drawn("40%"));
+        assert_eq!(none.map(|work| work.reset), many.map(|work| work.reset));
+        let alike = (0..200).filter(|&i| none[i].service == many[i].service);
+        assert!((100..140).contains(&alike.count()));
+    }
+
+    #[test]
     fn the_same_seed_draws_the_same_work() {
         let draw = |seed| {
             let mut dice = Dice::new(seed, ServiceTime::Exponential(5 * MS), Pathology::default());
