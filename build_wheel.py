@@ -15,7 +15,7 @@ ENGINE = "engine/target/release/patternbench-engine"
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 OLDEST_GLIBC = 17
 CARRIES = re.compile(r"^carries: \[(.*)\]$", re.MULTILINE)
-"""The field of a `client.yaml`; no YAML library is there where wheels are built."""
+"""The field of a ``client.yaml``; no YAML library is there where wheels are built."""
 KIT_SOURCES = {".py", ".js", ".json", ".go", ".mod", ".cs", ".csproj", ".props"}
 
 
@@ -42,7 +42,7 @@ class NativeParts(BuildHookInterface):
         included[str(self._notices(root))] = "patternbench/THIRD-PARTY-NOTICES.txt"
 
     def _notices(self, root: Path) -> Path:
-        """The licences of everything that the native parts contain, written by ``scripts/third_party_notices.py``."""
+        """Write the licences of what the native parts contain, by ``scripts/third_party_notices.py``."""
         script = root / "scripts" / "third_party_notices.py"
         spec = importlib.util.spec_from_file_location("third_party_notices", script)
         assert spec and spec.loader
@@ -55,7 +55,7 @@ class NativeParts(BuildHookInterface):
 
 
 def client_files(clients: Path) -> Iterator[Path]:
-    """The `client.yaml` of every client, the files that it says a wheel carries, and the kits that run as they are."""
+    """Return every ``client.yaml``, the files that it says a wheel carries, and kits that run as they are."""
     for description in sorted(clients.glob("*/client.yaml")):
         yield description
         for patterns in CARRIES.findall(description.read_text(encoding="utf-8")):
@@ -72,6 +72,9 @@ def _is_source(file: Path) -> bool:
 
 
 def platform_tag(binary: Path) -> str:
-    """The tag of every Linux on which the binary runs: that of the newest glibc whose symbols it asks for (PEP 600)."""
+    """Return the tag of every Linux on which the binary runs.
+
+    That of the newest glibc whose symbols it asks for (PEP 600).
+    """
     versions = [int(minor) for minor in GLIBC.findall(binary.read_bytes())]
     return f"manylinux_2_{max([OLDEST_GLIBC, *versions])}_{platform.machine()}"

@@ -61,7 +61,7 @@ def run(command: list[str], folder: Path, **environment: str) -> Ran:
 
 
 def tool(name: str) -> str | None:
-    """Where a tool is: an environment variable as `K6=/path/to/k6` comes before PATH."""
+    """Where a tool is: an environment variable as ``K6=/path/to/k6`` comes before PATH."""
     return os.environ.get(name.upper()) or shutil.which(name)
 
 
@@ -103,7 +103,7 @@ TLS = """listen 127.0.0.1:{port} ssl backlog=16384;
 def nginx(folder: Path, certificate: tuple[Path, Path] | None = None) -> Iterator[tuple[str, str]]:
     """Start an nginx with one worker; give its URL, and the one for TLS (empty without a certificate and its key).
 
-    It answers with 25 bytes, and below `large` with 1,000.
+    It answers with 25 bytes, and below ``large`` with 1,000.
     """
     port, secure = free_port(), free_port()
     tls = TLS.format(port=secure, certificate=certificate[0], key=certificate[1]) if certificate else ""

@@ -38,7 +38,7 @@ class Change:
     high: float
 
     def text(self, digits: int = 2) -> str:
-        """The value and its interval, where there are rounds enough for one."""
+        """Return the value and its interval, where there are rounds enough for one."""
         if np.isnan(self.low):
             return f"{reported(self.value, digits)} [one round]"
         return f"{reported(self.value, digits)} [{reported(self.low, digits)}, {reported(self.high, digits)}]"
@@ -48,23 +48,29 @@ class Change:
         return self.low > nothing or self.high < nothing
 
     def word(self, nothing: float, less: str, more: str) -> str:
-        """Say `less` or `more` only when the interval excludes no difference."""
+        """Say ``less`` or ``more`` only when the interval excludes no difference."""
         return (less if self.high < nothing else more) if self.excludes(nothing) else Conclusion.INCONCLUSIVE
 
 
 def reported(value: float, digits: int) -> str:
-    """A number with `digits` decimals. One that too few rounds make enormous shows only its order of magnitude."""
+    """Return a number with ``digits`` decimals.
+
+    One that too few rounds make enormous shows only its order of magnitude.
+    """
     return f"{value:.{digits}f}" if abs(value) < ENORMOUS else f"{value:.0e}"
 
 
 def ratio(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
-    """The ratio other / base over paired rounds, as the mean of its log; one of `among` that are reported together."""
+    """Return the ratio other / base over paired rounds, as the mean of its log.
+
+    One of ``among`` that are reported together.
+    """
     change = difference(np.log(base).tolist(), np.log(other).tolist(), among)
     return Change(*np.exp([change.value, change.low, change.high]).tolist())
 
 
 def difference(base: Sequence[float], other: Sequence[float], among: int = 1) -> Change:
-    """The mean of other - base over paired rounds; one of `among` that are reported together."""
+    """Return the mean of other - base over paired rounds; one of ``among`` that are reported together."""
     if len(base) != len(other):
         raise ValueError(f"{len(base)} and {len(other)} rounds don't pair up")
     estimate = paired_counts(np.asarray(base, float), np.asarray(other, float))
@@ -72,7 +78,7 @@ def difference(base: Sequence[float], other: Sequence[float], among: int = 1) ->
 
 
 def mean_of(values: Sequence[float], among: int = 1) -> Change:
-    """The mean of values by round; one of `among` that are reported together."""
+    """Return the mean of values by round; one of ``among`` that are reported together."""
     return difference([0.0] * len(values), values, among)
 
 
@@ -84,13 +90,13 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
 
 
 def stored(part: str) -> Result | None:
-    """Raw results that are committed, such as those of `engine/compare`; None when there are none."""
+    """Raw results that are committed, such as those of ``engine/compare``; None when there are none."""
     file = file_of(part)
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def store(part: str, options: dict[str, Any], out: Path | None = None, **measured: Any) -> Result:
-    """Write raw results and what they were measured on, to the place of their part unless `out` names another."""
+    """Write raw results and what they were measured on, to the place of their part unless ``out`` names another."""
     result = {"machine": machine(), "options": options, **measured}
     file = out or file_of(part)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -100,13 +106,13 @@ def store(part: str, options: dict[str, Any], out: Path | None = None, **measure
 
 
 def file_of(part: str) -> Path:
-    """Where the raw results of a part lie: `engine/compare` is benchmarks/engine/results/compare.json."""
+    """Where the raw results of a part lie: ``engine/compare`` is benchmarks/engine/results/compare.json."""
     folder, name = part.split("/")
     return BENCHMARKS / folder / "results" / f"{name}.json"
 
 
 def machine() -> dict[str, Any]:
-    """What a number was measured on, and how busy that was just after."""
+    """Return what a number was measured on, and how busy that was just after."""
     models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     return {
         "processor": models[0].split(":")[1].strip() if models else platform.machine(),
@@ -117,7 +123,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_line(result: Result) -> str:
-    """The machine and the options of a result in one line."""
+    """Return the machine and the options of a result in one line."""
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
     return (
         f"{on['cores']} cores ({on['processor']}, Linux {on['kernel']}), load average {on['load_average']} at the end; "
@@ -126,11 +132,11 @@ def machine_line(result: Result) -> str:
 
 
 def by_round(rows: Sequence[Result], column: str, **expected: Any) -> list[float]:
-    """A column of the rows that have the wanted values, in the order of rounds."""
+    """Return a column of the rows that have the wanted values, in the order of rounds."""
     chosen = [row for row in rows if all(row[name] == value for name, value in expected.items())]
     return [float(row[column]) for row in sorted(chosen, key=lambda row: row["round"])]
 
 
 def names_of(rows: Sequence[Result], column: str) -> list[str]:
-    """The values of a column, in the order in which they first come."""
+    """Return the values of a column, in the order in which they first come."""
     return list(dict.fromkeys(row[column] for row in rows))

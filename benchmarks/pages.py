@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.pages [--write]
 
-Each part of a page stands between `<!-- NAME -->` and `<!-- end of NAME -->`, next to the command that prints it.
+Each part of a page stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``, next to the command that prints it.
 """
 
 from __future__ import annotations

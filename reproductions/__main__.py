@@ -1,4 +1,4 @@
-"""Remakes pages of `docs` from runs: `python -m reproductions PAGE [RUN ...] [--write]`."""
+"""Remakes pages of ``docs`` from runs: ``python -m reproductions PAGE [RUN ...] [--write]``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MODULES = {
     "libraries": "libraries.differences",
     "rule-of-thumb": "rule_of_thumb.rule",
 }
-"""The module of each page, which has it as `PAGE`."""
+"""The module of each page, which has it as ``PAGE``."""
 
 
 def page_of(name: str) -> Page:
-    """The page of a name in `MODULES`."""
+    """Return the page of a name in ``MODULES``."""
     page = import_module(f"reproductions.{MODULES[name]}").PAGE
     assert isinstance(page, Page)
     return page

@@ -50,7 +50,7 @@ class HeldClaim:
 
 @cache
 def planned(study: str) -> Plan:
-    """The levels of each scenario of a study."""
+    """Return the levels of each scenario of a study."""
     loaded = load(STUDIES / f"{study}.yaml")
     file = file_of(loaded.system)
     return {one.id: one.levels for one in (expand(loaded, file) if file else expand(loaded)).scenarios}
@@ -58,12 +58,12 @@ def planned(study: str) -> Plan:
 
 @cache
 def claims(study: str) -> Sequence[Claim]:
-    """The claims of a study."""
+    """Return the claims of a study."""
     return claims_of(load(STUDIES / f"{study}.yaml"))
 
 
 def measured(plan: Plan, rounds: pd.DataFrame) -> Plan:
-    """The scenarios of which there are rounds."""
+    """Return the scenarios of which there are rounds."""
     there = set(rounds["scenario"])
     return {scenario: levels for scenario, levels in plan.items() if scenario in there}
 
@@ -85,15 +85,15 @@ def _held(says: str, parts: Sequence[Claim], plan: Plan, rounds: pd.DataFrame) -
 
 
 def of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
-    """The claims of a study, or of its quick form where the rounds are of that, held against rounds."""
+    """Return the claims of a study, or of its quick form where the rounds are of that, held against rounds."""
     forms = (hold(claims(form), plan, rounds) for form in (study, f"{study}{QUICK}"))
     return next((held for held in forms if held), [])
 
 
 def levelled(rounds: pd.DataFrame, factors: Sequence[str]) -> tuple[Plan, pd.DataFrame]:
-    """Rounds with the combinations of levels that they have as their scenarios, and these combinations.
+    """Return rounds with the combinations of levels that they have as their scenarios, and these combinations.
 
-    A level in digits is a number: beside `none` a table holds numbers as texts.
+    A level in digits is a number: beside ``none`` a table holds numbers as texts.
     """
     groups = rounds.groupby(list(factors), sort=False)
     levels = {str(number): levels for number, (levels, _) in enumerate(groups)}
@@ -108,7 +108,7 @@ def _plain(level: object) -> Level:
 
 
 def contrasts_of(judged: JudgedClaim) -> list[Contrast]:
-    """The changes of a claim as pages print them."""
+    """Return the changes of a claim as pages print them."""
     scale = PERCENT if judged.relative else POINTS if judged.claim.response in SHARES else PLAIN
     return [Contrast(one.value, one.low, one.high, scale, one.firm) for one in judged.changes]
 
@@ -118,7 +118,7 @@ Named = Mapping[str, Level | Sequence[Level]]
 
 
 def change(response: str, start: Named, end: Named, where: Named | None = None, over: Sequence[str] = ()) -> Claim:
-    """The change of a response between levels, of which nothing is claimed."""
+    """Return the change of a response between levels, of which nothing is claimed."""
     start, end, where = (_level_sets(levels) for levels in (start, end, where or {}))
     return Claim("", response, HIGHER, None, start, end, where, over=tuple(over))
 
@@ -138,5 +138,8 @@ def changes_by(
 
 
 def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper") -> str:
-    """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
+    """Return a table with a row per claim.
+
+    What it is, how its intervals lie, the least and largest change, the verdict.
+    """
     return table(heads(what), (one.row for one in every))

@@ -1,4 +1,4 @@
-"""What patterns do in the sidecar and in the client: the page on the study `mesh`."""
+"""What patterns do in the sidecar and in the client: the page on the study ``mesh``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _WIDTH, _BAR, _COLUMNS, _LONGEST_NAME = 260, 24, 2, 190
 
 @dataclass(frozen=True)
 class Panel:
-    """A study, a condition, a response, and a row of `points` per round: `configuration`, `value`, `side`."""
+    """A study, a condition, a response, and a row of ``points`` per round: ``configuration``, ``value``, ``side``."""
 
     study: str
     condition: str

@@ -46,7 +46,7 @@ from reproductions.markdown import short, table, warned
 from reproductions.pages import STUDIES, Page, Parts, Tables, not_measured, rounds_as
 
 Words = Sequence[Mapping[str, Level]]
-"""What scenarios are called: by the first entry whose levels they have, under `is`; {factor} stands for a level."""
+"""What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
 IS = "is"
 SHORT, FIGURE = "short", "figure.svg"
 """The part that a page begins with, and the file of its figure, in the page's folder."""
@@ -85,9 +85,9 @@ class Compared:
 class Comparison:
     """What a page shows of a study: the mark of its part, and the columns by which its rounds are distinguished.
 
-    `main` numbers the claims that the page begins with; `title` is what the figure calls the study where the page has
-    several. `counted` are claims before those of the study, on what is counted exactly: that never varies from round to
-    round, so that no test of the study's rule shows it.
+    ``main`` numbers the claims that the page begins with; ``title`` is what the figure calls the study where the page
+    has several. ``counted`` are claims before those of the study, on what is counted exactly: that never varies from
+    round to round, so that no test of the study's rule shows it.
     """
 
     study: str
@@ -127,7 +127,7 @@ class Comparison:
         return Compared(claim.says, says, claim.response, _scale(claim.response), *sides)
 
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
-        """The rounds with their condition and their configuration, in the order of the study's levels."""
+        """Return the rounds with their condition and their configuration, in the order of the study's levels."""
         names = zip(*(self.names[scenario] for scenario in rounds["scenario"]), strict=True)
         reported = dict(zip(("condition", "configuration"), map(list, names), strict=True))
         return rounds.assign(**reported).sort_values([*self.factors, "strategy"])
@@ -137,12 +137,12 @@ class Comparison:
         return next(shown for shown in self.shown if shown.column == one.column)
 
     def claims(self, rounds: pd.DataFrame) -> list[Claim]:
-        """What is claimed, with the values of both scenarios by block."""
+        """Return what is claimed, with the values of both scenarios by block."""
         return [Claim(one.text, one.says, _sides(rounds, one), one.scale) for one in self.compared]
 
 
 def read(file: str) -> dict[str, Comparison]:
-    """The comparisons of a file of this package, by the names of their studies."""
+    """Return the comparisons of a file of this package, by the names of their studies."""
     reported = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
     given = {study: {"study": study, "mark": "", **one} for study, one in reported.items()}
     return TypeAdapter(dict[str, Comparison]).validate_python(given)
@@ -163,7 +163,7 @@ def _scale(response: str) -> Scale:
 
 
 def _sides(rounds: pd.DataFrame, one: Compared) -> list[tuple[Floats, Floats]]:
-    """The values of both scenarios of each pair by block; unknown where no round of one counts."""
+    """Return the values of both scenarios of each pair by block; unknown where no round of one counts."""
     values = by_block(rounds, ("scenario",), _scaled(rounds[one.column], one.scale))
     unknown = np.full(rounds["block"].nunique(), np.nan)
     return [(values.get((first,), unknown), values.get((second,), unknown)) for first, second in one.pairs]
@@ -174,7 +174,7 @@ def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
 
 
 def page(file: str, comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]) -> Page:
-    """A page on studies; `patterns` says of which of them pages of the catalogue show the main claims."""
+    """Return a page on studies; ``patterns`` says of which of them pages of the catalogue show the main claims."""
     folder = file.removesuffix(".md")
 
     def parts(measured: Tables) -> Parts:
@@ -187,13 +187,13 @@ def page(file: str, comparisons: Mapping[str, Comparison], patterns: Mapping[str
 
 
 def printed(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
-    """The parts of a page with a folder, by the names of their marks; what was not measured says how to."""
+    """Return the parts of a page with a folder, by the names of their marks; what was not measured says how to."""
     parts = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
     return {SHORT: in_short(folder, measured, comparisons), **parts}
 
 
 def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
-    """The main claims of what was measured, with numbers and verdicts, and the figure of them in the page's folder."""
+    """Return the main claims with numbers and verdicts, and draw them into the page's folder."""
     if not measured:
         return "Not measured yet."
     lacking = [f"`{study}`" for study in comparisons if study not in measured]
@@ -205,19 +205,19 @@ def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Map
 def catalogued(
     measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """What each page of the catalogue shows: the main claims of its studies, as far as they were measured."""
+    """Return what each page of the catalogue shows: the main claims of its studies, as far as they were measured."""
     shown = {page: {study: comparisons[study] for study in studies} for page, studies in patterns.items()}
     return {page: main_table(measured, chosen) for page, chosen in shown.items()}
 
 
 def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
-    """The main claims of what was measured, as a table."""
+    """Return the main claims of what was measured, as a table."""
     rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
     return table(["claim", "response", "from", "to", "verdict"], rows)
 
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
-    """A row for each main claim: the medians of both configurations, and the verdict."""
+    """Yield a row for each main claim: the medians of both configurations, and the verdict."""
     claimed = comparison.claims(rounds)
     for number in comparison.main:
         one = comparison.compared[number]
@@ -228,7 +228,7 @@ def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str
 
 
 def _reported(claim: Claim) -> str:
-    """The verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
+    """Return the verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
     word = verdict(claim.says, contrasts(claim))
     return f"{wording(claim.says, claim.scale)}: {word}" if claim.says == SAME else word
 
@@ -239,7 +239,7 @@ def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: st
 
 
 def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
-    """The figure of the main claims of what was measured, as SVG."""
+    """Return the figure of the main claims of what was measured, as SVG."""
     panels = (
         panel(one, measured[study], one.compared[number])
         for study, one in comparisons.items()
@@ -250,7 +250,7 @@ def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Compar
 
 
 def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
-    """What is drawn of a claim: the rounds of all configurations under its condition."""
+    """Return what is drawn of a claim: the rounds of all configurations under its condition."""
     named = comparison.named(rounds)
     there, shown = named[named["condition"] == one.condition], comparison.response(one)
     sides = {one.first: FROM, one.second: TO}
@@ -265,14 +265,14 @@ def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
 
 
 def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
-    """What a study measured, and what became of its claims."""
+    """Return what a study measured, and what became of its claims."""
     if rounds is None:
         return not_measured(comparison.study)
     return "\n\n".join([configurations(comparison, rounds), claims(comparison, rounds), warned(rounds)])
 
 
 def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
-    """A row for each condition and configuration, with the responses that are shown."""
+    """Return a row for each condition and configuration, with the responses that are shown."""
     named = comparison.named(rounds)
     groups = named.groupby(["condition", "configuration"], sort=False)
     rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
@@ -280,13 +280,13 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
 
 
 def span(values: pd.Series, shown: Shown) -> str:
-    """The median of a response over rounds, with the least and the greatest."""
+    """Return the median of a response over rounds, with the least and the greatest."""
     reported = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
     return "{} ({} to {})".format(*reported) if values.notna().any() else "none"
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
-    """A row for each claim: what it says, the change with its interval, and the verdict."""
+    """Return a row for each claim: what it says, the change with its interval, and the verdict."""
     rows = []
     for claim in comparison.claims(rounds):
         changes = contrasts(claim)

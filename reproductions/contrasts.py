@@ -3,8 +3,8 @@
 Each claim is a set of contrasts. A contrast is the mean over blocks of a difference taken within each block, since all
 scenarios of a block ran close together; its interval is t with blocks - 1 degrees of freedom. All intervals of one
 claim hold together with 95 % (Bonferroni), so that for each claim a wrong word comes up at most 5 times in 100. That
-takes rounds to scatter evenly to both sides. Where the intervals that hold without it (`Contrast.firm`) say less, the
-word has this as its condition, as all words of the analysis have (`analyze/statements/shown.py`).
+takes rounds to scatter evenly to both sides. Where the intervals that hold without it (``Contrast.firm``) say less, the
+word has this as its condition, as all words of the analysis have (``analyze/statements/shown.py``).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
 class Contrast:
     """A change with the ends of its interval, as its scale tells it.
 
-    `firm` are the ends where rounds need not scatter evenly to both sides; None where they are the same.
+    ``firm`` are the ends where rounds need not scatter evenly to both sides; None where they are the same.
     """
 
     value: float
@@ -86,7 +86,7 @@ class Contrast:
         return self if self.firm is None else replace(self, low=self.firm[0], high=self.firm[1], firm=None)
 
     def text(self) -> str:
-        """The change and its interval."""
+        """Return the change and its interval."""
         if not np.isfinite(self.value):
             return "unknown"
         digits = 2 if self.scale is PLAIN else int(self._is_small)
@@ -103,12 +103,12 @@ class Contrast:
 
 
 Says = str | Expected
-"""What a claim says of a change: `LOWER`, `HIGHER`, `SAME` within the margin of its scale, or any other range."""
+"""What a claim says of a change: ``LOWER``, ``HIGHER``, ``SAME`` within the margin of its scale, or any other range."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed, the direction, and what to compare by block: side A, then side B, as logs for `PERCENT`."""
+    """What is claimed, the direction, and what to compare by block: side A, then side B, as logs for ``PERCENT``."""
 
     text: str
     says: Says
@@ -117,7 +117,7 @@ class Claim:
 
 
 def by_block(rounds: pd.DataFrame, factors: Sequence[str], values: pd.Series[float]) -> dict[Key, Floats]:
-    """Each scenario's values by block, under its levels in the order of `factors`; NaN where a block lacks it."""
+    """Each scenario's values by block, under its levels in the order of ``factors``; NaN where a block lacks it."""
     table = values.groupby([*(rounds[name] for name in factors), rounds["block"]], sort=False).mean().unstack("block")
     rows = ((one if isinstance(one, tuple) else (one,), row) for one, row in table.iterrows())
     return {levels: row.to_numpy(dtype=float) for levels, row in rows}
@@ -139,7 +139,7 @@ def contrast(a: Floats, b: Floats, scale: Scale = PERCENT, level: float = LEVEL)
 
 
 def expected(says: Says, scale: Scale) -> Expected:
-    """The range in which a claim expects a change."""
+    """Return the range in which a claim expects a change."""
     if isinstance(says, Expected):
         return says
     return {HIGHER: UPWARD, LOWER: DOWNWARD}.get(says) or same_within(*scale.margin)
@@ -156,20 +156,20 @@ def is_against(says: Says, change: Contrast) -> bool:
 
 
 def conclusion(says: Says, changes: Sequence[Contrast]) -> tuple[Conclusion, Shown]:
-    """The conclusion on a claim by the rule of every study's claims, and whether it needs even scatter."""
+    """Return the conclusion on a claim by the rule of every study's claims, and whether it needs even scatter."""
     range_ = expected(says, changes[0].scale if changes else PERCENT)
     even, firm = conclude(range_, changes), conclude(range_, [change.firmly for change in changes])
     return even, Shown.FIRMLY if firm is even else Shown.IF_EVEN
 
 
 def verdict(says: Says, changes: Sequence[Contrast]) -> str:
-    """The conclusion on a claim in words, with its condition."""
+    """Return the conclusion on a claim in words, with its condition."""
     word, shown = conclusion(says, changes)
     return f"{word}{shown.condition}"
 
 
 def wording(says: Says, scale: Scale) -> str:
-    """What a claim says of the change; of *the same*, within which margin that counts as so."""
+    """Return what a claim says of the change; of *the same*, within which margin that counts as so."""
     if isinstance(says, Expected) or says != SAME or scale not in (PERCENT, POINTS):
         return says.words if isinstance(says, Expected) else says
     return (
@@ -180,17 +180,20 @@ def wording(says: Says, scale: Scale) -> str:
 
 
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
-    """A table with a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
+    """Return a table with a row per claim.
+
+    What it is, how its intervals lie, the least and largest change, the verdict.
+    """
     return table(heads(what), (held(claim.text, claim.says, contrasts(claim)) for claim in claims))
 
 
 def heads(what: str) -> list[str]:
-    """The heads of such a table."""
+    """Return the heads of such a table."""
     return [what, "says the change is", "intervals", "least and largest change", "verdict"]
 
 
 def held(text: str, says: Says, changes: Sequence[Contrast]) -> list[str]:
-    """The row of a claim, held against changes whose intervals hold together."""
+    """Return the row of a claim, held against changes whose intervals hold together."""
     words = says.words if isinstance(says, Expected) else says
     return [text, words, counts(says, changes), ends(changes), verdict(says, changes)]
 
@@ -206,7 +209,7 @@ def counts(says: Says, changes: Sequence[Contrast]) -> str:
 
 
 def ends(changes: Sequence[Contrast]) -> str:
-    """The least and the largest change that are known, each with its interval; a single one is both."""
+    """Return the least and the largest change that are known, each with its interval; a single one is both."""
     ordered = sorted((one for one in changes if np.isfinite(one.value)), key=lambda contrast: contrast.value)
     if len(ordered) == 1:
         return ordered[0].text()

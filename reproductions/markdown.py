@@ -1,6 +1,6 @@
 """Parts of pages between marks, tables, and what a run's rounds lack in trust.
 
-A part called `verdicts` stands between `<!-- verdicts -->` and `<!-- end of verdicts -->`, each on its own line.
+A part called ``verdicts`` stands between ``<!-- verdicts -->`` and ``<!-- end of verdicts -->``, each on its own line.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LEFT_OUT = "not_valid"
 
 
 def part(page: str, name: str) -> str:
-    """What stands in a page between the marks of a part."""
+    """Return what stands in a page between the marks of a part."""
     return page.split(_start(name))[1].split(_end(name), maxsplit=1)[0]
 
 
 def with_part(page: str, name: str, text: str) -> str:
-    """The page with the text between the marks of a part."""
+    """Return the page with the text between the marks of a part."""
     before, rest = page.split(_start(name))
     return before + _start(name) + text + _end(name) + rest.split(_end(name))[1]
 
@@ -51,13 +51,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def short(number: float) -> str:
-    """A number with three digits that count, and all before its point."""
+    """Return a number with three digits that count, and all before its point."""
     before = math.floor(math.log10(abs(number))) + 1 if number else 3
     return f"{number:.{max(0, 3 - before)}f}"
 
 
 def counted(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds that count: those that were finished and are valid."""
+    """Return the rounds that count: those that were finished and are valid."""
     return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
 
 

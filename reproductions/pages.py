@@ -19,11 +19,11 @@ DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
 QUICK = "-quick"
 """What the name of a study's quick form ends with."""
 Tables = Mapping[str, pd.DataFrame]
-"""What is kept next to a page, by the names of files without `.parquet`."""
+"""What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]
-"""By the names of pages below `docs`, the text of each part by the name of its marks."""
+"""By the names of pages below ``docs``, the text of each part by the name of its marks."""
 Reader = Callable[[RunFolder], Mapping[str, pd.DataFrame | str]]
-"""What is kept of a run: tables by the names of `Tables`, and texts by the names of files."""
+"""What is kept of a run: tables by the names of ``Tables``, and texts by the names of files."""
 
 
 def no_figures(_: Tables) -> Mapping[str, str]:
@@ -33,10 +33,10 @@ def no_figures(_: Tables) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Page:
-    """A page below `docs`, which has a folder of its name next to it.
+    """A page below ``docs``, which has a folder of its name next to it.
 
-    `readers` has the studies whose runs it takes in; the quick form of a study has the reader of the study. `figures`
-    are SVG by the names of files in the folder.
+    ``readers`` has the studies whose runs it takes in; the quick form of a study has the reader of the study.
+    ``figures`` are SVG by the names of files in the folder.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Page:
         return (DOCS / self.name).with_suffix("")
 
     def kept(self) -> dict[str, pd.DataFrame]:
-        """The tables that are kept."""
+        """Return the tables that are kept."""
         return {file.stem: pd.read_parquet(file) for file in sorted(self.folder.glob("*.parquet"))}
 
     def read(self, run: RunFolder) -> Mapping[str, pd.DataFrame | str]:
-        """What is to be kept of a run; raises InputError for a run of another study."""
+        """Return what is to be kept of a run; raises InputError for a run of another study."""
         run.check()
         study = load(run.study).name
         reader = self.readers.get(study.removesuffix(QUICK))
@@ -66,7 +66,7 @@ class Page:
         return reader(run)
 
     def remade(self, runs: Sequence[RunFolder]) -> tuple[Tables, Mapping[str, str]]:
-        """The tables after runs were taken in, and the texts that are kept of them."""
+        """Return the tables after runs were taken in, and the texts that are kept of them."""
         found = {name: kept for run in runs for name, kept in self.read(run).items()}
         texts = {name: kept for name, kept in found.items() if isinstance(kept, str)}
         taken = {name: kept for name, kept in found.items() if isinstance(kept, pd.DataFrame)}
@@ -84,7 +84,7 @@ class Page:
 
 
 def rounds_as(name: str, columns: Sequence[str]) -> Reader:
-    """Keeps these columns of the rounds that count, as far as a run has them, as the table of a name."""
+    """Return keeps these columns of the rounds that count, as far as a run has them, as the table of a name."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         found = read(run.path)
@@ -96,6 +96,6 @@ def rounds_as(name: str, columns: Sequence[str]) -> Reader:
 
 
 def not_measured(study: str) -> str:
-    """That a study, or its quick form, has no rounds here, and what to type."""
+    """Return that a study, or its quick form, has no rounds here, and what to type."""
     form = " --quick" if study.endswith(QUICK) else ""
     return f"Not measured yet: `patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}`."

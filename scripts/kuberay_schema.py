@@ -2,8 +2,8 @@
 
     python -m scripts.kuberay_schema FOLDER VERSION > tests/unit/checks/kuberay.schema.json
 
-FOLDER has `ray.io_rayclusters.yaml` and `ray.io_rayjobs.yaml` of that version: the folder `config/crd/bases` of the Go
-module github.com/ray-project/kuberay/ray-operator. A field that KubeRay doesn't have ends this with its path.
+FOLDER has ``ray.io_rayclusters.yaml`` and ``ray.io_rayjobs.yaml`` of that version: the folder ``config/crd/bases`` of
+the Go module github.com/ray-project/kuberay/ray-operator. A field that KubeRay doesn't have ends this with its path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def manifests(folder: Path = MANIFESTS) -> list[dict[str, Any]]:
 
 
 def schema_of(kind: str, folder: Path) -> Schema:
-    """The whole schema of a kind of object, as the cluster holds it."""
+    """Return the whole schema of a kind of object, as the cluster holds it."""
     file = folder / KINDS.get(kind, KINDS["RayCluster"])
     (version,) = (one for one in YAML(typ="safe").load(file.read_text())["spec"]["versions"] if one["name"] == "v1")
     whole: Schema = version["schema"]["openAPIV3Schema"]
@@ -47,7 +47,10 @@ def _at(schema: Schema, path: Iterable[str | int]) -> Schema:
 
 
 def reduced(schema: Schema, values: Sequence[Any], path: str = "") -> Schema:
-    """The part of a schema that some values at one place use. Raises KeyError with the path of what it doesn't have."""
+    """Return the part of a schema that some values at one place use.
+
+    Raises KeyError with the path of what it doesn't have.
+    """
     kept: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
     if schema.get("x-kubernetes-int-or-string"):
         return {"type": ["integer", "string"]}

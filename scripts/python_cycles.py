@@ -31,19 +31,19 @@ def main(arguments: list[str]) -> int:
 
 
 def circles(package: Path) -> list[str]:
-    """The circles of a package, each as ``a -> b -> a`` with the names of modules."""
+    """Return the circles of a package, each as ``a -> b -> a`` with the names of modules."""
     files = sorted(package.rglob("*.py"))
     return circles_of({path: ast.parse(path.read_text(encoding="utf-8")) for path in files}, package)
 
 
 def circles_of(parsed: Mapping[Path, ast.Module], package: Path) -> list[str]:
-    """The circles among parsed modules of a package."""
+    """Return the circles among parsed modules of a package."""
     modules = {_name(path, package): (path, tree) for path, tree in parsed.items()}
     edges = {
         name: {other for other in _imported(tree, _home(name, path)) if other in modules and other != name}
         for name, (path, tree) in modules.items()
     }
-    for name, others in edges.items():  # of `from a import b`, where `b` is a module, `a` itself is not used
+    for name, others in edges.items():  # of ``from a import b``, where ``b`` is a module, ``a`` itself is not used
         others -= {other for other in others if _only_for_modules(modules[name][1], other, modules)}
     return [" -> ".join(circle) for circle in smallest(edges)]
 
@@ -54,7 +54,7 @@ def _name(path: Path, package: Path) -> str:
 
 
 def _home(name: str, path: Path) -> str:
-    """The package from which a module's relative imports count."""
+    """Return the package from which a module's relative imports count."""
     return name if path.stem == "__init__" else name.rpartition(".")[0]
 
 
@@ -70,7 +70,7 @@ def _imported(tree: ast.Module, home: str) -> Iterator[str]:
 
 
 def _base(node: ast.ImportFrom, home: str) -> str:
-    """The module that names are imported from, in full."""
+    """Return the module that names are imported from, in full."""
     if not node.level:
         return node.module or ""
     above = home.split(".")[: len(home.split(".")) - node.level + 1]

@@ -45,14 +45,14 @@ def main(arguments: list[str]) -> int:
 
 
 def crates(folder: Path) -> list[Path]:
-    """The crates below a folder."""
+    """Return the crates below a folder."""
     found = {manifest.parent for manifest in folder.rglob("Cargo.toml")}
     built = {"target", "node_modules", ".venv"}
     return sorted(crate for crate in found if (crate / "src").is_dir() and not built & {*crate.parts})
 
 
 def circles(crate: Path) -> list[str]:
-    """The circles of a crate, each as ``crate: a.rs -> b.rs -> a.rs``."""
+    """Return the circles of a crate, each as ``crate: a.rs -> b.rs -> a.rs``."""
     edges = dependencies(crate)
     return [f"{crate.name}: {' -> '.join(circle)}" for circle in smallest(edges)]
 
@@ -91,7 +91,7 @@ def _read(file: Path) -> Module:
 
 
 def _code(file: Path) -> str:
-    """A file's text without comments and without its tests, which stand at its end."""
+    """Return a file's text without comments and without its tests, which stand at its end."""
     return TESTS.sub("", COMMENT.sub("", file.read_text()))
 
 
@@ -103,7 +103,7 @@ def _imports(file: Path) -> Iterator[tuple[bool, ModulePath]]:
 
 
 def _spelled_out(tree: str) -> Iterator[str]:
-    """The paths of a use tree: ``a::{b, c::d}`` is ``a::b`` and ``a::c::d``."""
+    """Yield the paths of a use tree: ``a::{b, c::d}`` is ``a::b`` and ``a::c::d``."""
     head, brace, rest = tree.partition("{")
     if not brace:
         yield tree.removesuffix("::self")
@@ -113,7 +113,7 @@ def _spelled_out(tree: str) -> Iterator[str]:
 
 
 def _branches(text: str) -> Iterator[str]:
-    """The parts of a list between commas, however deep its parts are."""
+    """Yield the parts of a list between commas, however deep its parts are."""
     depth, part = 0, ""
     for sign in text:
         depth += {"{": 1, "}": -1}.get(sign, 0)
@@ -127,7 +127,7 @@ def _branches(text: str) -> Iterator[str]:
 
 
 def _absolute(path: ModulePath, here: ModulePath, modules: dict[ModulePath, Module]) -> ModulePath | None:
-    """A path from the crate's root; None for one that leads into another crate."""
+    """Return a path from the crate's root; None for one that leads into another crate."""
     base = list(here)
     head, *rest = path
     if head == "crate":
@@ -142,7 +142,7 @@ def _absolute(path: ModulePath, here: ModulePath, modules: dict[ModulePath, Modu
 
 
 def _needed(here: ModulePath, modules: dict[ModulePath, Module]) -> Iterator[ModulePath]:
-    """The modules that define what a module uses."""
+    """Yield the modules that define what a module uses."""
     module = modules[here]
     for name, (path, public) in module.imports.items():
         if not public or re.search(rf"\b{re.escape(name)}\b", module.code):
@@ -161,7 +161,7 @@ def _children(here: ModulePath, modules: dict[ModulePath, Module]) -> Iterator[M
 
 
 def _definition(path: ModulePath, modules: dict[ModulePath, Module]) -> Iterator[ModulePath]:
-    """The module that defines what a path names, through all that pass it on."""
+    """Yield the module that defines what a path names, through all that pass it on."""
     place: ModulePath = ()
     rest = list(path)
     while rest and (*place, rest[0]) in modules:
@@ -184,7 +184,7 @@ def smallest(edges: dict[str, set[str]]) -> list[list[str]]:
 
 
 def _shortest(start: str, edges: dict[str, set[str]]) -> list[str] | None:
-    """The shortest way from a file back to itself."""
+    """Return the shortest way from a file back to itself."""
     ways, seen = [[start]], {start}
     while ways:
         way = ways.pop(0)

@@ -24,7 +24,7 @@ LINE = "=" * 100
 
 
 def notices(root: Path) -> str:
-    """The whole text: one entry per crate and per Java library, with the texts that they bring."""
+    """Return the whole text: one entry per crate and per Java library, with the texts that they bring."""
     entries = [*_crates(root / "engine", "patternbench-engine"), *_of_clients(root / "clients"), *_jars(root)]
     listed = "\n".join(f"  {name}  ({licence})" for name, licence, _ in entries)
     body = "\n".join(f"{LINE}\n{', '.join(names)}\n{LINE}\n{text}\n" for text, names in _by_text(entries).items())
@@ -67,14 +67,14 @@ def _metadata(workspace: Path) -> dict[str, Any]:
 
 
 def _host() -> str:
-    """The platform that cargo builds for here, such as x86_64-unknown-linux-gnu."""
+    """Return the platform that cargo builds for here, such as x86_64-unknown-linux-gnu."""
     rustc = shutil.which("rustc") or str(Path.home() / ".cargo/bin/rustc")
     told = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
     return next(line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: "))
 
 
 def _linked(metadata: dict[str, Any], starts: list[str]) -> set[str]:
-    """What is reached from packages over normal dependencies; what only builds or tests them is not inside."""
+    """Return what is reached from packages over normal dependencies; what only builds or tests them is not inside."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     seen, todo = set(), [*starts]
     while todo:

@@ -12,7 +12,7 @@ os.environ.pop("COLUMNS", None)
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
 # What fails is printed as a decorator that repeats it, and kept in .hypothesis, so that the next run begins with it.
 settings.register_profile("shared-machine", deadline=None, print_blob=True)
-# `scripts/mutation-scores` runs each test many times: few examples, the same in every run, and none made smaller.
+# ``scripts/mutation-scores`` runs each test many times: few examples, the same in every run, and none made smaller.
 QUICK = (Phase.explicit, Phase.generate)
 settings.register_profile("mutation", deadline=None, max_examples=10, derandomize=True, database=None, phases=QUICK)
 settings.load_profile("shared-machine")

@@ -6,7 +6,7 @@ Every client gets the same closed rounds against one nginx: once the baseline, w
 retry that never has to retry, which is the harness and the library. Rounds of all clients take turns. CPU time is what
 each client says of its process; a client whose runtime compiles while it runs has had a round before that counts.
 
-`.venv/bin/python -m benchmarks.clients.tables` prints the table of the committed run.
+``.venv/bin/python -m benchmarks.clients.tables`` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ def main() -> None:
 
 
 def there() -> tuple[list[ClientSpec], list[str]]:
-    """The clients that can be started here, and the names of the others."""
+    """Return the clients that can be started here, and the names of the others."""
     specs = [spec for name in registry.names() if not isinstance(spec := registry.find(name, {}), Problem)]
     return [spec for spec in specs if not registry.missing(spec)], [s.name for s in specs if registry.missing(s)]
 
 
 def started(spec: ClientSpec, folder: Path, up: ExitStack) -> Client:
-    """A client that is up until the end."""
+    """Return a client that is up until the end."""
     client = Client(spec, folder / spec.name)
     up.callback(client.close)
     return client
 
 
 def measured(clients: dict[str, Client], url: str, arguments: argparse.Namespace) -> Iterator[Result]:
-    """The rounds of all clients in turn; one of each goes before that does not count."""
+    """Yield the rounds of all clients in turn; one of each goes before that does not count."""
     for client in clients.values():
         driven(client, round_of(url, STRATEGIES[RETRY], arguments.users, WARM_UP_S))
     for number in range(arguments.rounds):
@@ -77,7 +77,7 @@ def measured(clients: dict[str, Client], url: str, arguments: argparse.Namespace
 
 
 def language(client: Client) -> str:
-    """The runtime that a client says it runs on."""
+    """Return the runtime that a client says it runs on."""
     return str(client.description["language"])
 
 
@@ -93,7 +93,7 @@ def driven(client: Client, body: ClientRound) -> Result:
 
 
 def round_of(url: str, strategy: dict[str, object], users: int, seconds: float) -> ClientRound:
-    """A closed round without an end but its time."""
+    """Return a closed round without an end but its time."""
     request = ClientRequest(method="GET", path="/", headers={}, body=None, timeout_us=5_000_000)
     return ClientRound(
         target=url.rstrip("/"),

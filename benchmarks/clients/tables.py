@@ -1,4 +1,5 @@
-"""Prints what each client costs by itself, from raw results: `.venv/bin/python -m benchmarks.clients.tables [RESULT]`.
+"""Prints what each client costs by itself, from raw results: ``.venv/bin/python -m benchmarks.clients.tables
+[RESULT]``.
 
 The harness is what a baseline round costs. The library is what the same round costs more with a retry that never has
 to retry, pair by pair, with an interval over rounds (t, 95 % for all clients together). The table names a cost where
@@ -29,7 +30,7 @@ HEADER = [
 
 
 def printed(result: Result) -> str:
-    """The table of a result, what it was measured on, and who was absent."""
+    """Return the table of a result, what it was measured on, and who was absent."""
     rows, absent = result["rounds"], result["absent"]
     lacking = f"\n\nNot measured, since not built: {', '.join(absent)}." if absent else ""
     clients = names_of(rows, "client")
@@ -38,7 +39,7 @@ def printed(result: Result) -> str:
 
 
 def line_of(rows: Sequence[Result], client: str, among: int) -> list[str]:
-    """One client's costs; `among` differences are reported together."""
+    """One client's costs; ``among`` differences are reported together."""
     plain, retried = (by_round(rows, "cpu_us", client=client, strategy=strategy) for strategy in (BASELINE, RETRY))
     more = difference(plain, retried, among)
     times = by_round(rows, "p50_us", client=client, strategy=BASELINE)
@@ -48,7 +49,7 @@ def line_of(rows: Sequence[Result], client: str, among: int) -> list[str]:
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -6,7 +6,7 @@ Both drive the same closed rounds of one request against one nginx, as a study w
 and as one that compares it with clients of libraries. Rounds of the two take turns, and each begins every other time.
 A round counts with all that its driver does: receiving rows and writing the file of attempts.
 
-`.venv/bin/python -m benchmarks.drivers.tables` prints the table of the committed run.
+``.venv/bin/python -m benchmarks.drivers.tables`` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[Result]:
-    """The rounds of both drivers in turn, after one of each that does not count."""
+    """Yield the rounds of both drivers in turn, after one of each that does not count."""
     client = Client(registry.required("native", None), folder / "client")
     drivers: dict[str, Driver] = {
         JOBS: EngineDriver(folder / "load", folder / "logs"),
@@ -84,7 +84,7 @@ def driven(driver: Driver, task: Task, into: Path) -> Result:
 
 
 def round_of(url: str, arguments: argparse.Namespace, folder: Path) -> Task:
-    """A closed round without an end but its time."""
+    """Return a closed round without an end but its time."""
     study = loads(STUDY.format(users=arguments.users, seconds=arguments.seconds), "drivers.yaml")
     (scenario,) = expand(study).scenarios
     limit = Duration.parse(f"{arguments.seconds}s")

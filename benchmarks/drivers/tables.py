@@ -25,7 +25,7 @@ DIGITS = {"per_s": 0, "cpu_us": 1, "beyond_s": 2}
 
 
 def printed(result: Result) -> str:
-    """The table of a result, and what it was measured on."""
+    """Return the table of a result, and what it was measured on."""
     rows = result["rounds"]
     lines = [line_of(rows, driver) for driver in (JOBS, CONTRACT)]
     ratios = [ratio_of(rows, column) for column in ("per_s", "cpu_us")]
@@ -34,7 +34,7 @@ def printed(result: Result) -> str:
 
 
 def line_of(rows: Sequence[Result], driver: str) -> list[str]:
-    """What one driver made of the rounds."""
+    """Return what one driver made of the rounds."""
     return [driver, *(spread(by_round(rows, column, driver=driver), DIGITS[column]) for column in COLUMNS)]
 
 
@@ -45,7 +45,7 @@ def ratio_of(rows: Sequence[Result], column: str) -> str:
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -8,8 +8,8 @@ wrk2 knows fixed rates only: in closed cases it gets one that no one reaches.
 
     .venv/bin/python -m benchmarks.engine.run [--rounds 5] [--seconds 2] [--only compare|promises]
 
-`K6=/path/to/k6`, `OHA=`, `WRK2=` and so on name what is not on PATH; who is absent is said with the table.
-`.venv/bin/python -m benchmarks.engine.tables` prints the tables of the committed runs.
+``K6=/path/to/k6``, ``OHA=``, ``WRK2=`` and so on name what is not on PATH; who is absent is said with the table.
+``.venv/bin/python -m benchmarks.engine.tables`` prints the tables of the committed runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Case:
     rate: int | None = None
 
     def body_file(self) -> Path:
-        """A file with the body to post."""
+        """Return a file with the body to post."""
         file = self.folder / "body"
         file.write_text(BODY)
         return file

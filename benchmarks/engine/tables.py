@@ -23,7 +23,7 @@ HEADER = ["generator", "requests per CPU-second", "engine's, as a ratio to it", 
 
 
 def printed(part: str, result: Result) -> str:
-    """The tables of a part."""
+    """Return the tables of a part."""
     return compared(result) if part == COMPARE else promised(result)
 
 
@@ -38,7 +38,7 @@ def compared(result: Result) -> str:
 
 
 def per_cpu(rows: Sequence[Result], generator: str) -> list[float]:
-    """Requests per CPU-second by round."""
+    """Return requests per CPU-second by round."""
     counts, seconds = (by_round(rows, column, generator=generator) for column in ("requests", "cpu_s"))
     return [count / cpu for count, cpu in zip(counts, seconds, strict=True)]
 
@@ -51,7 +51,7 @@ def case_table(rows: Sequence[Result]) -> str:
 
 
 def line(rows: Sequence[Result], name: str, among: int) -> list[str]:
-    """A generator: its requests per CPU-second and per second, and how the engine compares with it."""
+    """Return a generator: its requests per CPU-second and per second, and how the engine compares with it."""
     counts, seconds = (by_round(rows, column, generator=name) for column in ("requests", "elapsed_s"))
     rates = [count / elapsed for count, elapsed in zip(counts, seconds, strict=True)]
     found = ratio(per_cpu(rows, name), per_cpu(rows, ENGINE), among)
@@ -60,7 +60,7 @@ def line(rows: Sequence[Result], name: str, among: int) -> list[str]:
 
 
 def cost_of_the_log(rows: Sequence[Result]) -> str:
-    """What the log of attempts costs, from the same rounds."""
+    """Return what the log of attempts costs, from the same rounds."""
     reported = []
     cases = names_of(rows, "case")
     for case in cases:
@@ -72,12 +72,12 @@ def cost_of_the_log(rows: Sequence[Result]) -> str:
 
 
 def promised(result: Result) -> str:
-    """The table of promises."""
+    """Return the table of promises."""
     return f"{machine_line(result)}\n\n{table(['promise', 'bound', 'measured', 'verdict'], promise_rows(result))}"
 
 
 def promise_rows(result: Result) -> list[list[str]]:
-    """What is promised, what was measured, and whether it was kept."""
+    """Return what is promised, what was measured, and whether it was kept."""
     long, many, late = result["long_run"], result["many_connections"], result["punctuality"]
     p99 = [one["late_p99_ms"] for one in late]
     sent, dropped = (int(sum(one[name] for one in late)) for name in ("requests", "dropped"))
@@ -113,7 +113,7 @@ def _row(promise: str, bound: str, measured: str, kept: bool) -> list[str]:
 
 
 def committed(part: str) -> str:
-    """The tables of a committed result."""
+    """Return the tables of a committed result."""
     result = stored(part)
     return printed(part, result) if result else NOT_MEASURED
 

@@ -62,7 +62,7 @@ class AtOnce:
 
 
 def orders_of(blocks: int, folder: Path) -> Iterator[RoundOrder]:
-    """The orders of this many blocks of three scenarios."""
+    """Yield the orders of this many blocks of three scenarios."""
     file = folder / "study.yaml"
     file.write_text(STUDY, encoding="utf-8")
     study = StudyFile.read(file).study()

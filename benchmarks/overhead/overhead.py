@@ -1,4 +1,4 @@
-"""Where the wall time of `patternbench run` goes, part by part, and how much of it is measuring.
+"""Where the wall time of ``patternbench run`` goes, part by part, and how much of it is measuring.
 
     .venv/bin/python -m benchmarks.overhead.overhead [STUDY] [--runs 3]
 
@@ -9,7 +9,7 @@ parts together are the command's time. Goals: 95 % of the command's time spent m
 100 ms from one round to the next. As the peer in the same run, the same machine starts the same system again, which is
 what a tool that restarts its system between rounds would pay each time.
 
-`.venv/bin/python -m benchmarks.overhead.tables` prints the table of the committed run.
+``.venv/bin/python -m benchmarks.overhead.tables`` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def parts(begun: float, ended: float, entries: list[dict[str, Any]], measuring: 
 
 
 def window(attempts: Path) -> float:
-    """The seconds from the first attempt of a round to the end of its last."""
+    """Return the seconds from the first attempt of a round to the end of its last."""
     rows = pq.read_table(attempts, columns=["start_us", "end_us"]).to_pandas()
     return float(rows["end_us"].max() - rows["start_us"].min()) / 1e6 if len(rows) else 0.0
 

@@ -1,4 +1,4 @@
-"""Prints where a run's wall time goes, from raw results: `.venv/bin/python -m benchmarks.overhead.tables [RESULT]`.
+"""Prints where a run's wall time goes, from raw results: ``.venv/bin/python -m benchmarks.overhead.tables [RESULT]``.
 
 A goal is met when every run keeps it, and missed when the median does not; else not shown.
 """
@@ -41,12 +41,12 @@ def parts_table(rows: Sequence[Result]) -> str:
 
 
 def shares(rows: Sequence[Result], name: str) -> list[float]:
-    """A part in percent of the command's time, by run."""
+    """Return a part in percent of the command's time, by run."""
     return [100 * part / whole for part, whole in zip(by_round(rows, name), by_round(rows, "command_s"), strict=True)]
 
 
 def goals_table(rows: Sequence[Result]) -> str:
-    """The goals with what was measured, and the peer."""
+    """Return the goals with what was measured, and the peer."""
     share, gap = shares(rows, "measuring_s"), by_round(rows, "median_gap_ms")
     restart = [1000 * seconds for seconds in by_round(rows, "restart_s")]
     body = [
@@ -73,7 +73,7 @@ def verdict(values: Sequence[float], keeps: Callable[[float], bool]) -> str:
 
 
 def committed() -> str:
-    """The tables of the committed result."""
+    """Return the tables of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

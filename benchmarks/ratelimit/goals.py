@@ -1,6 +1,6 @@
 """What the filter promises, and whether a run of the benchmark kept it.
 
-`.venv/bin/python -m benchmarks.ratelimit.goals [RESULT...]` prints the tables over the rounds of
+``.venv/bin/python -m benchmarks.ratelimit.goals [RESULT...]`` prints the tables over the rounds of
 several runs together; without a name those of the committed run.
 Values are differences and ratios within rounds; brackets hold the 95 % interval of
 their mean (t over rounds). A goal is met when the whole interval keeps the bound, missed when the mean does not keep
@@ -56,7 +56,7 @@ def of(rows: Rows, variant: str, column: str) -> dict[int, float]:
 def paired(rows: Rows, one: str, other: str, column: str, combine: Callable[[float, float], float]) -> list[float]:
     """Combine two variants of the same round: what slows down all of a round cancels out.
 
-    A round of `one` without `other` is an error: a difference that is left out in silence would not be missed.
+    A round of ``one`` without ``other`` is an error: a difference that is left out in silence would not be missed.
     """
     first, second = of(rows, one, column), of(rows, other, column)
     if lonely := [number for number in first if number not in second]:

@@ -1,7 +1,7 @@
 """What a client key costs in Redis: bytes per key of every algorithm, and a million keys of one.
 
-`.venv/bin/python -m benchmarks.ratelimit.memory` drives the filter's own script. Each key takes `--requests` units one
-by one: a sliding window log remembers each of them.
+``.venv/bin/python -m benchmarks.ratelimit.memory`` drives the filter's own script. Each key takes ``--requests`` units
+one by one: a sliding window log remembers each of them.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def fill(redis: Redis, algorithm: str, keys: int, requests: int) -> float:
 
 
 def printed(result: Result) -> str:
-    """The table of a result."""
+    """Return the table of a result."""
     rows = [
         [row["algorithm"], f"{row['keys']:,}", str(row["requests"]), f"{row['bytes_per_key']:.0f}"]
         for row in result["rows"]
@@ -91,7 +91,7 @@ def printed(result: Result) -> str:
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -1,6 +1,6 @@
 """Whether the filter's own Redis client pays: CPU per decision, next to lua-resty-redis in the same nginx.
 
-`.venv/bin/python -m benchmarks.ratelimit.redis_client --rounds 30` (Debian's `lua-nginx-redis`) sends
+``.venv/bin/python -m benchmarks.ratelimit.redis_client --rounds 30`` (Debian's ``lua-nginx-redis``) sends
 the same script call over pooled connections with both, and answers a location that calls no one.
 Every round visits all three for a
 second each, in shuffled order, under sixteen connections of wrk; CPU is that of nginx's worker. Comparisons are made
@@ -97,7 +97,7 @@ def measure(nginx: Nginx, folder: Path, rounds: int, rng: random.Random) -> dict
 
 
 def printed(result: Result) -> str:
-    """The table of a result, and whether the filter's own client costs less."""
+    """Return the table of a result, and whether the filter's own client costs less."""
     times = result["us_per_request"]
     rows = [[name, spread(values, 1), mean_of(values).text(1)] for name, values in times.items()]
     header = ["client", "CPU of the worker per request, µs, median [smallest, largest]", "mean [95 % interval]"]
@@ -108,7 +108,7 @@ def printed(result: Result) -> str:
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -1,6 +1,6 @@
 """What a rate limit costs: latency and CPU of every algorithm and store, next to nginx's and Envoy's own.
 
-`.venv/bin/python -m benchmarks.ratelimit.run --rounds 5` runs all variants in one go, interleaved, in
+``.venv/bin/python -m benchmarks.ratelimit.run --rounds 5`` runs all variants in one go, interleaved, in
 a shuffled order with a recorded seed. Each visit of a variant is one round of it: first an open workload at a
 moderate rate, driven by the engine, for latency; then sixteen connections of wrk for CPU. Every request passes
 (limits are high), over 1,000 clients.

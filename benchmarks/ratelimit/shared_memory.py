@@ -1,6 +1,6 @@
 """How near the filter in shared memory comes to nginx's own limit_req: all variants run, and are visited in turn.
 
-`.venv/bin/python -m benchmarks.ratelimit.shared_memory --visits 12`. What slows the
+``.venv/bin/python -m benchmarks.ratelimit.shared_memory --visits 12``. What slows the
 machine down for longer than a second slows all variants alike;
 each visit is compared with limit_req's of the same turn. Worker and generator have a core each.
 """
@@ -70,14 +70,14 @@ def main() -> None:
 
 
 def printed(result: Result) -> str:
-    """The table of a result: shares of limit_req's requests per CPU-second by turn."""
+    """Return the table of a result: shares of limit_req's requests per CPU-second by turn."""
     rows = [[name, spread(values), mean_of(values).text(0)] for name, values in result["shares"].items()]
     header = ["variant", "% of limit_req's requests per CPU-second, median [smallest, largest]", "mean [95 % interval]"]
     return f"{machine_line(result)}\n\n{table(header, rows)}"
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

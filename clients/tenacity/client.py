@@ -20,7 +20,7 @@ class TenacityAdapter:
             yield lacking("retry")
 
     def guard(self, policy: Policy) -> Guard:
-        """The retry; every other policy was refused."""
+        """Return the retry; every other policy was refused."""
         assert isinstance(policy, Retry)
         return by_tenacity.guard(policy)
 

@@ -1,8 +1,8 @@
 """The six algorithms by their definitions, over the whole history and in exact fractions.
 
 Every implementation (Lua core, Redis script, MariaDB procedure) is held to the vectors that this file writes:
-`python contracts/ratelimit/definitions.py` rewrites `vectors/*.json`. Times are whole microseconds.
-`paper` in a vector is what the published pseudocode admits
+``python contracts/ratelimit/definitions.py`` rewrites ``vectors/*.json``. Times are whole microseconds.
+``paper`` in a vector is what the published pseudocode admits
 (Algorithms 1 to 6 of Kalyanasundaram et al., 2025).
 """
 
@@ -19,7 +19,7 @@ SET_BACK = "a clock that is set back by an hour, and forward again"
 
 
 class Rule(NamedTuple):
-    """What a limit allows: `limit` units per `window` microseconds; the rest where an algorithm has it."""
+    """What a limit allows: ``limit`` units per ``window`` microseconds; the rest where an algorithm has it."""
 
     limit: int
     window: int
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a decision says; `retry_after` -1 means never."""
+    """What a decision says; ``retry_after`` -1 means never."""
 
     allowed: bool
     remaining: int
@@ -105,7 +105,7 @@ def _search(grants: Grants, now: int, rule: Rule, cost: int) -> int:
 
 
 def _lack(grants: Grants, now: int, rule: Rule) -> Fraction:
-    """How many units a bucket misses at `now`, drained by limit/window."""
+    """How many units a bucket misses at ``now``, drained by limit/window."""
     lack, last = Fraction(0), 0
     for at, units in grants:
         lack = max(Fraction(0), lack - Fraction((at - last) * rule.limit, rule.window)) + units
@@ -114,7 +114,7 @@ def _lack(grants: Grants, now: int, rule: Rule) -> Fraction:
 
 
 def token_bucket(grants: Grants, now: int, rule: Rule, cost: int) -> Answer:
-    """Admit when the bucket of `burst` tokens holds `cost`."""
+    """Admit when the bucket of ``burst`` tokens holds ``cost``."""
     lack = _lack(grants, now, rule)
     each = Fraction(rule.window, rule.limit)
     if lack + cost <= rule.burst:

@@ -78,7 +78,7 @@ class User(threading.Thread):
         return late or self.round.stopped.is_set() or self.successes == b["successes"] or self.attempts >= most
 
     def call(self):
-        """The pattern: here a client for a library hands `self.attempt` to the library."""
+        """The pattern: here a client for a library hands ``self.attempt`` to the library."""
         retry = self.body["strategy"].get("retry", {"max_attempts": 1})
         for number in range(1, retry["max_attempts"] + 1):
             outcome = self.attempt(number)

@@ -25,14 +25,14 @@ _WIDTH, _ROW = 230, 11
 
 
 def drawn(rounds: pd.DataFrame) -> str:
-    """A panel per response and share of faults, two in a row, as SVG."""
+    """Return a panel per response and share of faults, two in a row, as SVG."""
     panels = pd.DataFrame(changes(rounds)).groupby(["what", "fault"], sort=False)
     drawings = (_panel(points, f"{what}, {fault} % faults") for (what, fault), points in panels)
     return svg.draw(spec(alt.concat(*drawings, columns=2)))
 
 
 def changes(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """The change of every client with every pattern under each share of faults, at the users that every client had.
+    """Return every client's change with every pattern and share of faults, at the users that all had.
 
     The intervals of a panel hold together.
     """

@@ -21,14 +21,14 @@ from reproductions.aderaldo_2024 import changes_figure
 
 
 def drawn(rounds: pd.DataFrame, study_file: Path) -> dict[str, str]:
-    """The figures of rounds of a study, by the names of files."""
+    """Return the figures of rounds of a study, by the names of files."""
     reported = svg.figures(report_of(rounds, study_file))
     named = {name: reported[name] for name in PAPER_FIGURES} | {changes_figure.NAME: changes_figure.drawn(rounds)}
     return {f"{name}.svg": text for name, text in named.items()}
 
 
 def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
-    """What a report of these rounds shows: the study says which factors and scenarios they have."""
+    """Return what a report of these rounds shows: the study says which factors and scenarios they have."""
     study = load(study_file)
     system = systems.file_of(study.system)
     planned = expand(study, system) if system else expand(study)

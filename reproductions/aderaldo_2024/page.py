@@ -19,7 +19,7 @@ def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
 
 
 def parts(every: pd.DataFrame) -> dict[str, str]:
-    """The parts of the page, by the names of their marks; `every` has the rounds that do not count too."""
+    """Return the parts of the page, by the names of their marks; ``every`` has the rounds that do not count too."""
     measured = counting(every)
     rounds = tables.at_one_speed(measured)
     return {
@@ -31,7 +31,7 @@ def parts(every: pd.DataFrame) -> dict[str, str]:
 
 
 def drawn(kept: Tables) -> dict[str, str]:
-    """The figures of the page."""
+    """Return the figures of the page."""
     return figures.drawn(tables.at_one_speed(counting(kept[KEPT])), PAGE.folder / STUDY)
 
 

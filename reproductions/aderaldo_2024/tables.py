@@ -22,7 +22,9 @@ RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
 
 
 def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds as if the machine had been equally fast in all of them, where a speed probe ran; else unchanged.
+    """Return the rounds as if the machine had been equally fast in all of them, where a speed probe ran.
+
+    Else unchanged.
 
     Clients share a slope where the shared CPU has the same to do: same pattern, delay, users and faults. Those in
     Python have one of their own, because their harness takes so much CPU time that it limits them as well.
@@ -34,7 +36,7 @@ def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def slowness(rounds: pd.DataFrame) -> pd.Series:
-    """The probe's time without the part that comes from how busy the scenario keeps the shared CPU.
+    """Return the probe's time without the part that comes from how busy the scenario keeps the shared CPU.
 
     On a CPU that is often idle the same work takes a little longer, and this run's probe ran during the load. A line
     through all rounds takes most of that out, not all: within a scenario, a slow machine makes the CPU busier.
@@ -47,12 +49,12 @@ def slowness(rounds: pd.DataFrame) -> pd.Series:
 
 
 def busy(rounds: pd.DataFrame) -> pd.Series:
-    """The share of a round's time in which the shared CPU worked for the system."""
+    """Return the share of a round's time in which the shared CPU worked for the system."""
     return rounds["system_cpu_s"] / rounds["seconds"]
 
 
 def _in_python() -> list[str]:
-    """The clients in Python."""
+    """Return the clients in Python."""
     return [name for name in registry.names() if registry.described(name).language == "Python"]
 
 
@@ -68,7 +70,10 @@ def printed(rounds: pd.DataFrame) -> str:
 
 
 def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
-    """What each client costs by itself, so that no library is blamed for its harness; nothing where it is unknown."""
+    """Yield what each client costs by itself, so that no library is blamed for its harness.
+
+    Nothing where it is unknown.
+    """
     costs = costs_us(rounds).groupby("client")["cpu_us"]
     if len(costs):
         yield "**CPU time of each client per attempt without a pattern, us: median over rounds [smallest, largest]**"
@@ -76,7 +81,7 @@ def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
 
 
 def facts(every: pd.DataFrame) -> str:
-    """What the rounds are, and how many of them do not count."""
+    """Return what the rounds are, and how many of them do not count."""
     rounds = counting(every)
     clients = sorted(rounds["client"].unique())
     reported = (
@@ -88,18 +93,21 @@ def facts(every: pd.DataFrame) -> str:
 
 
 def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The median over rounds of each scenario."""
+    """Return the median over rounds of each scenario."""
     return with_delay(rounds).groupby(KEYS + WORLD)[RESPONSES].median()
 
 
 def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds with a column `delay`: the back-off, or how long the breaker stays open, in ms; 0 without either."""
+    """Return the rounds with a column ``delay``.
+
+    The back-off, or how long the breaker stays open, in ms; 0 without either.
+    """
     delay = rounds["retry.backoff.exponential.initial"].fillna(rounds["circuit_breaker.open_for"]).fillna(0)
     return rounds.assign(delay=(delay * 1000).round().astype(int))
 
 
 def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
-    """The change against the same client's baseline under the same users and faults, averaged over users."""
+    """Return the change against the same client's baseline under the same users and faults, averaged over users."""
     table = medians.unstack(WORLD)
     baseline = table.xs(("baseline", 0), level=["strategy", "delay"])
     named = ((cast(tuple[str, str, int], key), row) for key, row in table.iterrows())
@@ -109,7 +117,7 @@ def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
 
 
 def by_scenario(table: pd.DataFrame) -> str:
-    """A data frame as a Markdown table; what was not run is an empty cell."""
+    """Return a data frame as a Markdown table; what was not run is an empty cell."""
     names = [" / ".join(f"{part:g}" for part in (c if isinstance(c, tuple) else (c,))) for c in table.columns]
     head = ["client", "strategy", "delay, ms", *names]
     lines = [head, ["---"] * len(head)]

@@ -37,12 +37,12 @@ IN_ORDER = (
 
 
 def study_of(rounds: pd.DataFrame) -> str:
-    """The study that has all scenarios of these rounds."""
+    """Return the study that has all scenarios of these rounds."""
     return next(study for study in STUDIES if set(rounds["scenario"]) <= {*claimed.planned(study)})
 
 
 def plan_of(rounds: pd.DataFrame) -> Plan:
-    """The levels of every scenario that has rounds."""
+    """Return the levels of every scenario that has rounds."""
     return claimed.measured(claimed.planned(study_of(rounds)), rounds)
 
 
@@ -74,14 +74,14 @@ def in_short(rounds: pd.DataFrame) -> str:
 
 
 def printed(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
-    """The table of verdicts and how noisy the run was, as Markdown; `measured` as in `trust`."""
+    """Return the table of verdicts and how noisy the run was, as Markdown; ``measured`` as in ``trust``."""
     return "\n".join([claimed.verdict_table(claims(rounds)), "", trust(rounds, measured)])
 
 
 def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     """How many rounds carry a warning of a busy machine, the noise floors, and whether these are low enough.
 
-    `measured` are the same rounds as they were measured, at whatever speed the machine had.
+    ``measured`` are the same rounds as they were measured, at whatever speed the machine had.
     """
     busy = int(rounds["warnings"].fillna("").str.contains("machine_saturated").sum())
     floors = floors_of(rounds, RESPONSES)

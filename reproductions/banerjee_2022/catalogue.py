@@ -21,7 +21,7 @@ class Choice:
     where: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, lines: Sequence[str]) -> str:
-        """The chosen cells as a table of their own; empty where the page's table has no such row."""
+        """Return the chosen cells as a table of their own; empty where the page's table has no such row."""
         head, *rows = [dict(enumerate(_cells(line))) for line in lines if line.startswith("| ")]
         at = {name: number for number, name in head.items()}
         kept = [[row[at[name]] for name in self.columns] for row in rows if self._holds(row, at)]
@@ -58,7 +58,7 @@ CHOICES: Mapping[str, Choice] = {
 
 
 def parts(tables: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The part `measured` of each page, from the page's tables by name; what has no rounds says so."""
+    """Return the part ``measured`` of each page, from the page's tables by name; what has no rounds says so."""
     shown = {
         page: choice.of(tables[choice.table]) if choice.table in tables else "" for page, choice in CHOICES.items()
     }

@@ -54,13 +54,16 @@ def section(tables: Tables) -> str:
 
 
 def change(before: pd.Series, after: pd.Series, level: float = LEVEL) -> Contrast | None:
-    """The ratio of times or shares of the same blocks; None where one is zero or there is none, so without a ratio."""
+    """Return the ratio of times or shares of the same blocks.
+
+    None where one is zero or there is none, so without a ratio.
+    """
     both = pd.concat([before, after], axis=1, join="inner").to_numpy(dtype=float)
     return contrast(np.log(both[:, 0]), np.log(both[:, 1]), level=level) if len(both) and (both > 0).all() else None
 
 
 def ratio(change: Contrast) -> str:
-    """A change in percent as a ratio, with its interval."""
+    """Return a change in percent as a ratio, with its interval."""
     value, low, high = (1 + end / 100 for end in (change.value, change.low, change.high))
     if np.isnan(low):
         return f"{value:.2f} (one round: no interval)"
@@ -160,7 +163,7 @@ def load_tests(load: pd.DataFrame) -> Told:
 
 
 def of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
-    """The rows of one load test."""
+    """Return the rows of one load test."""
     return table[(table["architecture"] == architecture) & (table["test"] == test)]
 
 
@@ -176,7 +179,7 @@ Cell = Callable[[pd.DataFrame, pd.DataFrame], str]
 
 
 def _by_users(load: pd.DataFrame, cell: Cell) -> str:
-    """A table with a row per number of users and a column per load test."""
+    """Return a table with a row per number of users and a column per load test."""
     tests = list(published.MEAN_FIGURES)
     rows = [[users, *(_cell(load, key, users, cell) for key in tests)] for users in sorted(load["users"].unique())]
     return f"{markdown(['users', *(f'{published.CASES[case]}, {test}' for case, test in tests)], rows)}\n"
@@ -238,7 +241,10 @@ def _verdict(change: Contrast | None, printed: float) -> str:
 
 
 def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Contrast | None:
-    """A headline ratio of our rounds; None where a failed share is zero in some round, so that there is no ratio."""
+    """Return a headline ratio of our rounds.
+
+    None where a failed share is zero in some round, so that there is no ratio.
+    """
     test, column = ("B", unit) if name == "faster" else ("A", unit)
     if name == "failing":
         column = "failed" if unit == REQUEST else "asked_again"
@@ -295,7 +301,7 @@ def alike(table: pd.DataFrame, before: Mapping[str, str], after: Mapping[str, st
 
 
 def open_arrivals(table: pd.DataFrame) -> Told:
-    """Times, losses and queues over the rate, and where each architecture's knee is."""
+    """Yield times, losses and queues over the rate, and where each architecture's knee is."""
     yield "Operations that list movies; medians over rounds (least to greatest):\n"
     heads = ["p50, ms", "p95, ms", "done per second", "lost, %", "most messages in queues"]
     columns = ("p50_ms", "p95_ms", "done_per_s", "lost", "queued")
@@ -309,7 +315,7 @@ def open_arrivals(table: pd.DataFrame) -> Told:
 
 
 def _spans(table: pd.DataFrame, keys: Mapping[str, str], heads: Sequence[str], columns: Sequence[str]) -> str:
-    """A row per group of rounds, with the span of each column; `NEVER` counts rounds that did not recover."""
+    """Return a row per group of rounds, with the span of each column; ``NEVER`` counts rounds that did not recover."""
     groups = table.groupby(list(keys.values()))
     rows = [
         [*(f"{one:g}" if isinstance(one, float) else one for one in key), *(_span(rows, name) for name in columns)]
@@ -329,7 +335,7 @@ def _span(rows: pd.DataFrame, column: str) -> str:
 
 
 def span(values: pd.Series) -> str:
-    """The median of some rounds, with the least and the greatest."""
+    """Return the median of some rounds, with the least and the greatest."""
     shown = values.dropna()
     if shown.empty:
         return "none"
@@ -337,7 +343,7 @@ def span(values: pd.Series) -> str:
 
 
 def most(counts: pd.Series) -> str:
-    """The greatest count of some rounds, of those in which it is known."""
+    """Return the greatest count of some rounds, of those in which it is known."""
     return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
 
 
@@ -348,7 +354,7 @@ def never(rows: pd.DataFrame) -> str:
 
 
 def bursts(table: pd.DataFrame) -> Told:
-    """What a burst does to operations, and when they are as before again."""
+    """Yield what a burst does to operations, and when they are as before again."""
     yield _recovery_words("the burst")
     heads = ["affected, %", "recovered after, s", "not recovered", "most in queues"]
     keys = {"peak per second": "peak", "architecture": "architecture"}
@@ -364,7 +370,7 @@ def _recovery_words(what: str) -> str:
 
 
 def faults(table: pd.DataFrame) -> Told:
-    """What each fault did from outside, and whether failures were fast."""
+    """Yield what each fault did from outside, and whether failures were fast."""
     yield _recovery_words("the fault")
     heads = ["failed, %", "late, %", "incomplete answers", "lost", "doubled", "affected, %", "seen after, s"]
     heads += ["recovered after, s", "rounds not recovered", "a failure took, ms"]
@@ -376,7 +382,10 @@ def faults(table: pd.DataFrame) -> Told:
 
 
 def fast_failures(table: pd.DataFrame) -> str:
-    """The claim that a breaker makes failures fast, for a cinema that stands still: with a breaker against without."""
+    """Return the claim that a breaker makes failures fast, for a cinema that stands still.
+
+    With a breaker against without.
+    """
     frozen = table[(table["architecture"] == GATEWAY) & (table["fault"] == "freeze cinema-cineworld")]
     failing = frozen.dropna(subset="failure_ms").set_index("block")
     with_one, without = (failing.loc[failing["breaker"] == on, "failure_ms"] for on in (True, False))
@@ -393,20 +402,20 @@ def fast_failures(table: pd.DataFrame) -> str:
 
 
 def calls(table: pd.DataFrame) -> Told:
-    """The service graphs and sequence diagrams that were made from traces."""
+    """Yield the service graphs and sequence diagrams that were made from traces."""
     for name, title in zip(figures.drawings(table), table["title"], strict=True):
         yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)\n"
 
 
 def patterns(tables: Tables) -> dict[str, str]:
-    """The part `measured` of each page in the catalogue of patterns that the cinema tells something of, by page."""
+    """Return the part ``measured`` of each page of the catalogue on which the cinema has numbers."""
     sources = {"ways": (digest.WAYS, ways), "faster": (digest.LOAD, faster), "faults": (digest.FAULTS, faults)}
     reported = {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
     return catalogue.parts({source: "\n".join(texts).splitlines() for source, texts in reported.items()})
 
 
 def parts(tables: Tables) -> Parts:
-    """The parts of the page, and what pages of the catalogue take from them."""
+    """Return the parts of the page, and what pages of the catalogue take from them."""
     catalogue_parts = {f"patterns/{page}": {"measured": text} for page, text in patterns(tables).items()}
     return {FILE: {"published": published.section(), "measured": section(tables)}, **catalogue_parts}
 

@@ -45,7 +45,7 @@ OF_LOAD = [
 
 
 def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round of first requests and of operations; the times of some loads, as they are and smoothed."""
+    """Return a row per round of first requests and of operations; the times of some loads, as they are and smoothed."""
     requests = {_key(part): part.requests for part in load_tests.requests_of(run, "users")}
     journeys = {_key(part): part.requests for part in load_tests.requests_of(run, "users", "journey")}
     rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
@@ -58,7 +58,7 @@ def _key(part: load_tests.LoadRequests) -> tuple[str, str]:
 
 
 def _first(requests: pd.DataFrame) -> pd.DataFrame:
-    """The requests that the thesis sent: of each step the first, and none that asks again."""
+    """Return the requests that the thesis sent: of each step the first, and none that asks again."""
     return requests[requests["attempt"] == 1]
 
 
@@ -97,7 +97,7 @@ def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: obje
 
 
 def of_ways(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round: the levels of the settings that vary, times of operations, and requests per operation."""
+    """Return a row per round: the levels of the settings that vary, times of operations, and requests per operation."""
     rounds = tables.read_table(run.path)
     levels = rounds[["block", "architecture", "calls", "via", "connections", "fetch"]]
     times = {
@@ -109,7 +109,7 @@ def of_ways(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round: times of operations, what was lost, and the depth of the queues."""
+    """Return a row per round: times of operations, what was lost, and the depth of the queues."""
     rounds = tables.read_table(run.path)
     arrivals = rounds["journeys"] + rounds["unfinished_journeys"] + rounds["TotalCalls"] * rounds["dropped_rate"] / 100
     lost = arrivals - rounds["journeys"] * (1 - rounds["journey_failure_rate"] / 100)
@@ -127,7 +127,7 @@ def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round: what the burst did to operations, and when they were as before."""
+    """Return a row per round: what the burst did to operations, and when they were as before."""
     rows = [
         {"architecture": row.architecture, "peak": float(row.peak), "block": row.block, "queued": row.queued}
         | _recovered(attempts.read(run.attempts_of(row.file)), BURST_FROM_S, BURST_TO_S)
@@ -137,7 +137,10 @@ def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """A row per round: what the fault did to operations, when they were as before, and what became of reservations."""
+    """Return a row per round.
+
+    What the fault did to operations, when they were as before, and what became of reservations.
+    """
     entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
     rows = [
         {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
@@ -150,7 +153,7 @@ def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[Any]:
-    """The rounds that count, with the name of each one's attempts, and columns under names of their own."""
+    """Yield the rounds that count, with the name of each one's attempts, and columns under names of their own."""
     rounds, files = tables.read_table(run.path), journal.files_of_rounds(run.journal)
     suffixed = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
     shown = pd.DataFrame({name: rounds[column] for name, column in suffixed.items()})
@@ -167,7 +170,7 @@ def _named(acted: ActedFault | None) -> str:
 
 
 def _stored(run: RunFolder, file: str) -> pd.DataFrame:
-    """The samples of the number of stored reservations in a round: ``second`` and ``value``."""
+    """Return the samples of the number of stored reservations in a round: ``second`` and ``value``."""
     seen = observed.read(run, file, OBSERVER)
     samples = seen.samples if seen else pd.DataFrame(columns=["series", "second", "value"])
     return samples[samples["series"] == "stored"].dropna().sort_values("second")
@@ -201,7 +204,10 @@ def _of_fault(rows: pd.DataFrame, acted: ActedFault | None) -> dict[str, object]
 
 
 def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:
-    """The middle time of requests that failed and were sent while a fault acted, in milliseconds; NaN without any."""
+    """Return the middle time of requests that failed and were sent while a fault acted, in milliseconds.
+
+    NaN without any.
+    """
     if acted is None:
         return np.nan
     sent = rows[rows["start_us"].between(acted.began_us, acted.ended_us) & (rows["attempt"] > 0)]
@@ -217,7 +223,7 @@ def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object
 
 
 def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """The titles of the drawings of the report's section on calls, each with its SVG."""
+    """Return the titles of the drawings of the report's section on calls, each with its SVG."""
     (section,) = traces_section.sections(run.path, tables.read_table(run.path))
     return {
         DRAWINGS: pd.DataFrame(

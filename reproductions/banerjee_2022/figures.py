@@ -26,7 +26,7 @@ def drawn(tables: Tables) -> dict[str, str]:
 
 
 def drawings(table: pd.DataFrame) -> dict[str, str]:
-    """The drawings that were made from traces, by the names of their files."""
+    """Return the drawings that were made from traces, by the names of their files."""
     return {f"calls-{number}": text for number, text in enumerate(table["svg"], start=1)}
 
 
@@ -48,7 +48,10 @@ def _name(figure: str) -> str:
 
 
 def times(points: pd.DataFrame) -> alt.TopLevelMixin:
-    """Times of first requests in the order of sending, as they are (dots) and smoothed (line); a panel per load."""
+    """Return times of first requests in the order of sending, as they are (dots) and smoothed (line).
+
+    A panel per load.
+    """
     raw, curve = (points[points["kind"] == kind].round(3) for kind in ("raw", "smoothed"))
     panels = [_panel(raw, curve, int(users)) for users in sorted(points["users"].unique())]
     return alt.hconcat(*panels)

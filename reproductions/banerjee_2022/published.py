@@ -66,7 +66,7 @@ def table() -> pd.DataFrame:
 
 
 def of(case: int, test: str) -> pd.DataFrame:
-    """The rows of one load test, by users."""
+    """Return the rows of one load test, by users."""
     rows = table()
     return rows[(rows["case"] == case) & (rows["test"] == test)].sort_values("users")
 
@@ -89,7 +89,10 @@ class Claim:
 
 
 def claims() -> list[Claim]:
-    """The three headline ratios. An operation of case study 2 is two requests, of which only the second can fail."""
+    """Return the three headline ratios.
+
+    An operation of case study 2 is two requests, of which only the second can fail.
+    """
     a = [at(case, "A", "mean_ms") for case in CASES]
     b = [at(case, "B", "mean_ms") for case in CASES]
     failed = [at(case, "A", "failed_percent") for case in CASES]
@@ -107,7 +110,7 @@ def claims() -> list[Claim]:
 
 
 def section() -> str:
-    """What the published numbers say of themselves, as Markdown."""
+    """Return what the published numbers say of themselves, as Markdown."""
     keys = list(MEAN_FIGURES)
     heads = ["users", *(f"{CASES[case]}, {test}" for case, test in keys)]
     means = [[users, *(_cell(*key, users) for key in keys)] for users in sorted(set(table()["users"]))]

@@ -38,7 +38,7 @@ from reproductions.markdown import counted, table, warned
 TARGET_MAPE = 30.0
 CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
 RESPONSE = "journey_p50"
-#: How deep a published bundle went, and how deep one may go: `bundle_reads`, `bundle_forward`.
+#: How deep a published bundle went, and how deep one may go: ``bundle_reads``, ``bundle_forward``.
 AS_PUBLISHED, DEEPEST = ("one_by_one", "each"), (("one_by_one", "batched"), ("each", "once"))
 COUNTS = ("database_calls", "distributed_calls")
 #: What the text of a claim says that is about costs.
@@ -59,12 +59,12 @@ def trace_levels(rounds: pd.DataFrame) -> tuple[str, ...]:
 
 
 def verdict_table(rounds: pd.DataFrame) -> str:
-    """What the paper found, and the word for each finding."""
+    """Return what the paper found, and the word for each finding."""
     return "\n".join([table(contrasts.heads("claim of the paper"), claims(rounds)), "", trust(rounds)])
 
 
 def claims(rounds: pd.DataFrame) -> Iterator[list[str]]:
-    """A row for every claim that these rounds can speak to: those of the study, and what models predict."""
+    """Yield a row for every claim that these rounds can speak to: those of the study, and what models predict."""
     held = claimed.of_study("insurance-bundling", *claimed.levelled(rounds, FACTORS))
     yield from (one.row for one in held if COSTS not in one.says)
     prediction = Claim("Models 1 and 2 predict within 30 % (MAPE)", LOWER, _errors(rounds))
@@ -73,7 +73,7 @@ def claims(rounds: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _errors(rounds: pd.DataFrame) -> list[tuple[Floats, Floats]]:
-    """The target against the prediction errors of models that are fitted to each block alone, as logs."""
+    """Return the target against the prediction errors of models that are fitted to each block alone, as logs."""
     by_model: dict[int, list[float]] = {1: [], 2: []}
     for _, block in traced(rounds).groupby("block"):
         models = fitted(batches(block))
@@ -120,7 +120,7 @@ def counts_verdict(ours: pd.DataFrame) -> str:
 
 
 def savings(rounds: pd.DataFrame) -> str:
-    """What a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
+    """Return what a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
     published = published_table().pivot(index=["method", "size"], columns="request_bundle", values="total_time")
     ways = [connection for connection in (NEW, KEPT) if (rounds["connection"] == connection).any()]
     theirs = (100 * (1 - published["Y"] / published["N"])).map("{:.0f}".format)
@@ -130,21 +130,21 @@ def savings(rounds: pd.DataFrame) -> str:
 
 
 def bundled(rounds: pd.DataFrame, connection: str) -> dict[Key, Contrast]:
-    """What a bundle changes, by function and size."""
+    """Return what a bundle changes, by function and size."""
     where = {"connection": connection, "traces.sample": trace_levels(rounds)[0]}
     one = claimed.change(RESPONSE, {"request_bundle": "N"}, {"request_bundle": "Y"}, where)
     return claimed.changes_by(CELL, one, *claimed.levelled(rounds, FACTORS))
 
 
 def saved(change: Contrast) -> str:
-    """A change of the time as what was saved, with its interval."""
+    """Return a change of the time as what was saved, with its interval."""
     if not np.isfinite(change.low):
         return f"{-change.value:.0f} (no interval)"
     return f"{-change.value + 0.0:.0f} ({-change.high + 0.0:.0f} to {-change.low + 0.0:.0f})"
 
 
 def costs(rounds: pd.DataFrame) -> str:
-    """What connections and traces cost, per function; its own line where a study holds one of both alone."""
+    """Return what connections and traces cost, per function; its own line where a study holds one of both alone."""
     return "\n\n".join([_of_connections(rounds), _of_tracing(rounds)])
 
 
@@ -168,13 +168,13 @@ def _of_tracing(rounds: pd.DataFrame) -> str:
 
 
 def _by_function(heads: list[str], one: StudyClaim, rounds: pd.DataFrame) -> str:
-    """A row for each function: a change without a bundle, and with one."""
+    """Return a row for each function: a change without a bundle, and with one."""
     by_both = claimed.changes_by((CELL[0], "request_bundle"), one, *claimed.levelled(rounds, FACTORS))
     return table(heads, [[method, *(by_both[method, bundle].text() for bundle in "NY")] for method in METHODS])
 
 
 def summary(rounds: pd.DataFrame) -> str:
-    """What the catalogue of patterns says: percent saved by the least and the greatest bundle."""
+    """Return what the catalogue of patterns says: percent saved by the least and the greatest bundle."""
     changes, sizes = bundled(rounds, KEPT), sorted({size for _, size in cells(rounds)})
     ends = (sizes[0], sizes[-1])
     rows = [[method, *(saved(changes[method, size]) for size in ends)] for method in METHODS]
@@ -187,7 +187,10 @@ def summary(rounds: pd.DataFrame) -> str:
 
 
 def depth(rounds: pd.DataFrame) -> str:
-    """What going further down adds: percent of the bundle's time as published, with intervals; calls per bundle."""
+    """Return what going further down adds.
+
+    Percent of the bundle's time as published, with intervals; calls per bundle.
+    """
     good = counted(rounds)
     good = good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
     plan, named = claimed.levelled(good, DEPTH)

@@ -28,7 +28,7 @@ def printed(rounds: pd.DataFrame) -> str:
 
 
 def _coefficient(models: dict[int, ModelResult], number: int, term: str) -> str:
-    """The published estimate, then ours with its standard error; a dash where the model has no such term."""
+    """Return the published estimate, then ours with its standard error; a dash where the model has no such term."""
     expected = PUBLISHED[number].coefficients.get(term)
     if expected is None:
         return "–"
@@ -52,7 +52,7 @@ def _qualities(model: ModelResult, number: int) -> dict[str, str]:
 
 
 def _left_out(models: dict[int, ModelResult]) -> Iterator[str]:
-    """A line where our rows cannot tell a term."""
+    """Yield a line where our rows cannot tell a term."""
     lacking = {n: len(PUBLISHED[n].coefficients) - len(model.fit.coefficients) for n, model in models.items()}
     if any(lacking.values()):
         yield "What these rounds do not tell, or tell always alike, is left out of our models.\n"

@@ -27,7 +27,7 @@ KEPT_COLUMNS = (*COURSE, *FACTORS, *DEPTH[:2], *RESPONSES)
 
 
 def usable(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
+    """Return the rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
     levels = {"connection": KEPT} if "connection" not in rounds else {}
     levels |= {"traces.sample": TRACED} if "traces.sample" not in rounds else {}
     good = counted(rounds).assign(**levels)
@@ -35,18 +35,18 @@ def usable(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def way(rounds: pd.DataFrame) -> str:
-    """The connections to hold against the paper: new ones, as published, where there are any."""
+    """Return the connections to hold against the paper: new ones, as published, where there are any."""
     return NEW if (rounds["connection"] == NEW).any() else KEPT
 
 
 def timed(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds whose times count: those without tracing, where there are any."""
+    """Return the rounds whose times count: those without tracing, where there are any."""
     untraced = rounds[rounds["traces.sample"] == UNTRACED]
     return untraced if len(untraced) else rounds
 
 
 def traced(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds of which every request was traced, with connections as published where there are any."""
+    """Return the rounds of which every request was traced, with connections as published where there are any."""
     return rounds[(rounds["traces.sample"] == TRACED) & (rounds["connection"] == way(rounds))]
 
 
@@ -80,6 +80,6 @@ def published_table() -> pd.DataFrame:
 
 
 def fitted(table: pd.DataFrame) -> dict[int, ModelResult]:
-    """The four models of Table III on these rows, numbered as in the paper."""
+    """Return the four models of Table III on these rows, numbered as in the paper."""
     formulas = [identified(published.formula, table) for published in PUBLISHED.values()]
     return dict(zip(PUBLISHED, fit_formulas(table, formulas).models, strict=True))

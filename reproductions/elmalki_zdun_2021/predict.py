@@ -54,7 +54,7 @@ def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def reported(rows: pd.DataFrame) -> list[str]:
-    """The counts that the rounds know, and that vary."""
+    """Return the counts that the rounds know, and that vary."""
     return [name for name in COUNTS if rows[name].notna().all() and rows[name].nunique() > 1]
 
 
@@ -89,13 +89,13 @@ PREDICTORS: dict[str, Predictor] = {
 
 
 def predicted(rows: pd.DataFrame, predictor: Predictor, left_out: str) -> pd.DataFrame:
-    """The batches with what is predicted of each, each block from itself alone."""
+    """Return the batches with what is predicted of each, each block from itself alone."""
     blocks = (block.assign(predicted=predictor(block, left_out)) for _, block in rows.groupby("block"))
     return pd.concat(blocks)
 
 
 def errors(rows: pd.DataFrame) -> pd.Series:
-    """The error of each predicted batch in percent of its time."""
+    """Return the error of each predicted batch in percent of its time."""
     return 100 * (rows["predicted"] - rows["total_time"]).abs() / rows["total_time"]
 
 
@@ -107,7 +107,7 @@ def decided_rightly(rows: pd.DataFrame) -> float:
 
 
 def mean_error(per_batch: pd.Series, blocks: pd.Series) -> tuple[float, float, float]:
-    """The MAPE with its interval over blocks (t), which are repetitions of the whole experiment."""
+    """Return the MAPE with its interval over blocks (t), which are repetitions of the whole experiment."""
     means = per_batch.groupby(blocks).mean().to_numpy()
     if len(means) < 2:
         return float(means.mean()), float("-inf"), float("inf")

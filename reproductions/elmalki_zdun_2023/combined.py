@@ -15,17 +15,17 @@ FILE = "reproductions/elmalki-zdun-2023.md"
 
 
 def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-    """The rounds of a run, and the calls of each method in them."""
+    """Return the rounds of a run, and the calls of each method in them."""
     return {**rounds_as("rounds", KEPT_COLUMNS)(run), "methods": methods_of(run)}
 
 
 def study_of(kept: Tables) -> findings.Study:
-    """The rounds that are kept."""
+    """Return the rounds that are kept."""
     return of_tables(kept["rounds"], kept["methods"])
 
 
 def of_tables(rounds: pd.DataFrame, methods: pd.DataFrame) -> findings.Study:
-    """The rounds that count, with the methods of each."""
+    """Return the rounds that count, with the methods of each."""
     table = rows(rounds)
     course = rounds[["round", "warnings"]]
     return findings.Study(table.merge(course, on="round"), method_rows(table, methods))
@@ -46,7 +46,7 @@ def printed(study: findings.Study) -> str:
 
 
 def pictures() -> str:
-    """The measured figures, with the number that the paper gives each."""
+    """Return the measured figures, with the number that the paper gives each."""
     titles = {
         "2": "total time, by the five models",
         "4": "failure rate, by the five models",
@@ -60,7 +60,7 @@ def pictures() -> str:
 
 
 def parts(kept: Tables) -> Parts:
-    """The parts of the page, and of the catalogue's pages."""
+    """Return the parts of the page, and of the catalogue's pages."""
     study = study_of(kept)
     return {
         FILE: {"measured": printed(study), **left_open.parts(kept)},

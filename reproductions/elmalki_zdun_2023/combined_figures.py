@@ -21,7 +21,7 @@ def drawn(study: Study) -> dict[str, str]:
 
 
 def figures(study: Study) -> Iterator[tuple[str, Spec]]:
-    """What the five models say over the limit, then the means over pairs of factors, numbered as in the paper."""
+    """Yield what the five models say over the limit, then the means over pairs of factors, numbered as in the paper."""
     for number, response in OF_MODELS:
         of_response = [one.models[response] for one in study.models.values()]
         yield f"measured-{number}", models_figure(of_response, ("rate_limit", "request_bundle")) or {}

@@ -41,9 +41,9 @@ class Cells:
         self._table: pd.DataFrame = table.transform("log") if logs else table
 
     def change(self, a: Levels, b: Levels, over: tuple[str, ...] = ()) -> Pair:
-        """From the levels `a` to `b`, the mean over all cells that both have in every block.
+        """From the levels ``a`` to ``b``, the mean over all cells that both have in every block.
 
-        Where no cell has every block, a block in which one is lacking is unknown. What `over` names is averaged on
+        Where no cell has every block, a block in which one is lacking is unknown. What ``over`` names is averaged on
         each side before: a bundle's size, which single requests lack.
         """
         alike = [name for name in self._factors if name not in over and a.get(name) == b.get(name)]
@@ -53,7 +53,7 @@ class Cells:
         return np.zeros(len(mean)), mean
 
     def middle(self, levels: Levels) -> float:
-        """The mean over cells and blocks at some levels."""
+        """Return the mean over cells and blocks at some levels."""
         return float(np.nanmean(self._table[self._chosen(levels)].to_numpy(dtype=float)))
 
     def _at(self, levels: Levels, alike: list[str]) -> pd.DataFrame:
@@ -138,12 +138,12 @@ def _of_sizes(study: Study) -> Iterator[Claim]:
 
 
 def balanced(cells: Cells, levels: Levels) -> Pair:
-    """What a second instance changes."""
+    """Return what a second instance changes."""
     return cells.change({**levels, "load_balancing": "N"}, {**levels, "load_balancing": "Y"})
 
 
 def bundles(cells: Cells, levels: Levels) -> Pair:
-    """What bundles change, averaged over their sizes."""
+    """Return what bundles change, averaged over their sizes."""
     return cells.change({**levels, "request_bundle": "N"}, {**levels, "request_bundle": "Y"}, over=("bundle_size",))
 
 
@@ -196,7 +196,7 @@ def _of_predictors(study: Study) -> Iterator[Claim]:
 
 
 def _within(blocks: list[dict[int, Fitted]], response: str, error: str) -> list[Pair]:
-    """The target against each model's errors in each block, as logs."""
+    """Return the target against each model's errors in each block, as logs."""
     errors = [[getattr(models[n].models[response].errors, error) or np.nan for models in blocks] for n in blocks[0]]
     return [(np.full(len(blocks), np.log(TARGET)), np.log(values)) for values in errors]
 
@@ -227,7 +227,7 @@ def _better(blocks: list[dict[int, Fitted]], number: int, levels: Mapping[str, t
 
 
 def _error(model: Fitted, levels: Mapping[str, tuple[object, ...]]) -> float:
-    """The mean absolute percentage error of a model's time on the rows with these levels, of which it knows some."""
+    """Return mean absolute percentage error of a model's time on the rows with these levels, of which it knows some."""
     fit = model.models["total_time"].fit
     rows = model.tables["total_time"].iloc[fit.design.rows]
     chosen = np.logical_and.reduce([rows[name].isin(values).to_numpy() for name, values in levels.items()])
@@ -251,7 +251,7 @@ def trust(study: Study) -> str:
 
 
 def failures(study: Study) -> str:
-    """The failure rate, of the limit and of all else, next to the items that were served."""
+    """Return the failure rate, of the limit and of all else, next to the items that were served."""
     rows = study.rows[study.rows["api_users"] == study.users]
     heads = ["", "", "limit", "failed calls, %", "of the limit, %", "others, %", "items per second"]
     return table(heads, [_failed(rows, *cell) for cell in product("NY", "NY", (NO_LIMIT, 1200.0, 400.0, 100.0))])
@@ -268,7 +268,7 @@ def _failed(rows: pd.DataFrame, bundle: str, balancing: str, limit: float) -> li
 
 
 def costs(study: Study) -> str:
-    """What a million items cost without a limit, from CPU seconds."""
+    """Return what a million items cost without a limit, from CPU seconds."""
     if not study.tells_cpu:
         return "These rounds do not say how much CPU time their system took, so no cost can be given."
     heads = ["", "", "CPU seconds per 1,000 items", "US$ per million items", "a second instance changes it by"]
@@ -290,7 +290,10 @@ def reported(pairs: Pair, points: bool = False) -> Contrast:
 
 
 def of_limit(study: Study) -> str:
-    """The catalogue's part on rate limits: what the strictest limit does to failures and time, next to no limit."""
+    """Return the catalogue's part on rate limits.
+
+    What the strictest limit does to failures and time, next to no limit.
+    """
     strictest = {"rate_limit": LIMITS[0], "api_users": study.users}
     open_ = {**strictest, "rate_limit": NO_LIMIT}
     rows = [
@@ -308,7 +311,7 @@ def of_limit(study: Study) -> str:
 
 
 def of_balancing(study: Study) -> str:
-    """The catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
+    """Return the catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
     groups = {"none": {"rate_limit": NO_LIMIT}, "100 to 1200 per minute": limited(study)}
     cells = product("NY", groups)
     rows = [
@@ -323,7 +326,10 @@ def _second(study: Study, at: Levels) -> list[str]:
 
 
 def together(study: Study) -> str:
-    """The catalogue's part on combinations: what bundles change, alone, with a limit, with balancing, with both."""
+    """Return the catalogue's part on combinations.
+
+    What bundles change, alone, with a limit, with balancing, with both.
+    """
     groups = {"none": {"rate_limit": NO_LIMIT}, "100 to 1200 per minute": limited(study)}
     cells = product("NY", groups)
     rows = [

@@ -78,7 +78,7 @@ ERROR_NAMES = {"failure_rate": "MAE of the failure rate, points", "total_time": 
 
 
 def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
-    """The published estimate, then ours with the standard error that `fit` prefers."""
+    """Return the published estimate, then ours with the standard error that ``fit`` prefers."""
     if term not in COEFFICIENTS[response][number]:
         return "–"
     expected = COEFFICIENTS[response][number][term]

@@ -1,6 +1,6 @@
 """The rounds of studies/insurance-combined.yaml, or its quick form, as the paper's models have them.
 
-`rows` has one row per configuration and round, `method_rows` one per method in it. Every response is of that round
+``rows`` has one row per configuration and round, ``method_rows`` one per method in it. Every response is of that round
 alone: no number is repeated over requests, as the published failure rate was.
 """
 
@@ -33,7 +33,10 @@ KEPT_COLUMNS = (*COURSE, *LEVELS, *RESPONSES)
 
 
 def methods_of(run: RunFolder) -> pd.DataFrame:
-    """The calls of each method in each round that was finished: how many, how many good, and their mean time in ms."""
+    """Return the calls of each method in each round that was finished.
+
+    How many, how many good, and their mean time in ms.
+    """
     entries = [entry for entry in damage.rounds(run) if entry.status == DONE]
     parts = (by_method(attempts.read(run.attempts_of(one.file), ATTEMPTS)).assign(round=one.round) for one in entries)
     return pd.concat(parts, ignore_index=True)
@@ -51,8 +54,8 @@ def by_method(calls: pd.DataFrame) -> pd.DataFrame:
 def rows(rounds: pd.DataFrame) -> pd.DataFrame:
     """One row per configuration and round.
 
-    `total_time` is the mean time in ms of the calls that succeeded, as in the paper; NaN where none did.
-    `core_s_per_item` are CPU seconds of the system per item, both per second of the round.
+    ``total_time`` is the mean time in ms of the calls that succeeded, as in the paper; NaN where none did.
+    ``core_s_per_item`` are CPU seconds of the system per item, both per second of the round.
     """
     good = counted(rounds)
     table = good[["round", "block", "scenario", *RESPONSES]].assign(**_factors(good))
@@ -64,7 +67,10 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _factors(rounds: pd.DataFrame) -> dict[str, pd.Series]:
-    """The paper's factors from the study's levels; a limit as requests per minute, by the greatest that there is."""
+    """Return the paper's factors from the study's levels.
+
+    A limit as requests per minute, by the greatest that there is.
+    """
     requested = pd.to_numeric(rounds["limit"], errors="coerce")
     bundled = rounds["request_bundle"] == "Y"
     return {

@@ -39,7 +39,7 @@ def _judged(study: str, rounds: pd.DataFrame, factors: Sequence[str]) -> str:
 
 
 def of_bundles(rounds: pd.DataFrame) -> str:
-    """What bundles that a proxy forms save of calls and CPU time, and what they add to the median."""
+    """Return what bundles that a proxy forms save of calls and CPU time, and what they add to the median."""
     reported = rounds.assign(bundle_wait=[f"{wait * MS_PER_S:g}ms" for wait in rounds["bundle_wait"].astype(float)])
     reported = reported.assign(**{name: rounds[name] * MS_PER_S for name in ("p50", "p95")})
     heads = ["requests/s", "callers", "bundle", "calls saved, %", "requests per bundle", "median, ms"]
@@ -49,7 +49,7 @@ def of_bundles(rounds: pd.DataFrame) -> str:
 
 
 def _bundled_rows(rounds: pd.DataFrame) -> Iterator[list[str]]:
-    """A row per load and way of bundling, those without bundles first, then by waits and sizes."""
+    """Yield a row per load and way of bundling, those without bundles first, then by waits and sizes."""
     changes = {name: _of_bundles(rounds, name) for name in ("p50", "p95", "system_cpu_s")}
     medians = rounds.groupby([*OFFERED, "auto_bundle", *BUNDLING[1:]])[list(BUNDLED)].median()
     for load in sorted({key[:2] for key in medians.index}):
@@ -64,7 +64,7 @@ def _bundled_rows(rounds: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _of_bundles(rounds: pd.DataFrame, response: str) -> dict[Key, Contrast]:
-    """What each way of bundling changes under each load; times change by milliseconds."""
+    """Return what each way of bundling changes under each load; times change by milliseconds."""
     ways = {name: list(rounds[name].unique()) for name in BUNDLING[1:]}
     one = claimed.change(response, {"auto_bundle": "none", **ways}, {"auto_bundle": "customers", **ways})
     in_ms = replace(one, relative=response == "system_cpu_s")
@@ -72,13 +72,13 @@ def _of_bundles(rounds: pd.DataFrame, response: str) -> dict[Key, Contrast]:
 
 
 def span(change: Contrast, digits: int) -> str:
-    """A change with its interval, without a unit."""
+    """Return a change with its interval, without a unit."""
     ends = f"{change.low:+.{digits}f}, {change.high:+.{digits}f}" if np.isfinite(change.low) else "no interval"
     return f"{change.value:+.{digits}f} [{ends}]"
 
 
 def of_breaker(rounds: pd.DataFrame) -> str:
-    """What a client's breaker does to what a limit admits."""
+    """Return what a client's breaker does to what a limit admits."""
     plan, named = claimed.levelled(rounds, BREAKER)
     names, limits = list(dict.fromkeys(rounds["strategy"])), sorted(set(rounds["limit"].astype(str)), key=_rank)
     one = claimed.change(ADMITTED[0], {"strategy": "baseline"}, {"strategy": names})

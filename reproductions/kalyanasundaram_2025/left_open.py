@@ -1,7 +1,7 @@
 """What the paper left open, asked of the shop: load shedding, more balancers, stress, what counts, bundled reads.
 
 Each study is a comparison (left_open.yaml). Most compare what groups of users get, which no response of a round tells:
-a column such as `shoppers.good_per_s` is that of one group, from the round's attempts.
+a column such as ``shoppers.good_per_s`` is that of one group, from the round's attempts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_group(one: Comparison, reported: Callable[[pd.DataFrame], pd.DataFrame]) -> Reader:
-    """Keeps the rounds of a study with what each group got as columns such as `shoppers.good_per_s`."""
+    """Return keeps the rounds of a study with what each group got as columns such as ``shoppers.good_per_s``."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)

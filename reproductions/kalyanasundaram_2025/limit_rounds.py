@@ -45,7 +45,7 @@ US_PER_MS, US_PER_S, ALL = 1e3, 1e6, 100.0
 
 
 def judged(run: RunFolder) -> pd.DataFrame:
-    """The judged rounds of a run, with what was simulated of each; raises TableError where it has none yet."""
+    """Return the judged rounds of a run, with what was simulated of each; raises TableError where it has none yet."""
     if not run.rounds.is_file():
         raise TableError(
             f"{run.path} has no {run.rounds.name}: let the run end, or type `patternbench report {run.path}`"
@@ -60,7 +60,7 @@ def judged(run: RunFolder) -> pd.DataFrame:
 
 
 def measured_with(rows: pd.DataFrame) -> str:
-    """The study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
+    """Return the study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
     study = rows["study"].iloc[0]
     return (
         f"Measured with [{study}](../../studies/{study.removesuffix(QUICK)}.yaml); blocks: {rows['block'].nunique()}."
@@ -68,22 +68,22 @@ def measured_with(rows: pd.DataFrame) -> str:
 
 
 def like(rows: pd.DataFrame, **expected: str) -> pd.DataFrame:
-    """The rows that have these values."""
+    """Return the rows that have these values."""
     return rows[(rows[list(expected)] == pd.Series(expected)).all(axis=1)]
 
 
 def near(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with stores and clients near; without a limiter there is no store."""
+    """Return the rows with stores and clients near; without a limiter there is no store."""
     return rows[rows["distance"].isin((NEAR, NONE)) & (rows[CLIENTS_WAY] == NEAR)]
 
 
 def judged_as(name: str) -> Reader:
-    """Reads the judged rounds of a run as the table of a name."""
+    """Return reads the judged rounds of a run as the table of a name."""
     return lambda run: {name: judged(run)}
 
 
 def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-    """The judged rounds of a run on the target, and the figures that its report drew of them."""
+    """Return the judged rounds of a run on the target, and the figures that its report drew of them."""
     drawn = sorted((run.path / "figures").glob("rate-limiting-*.svg"))
     if len(drawn) != len(FIGURES):
         lacking = f"has {len(drawn)} figures of rate limits instead of {len(FIGURES)}"
@@ -93,7 +93,7 @@ def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
 
 
 def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """The judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
+    """Return the judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
     rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
     rows = judged(run)
     distances = {name: str(one.get("distance", NEAR)) for name, one in observed.settings(run).items()}
@@ -107,7 +107,7 @@ def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
 def _of_rounds(
     named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], reported: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """What ``reported`` computes from each round's rows, with the columns that name the round."""
+    """Return what ``reported`` computes from each round's rows, with the columns that name the round."""
     parts = [reported(rows).reset_index().assign(round=number) for number, rows in seen.items()]
     return named.merge(pd.concat(parts, ignore_index=True), on="round")
 
@@ -132,7 +132,7 @@ def transactions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
-    """The mean time of each transaction, over journeys that ended and do not touch the warm-up."""
+    """Return the mean time of each transaction, over journeys that ended and do not touch the warm-up."""
     over = sent.loc[sent["ends_journey"], "journey"]
     whole = sent[sent["journey"].isin(over) & ~sent["journey"].isin(warm)]
     names = [whole["group"].astype(str).rename("group"), whole["step"].astype(str).rename("transaction")]
@@ -151,7 +151,7 @@ _READERS: Mapping[str, Reader] = {
 
 
 def named(reader: Reader) -> Reader:
-    """Reads tables with the name of the study, which may be a quick form."""
+    """Return reads tables with the name of the study, which may be a quick form."""
 
     def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
         study, found = load(run.study).name, reader(run)

@@ -1,7 +1,7 @@
 """What the paper printed, and the authors' raw results of its run behind Figures 4 to 7, from a table of numbers.
 
-`latency_ms` and `added_ms` are those of Table V (of lazy leases the bars of Figure 6, less the latency without a
-limiter), `deviation_percent` the bars of Figures 5 and 7, as means over clients. Source of the results:
+``latency_ms`` and ``added_ms`` are those of Table V (of lazy leases the bars of Figure 6, less the latency without a
+limiter), ``deviation_percent`` the bars of Figures 5 and 7, as means over clients. Source of the results:
 github.com/thiva-k/rate-limiter-nginx, branch deploy, 2025-02-28.
 """
 

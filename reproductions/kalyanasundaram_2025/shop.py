@@ -33,13 +33,13 @@ FIXED = "fixed window"
 
 
 def on_target(kept: Tables) -> pd.DataFrame:
-    """The judged rounds on the target that are valid; clients are near in all of them."""
+    """Return the judged rounds on the target that are valid; clients are near in all of them."""
     rounds = kept[limit_rounds.TARGET]
     return rounds[rounds["valid"]].assign(**{CLIENTS_WAY: NEAR})
 
 
 def of_shops(kept: Tables) -> dict[str, str]:
-    """The parts of the page on the shop, and on leases of both systems."""
+    """Return the parts of the page on the shop, and on leases of both systems."""
     leased = {"the target": kept.get(limit_rounds.TARGET_LEASES), "the shop": kept.get(limit_rounds.LEASES)}
     measured = {system: rows[rows["valid"]] for system, rows in leased.items() if rows is not None}
     return {
@@ -90,7 +90,7 @@ def _latency(ours: Sequence[Mapping[tuple[str, str], str]], key: tuple[str, str]
 
 
 def added(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """What each algorithm adds over each store, asked at every request, with its interval, in ms."""
+    """Return what each algorithm adds over each store, asked at every request, with its interval, in ms."""
     costs = judged.costs(rows)
     requested = costs[costs["synchronisation"] == PER_REQUEST]
     ends = zip(requested["overhead"], requested["low"], requested["high"], strict=True)
@@ -98,7 +98,7 @@ def added(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def base_ms(rows: pd.DataFrame) -> float:
-    """The mean time of a good request without a limiter, in ms."""
+    """Return the mean time of a good request without a limiter, in ms."""
     return float(rows.loc[~rows["limited"], COST].mean())
 
 
@@ -108,7 +108,7 @@ def _span(value: float, low: float, high: float) -> str:
 
 
 def by_distance(rows: pd.DataFrame) -> str:
-    """What an exact log over Redis adds for clients at each distance, in ms and as a share of the latency."""
+    """Return what an exact log over Redis adds for clients at each distance, in ms and as a share of the latency."""
     heads = ["clients, one way", "no limiter, ms", "added, ms", "added, %"]
     chosen = rows[rows["distance"].isin((NEAR, NONE)) & rows["synchronisation"].isin((PER_REQUEST, NONE))]
     reported = chosen[~chosen["limited"] | ((chosen["algorithm"] == EXACT) & (chosen["store"] == "redis"))]
@@ -136,7 +136,10 @@ def deviations(shop: pd.DataFrame, target: pd.DataFrame) -> str:
 
 
 def _deviation(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
-    """The median over rounds by algorithm and synchronisation, then by store; without a limiter alike at each store."""
+    """Return the median over rounds by algorithm and synchronisation, then by store.
+
+    Without a limiter alike at each store.
+    """
     medians = rows.groupby(["algorithm", "synchronisation", "store"])[BY_CLIENTS].median()
     reported: dict[tuple[str, str], dict[str, float]] = {}
     for levels, percent in medians.items():
@@ -158,7 +161,7 @@ def _three(ours: Sequence[Mapping[tuple[str, str], Mapping[str, float]]], key: t
 
 
 def claims(rows: pd.DataFrame, walked: pd.DataFrame) -> Iterator[Claim]:
-    """What the paper says of latency and deviation, and what it leaves open of a pass."""
+    """Yield what the paper says of latency and deviation, and what it leaves open of a pass."""
     requested = rows[rows["synchronisation"] == PER_REQUEST]
     took = by_block(requested, ["algorithm", "store"], requested[COST])
     yield Claim("CRDT adds less latency than Redis", LOWER, _between_stores(took, "redis", "crdt"))

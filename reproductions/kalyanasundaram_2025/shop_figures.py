@@ -50,7 +50,7 @@ def drawn(shop: pd.DataFrame, target: pd.DataFrame) -> dict[str, str]:
 
 
 def published(colour: str, response: str) -> pd.DataFrame:
-    """The bars of the paper: `algorithm`, what the colour stands for, `median`."""
+    """Return the bars of the paper: ``algorithm``, what the colour stands for, ``median``."""
     per_store = {name: {store: BASE_MS + ms for store, ms in row.items()} for name, row in TABLE_V.items()}
     lazy = {name: BASE_MS + ms for name, ms in LAZY_MS.items()}
     if response == BY_CLIENTS:
@@ -76,7 +76,7 @@ def measured(rows: pd.DataFrame, colour: str, response: str) -> pd.DataFrame:
 
 
 def figure(panels: Mapping[str, pd.DataFrame], colour: str, response: str) -> Spec:
-    """A panel per system; latencies have scales of their own, since the paper's are mostly distance."""
+    """Return a panel per system; latencies have scales of their own, since the paper's are mostly distance."""
     names = list(dict.fromkeys(name for points in panels.values() for name in points[colour]))
     hue = alt.Color(f"{colour}:N", title=colour, scale=alt.Scale(domain=names, range=COLOURS[: len(names)]))
     drawn = [_panel(points.round(3), system, colour, hue, AXES[response]) for system, points in panels.items()]

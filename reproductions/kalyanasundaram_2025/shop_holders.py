@@ -23,7 +23,7 @@ HEADS += ["deviation, % of requests", "change, points"]
 
 
 def of_holders(measured: Mapping[str, pd.DataFrame]) -> str:
-    """What was measured of both holders on each system, and how to measure what was not."""
+    """Return what was measured of both holders on each system, and how to measure what was not."""
     held = {name: with_holder(rows) for name, rows in measured.items()}
     compared = [Holders(name, rows) for name, rows in held.items() if set(rows[HOLDER]) >= {WORKER, BALANCER}]
     missing = [study for name, study in STUDIES.items() if name not in {one.name for one in compared}]
@@ -36,7 +36,7 @@ def of_holders(measured: Mapping[str, pd.DataFrame]) -> str:
 
 
 def with_holder(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rounds with leases, with who held them."""
+    """Return the rounds with leases, with who held them."""
     leased = rows[rows["limited"] & (rows["synchronisation"] != PER_REQUEST)]
     return leased.assign(**{HOLDER: leased["also"].str.extract(rf"\b({WORKER}|{BALANCER})\b", expand=False)})
 
@@ -53,7 +53,7 @@ class Holders:
         self._leases = [lease for lease in leases if (*lease, WORKER) in took and (*lease, BALANCER) in took]
 
     def rows(self) -> Iterator[list[str]]:
-        """A row per algorithm and order of leasing."""
+        """Yield a row per algorithm and order of leasing."""
         for lease in self._leases:
             took, deviated = contrast(*self._logs(lease), PERCENT), contrast(*self._both(DEVIATED, lease), PLAIN)
             waited, latency = self._medians(WAITED, lease, 0), self._medians(TOOK, lease, 1)

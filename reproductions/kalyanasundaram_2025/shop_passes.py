@@ -53,7 +53,10 @@ def finishing(walked: pd.DataFrame) -> str:
 
 
 def _times(walked: pd.DataFrame) -> dict[Key, Floats]:
-    """The time of a pass by algorithm and group: without a limiter, and where Redis is asked at every request."""
+    """Return the time of a pass by algorithm and group.
+
+    Without a limiter, and where Redis is asked at every request.
+    """
     requested = walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
     return by_block(requested, ["algorithm", "group"], requested["pass_s"])
 
@@ -70,12 +73,12 @@ def _finish(times: Mapping[Key, Floats], name: str, group: str) -> str:
 
 
 def _logs(times: Mapping[Key, Floats], name: str, group: str) -> tuple[Floats, Floats]:
-    """Passes without a limiter, and with this one."""
+    """Return passes without a limiter, and with this one."""
     return np.log(times[NO_LIMITER, group]), np.log(times[name, group])
 
 
 def longer(walked: pd.DataFrame, group: str) -> list[tuple[Floats, Floats]]:
-    """Passes of a group without a limiter, and with each, where both were finished."""
+    """Return passes of a group without a limiter, and with each, where both were finished."""
     times = _times(walked)
     names = [name for name, own in times if own == group and name != NO_LIMITER]
     both = [name for name in names if all(_ends(times, (one, group)) for one in (NO_LIMITER, name))]

@@ -57,7 +57,7 @@ def of_findings(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
 
 
 def statements(rounds: pd.DataFrame, leases: pd.DataFrame) -> Iterator[Row]:
-    """A row per statement, of deviations first."""
+    """Yield a row per statement, of deviations first."""
     requested = rounds[rounds["synchronisation"].isin((PER_REQUEST, NONE))]
     near, far = (requested[requested["distance"].isin((distance, NONE))] for distance in (NEAR, FAR))
     yield from of_deviations(near)
@@ -94,7 +94,7 @@ def against_each(rows: pd.DataFrame, one: str, response: str) -> Pairs:
 
 
 def against_published(rows: pd.DataFrame) -> Pairs:
-    """What the authors measured of each algorithm over each store, and ours."""
+    """Return what the authors measured of each algorithm over each store, and ours."""
     pairs: Pairs = []
     for name, by_store in PUBLISHED.items():
         mine = like(rows, algorithm=name)
@@ -104,12 +104,14 @@ def against_published(rows: pd.DataFrame) -> Pairs:
 
 
 def between_stores(rows: pd.DataFrame, before: str, after: str, response: str) -> Pairs:
-    """The same algorithms over one store, and over another."""
+    """Return the same algorithms over one store, and over another."""
     return matched(like(rows, store=before), like(rows, store=after), ["algorithm"], response)
 
 
 def matched(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str) -> Pairs:
-    """A response in rounds of the same block that are equal in `on`: one pair of arrays, or none without rounds.
+    """Return a response in rounds of the same block that are equal in ``on``.
+
+    One pair of arrays, or none without rounds.
 
     Of several blocks each has one value, its mean; of a single block each pair of rounds has one.
     """
@@ -128,7 +130,7 @@ def logs(pairs: Pairs) -> Pairs:
 
 
 def of_latencies(near: pd.DataFrame) -> Iterator[Row]:
-    """What limiters with a store that is near add to the latency of admitted requests."""
+    """Yield what limiters with a store that is near add to the latency of admitted requests."""
     crdt, mysql = (between_stores(near, "redis", store, COST) for store in ("crdt", "mariadb"))
     yield _claim("CRDT adds less latency than Redis (ms)", LOWER, crdt)
     yield _claim("MySQL adds more latency than Redis (ms)", HIGHER, mysql)
@@ -160,7 +162,7 @@ def _beyond(rows: pd.DataFrame, store: str, least_ms: float, noise: judge.Noise,
 
 
 def throughputs(rows: pd.DataFrame) -> Pairs:
-    """Rounds without a limiter, and those of each configuration with one."""
+    """Return rounds without a limiter, and those of each configuration with one."""
     base = rows[~rows["limited"]]
     configurations = (part for _, part in rows[rows["limited"]].groupby(BY, sort=False))
     return [pair for part in configurations for pair in matched(base, part, [], "throughput")]
@@ -170,7 +172,7 @@ def throughputs(rows: pd.DataFrame) -> Pairs:
 
 
 def of_distance(requested: pd.DataFrame, far: pd.DataFrame) -> Iterator[Row]:
-    """What a store that is far costs where each request asks."""
+    """Yield what a store that is far costs where each request asks."""
     yield _claim(f"{AWAY} from the store, CRDT adds less latency than Redis (ms)", LOWER, between_far(far))
     crdt = like(requested, store="crdt")
     moved = matched(like(crdt, distance=NEAR), like(crdt, distance=FAR), ["algorithm"], COST)
@@ -178,12 +180,12 @@ def of_distance(requested: pd.DataFrame, far: pd.DataFrame) -> Iterator[Row]:
 
 
 def between_far(far: pd.DataFrame) -> Pairs:
-    """The same algorithms over Redis and over CRDT, whatever was measured there."""
+    """Return the same algorithms over Redis and over CRDT, whatever was measured there."""
     return between_stores(far, "redis", "crdt", COST)
 
 
 def of_leases(rounds: pd.DataFrame, leases: pd.DataFrame) -> Iterator[Row]:
-    """What leases over Redis save where it is far, and what they cost in exactness where it is near."""
+    """Yield what leases over Redis save where it is far, and what they cost in exactness where it is near."""
     for rows in (rounds[rounds["distance"] == FAR], leases[leases["limited"]]):
         limit = rows["limit"].iloc[0] if len(rows) else "no rounds"
         yield _claim(f"Leases save latency {AWAY} from the store, at {limit} (ms)", LOWER, saved(rows))
@@ -200,7 +202,7 @@ def of_leases(rounds: pd.DataFrame, leases: pd.DataFrame) -> Iterator[Row]:
 
 
 def saved(rows: pd.DataFrame) -> Pairs:
-    """The latency of asking at each request, and that of each algorithm and kind of lease."""
+    """Return the latency of asking at each request, and that of each algorithm and kind of lease."""
     requested, leased = rows[rows["synchronisation"] == PER_REQUEST], rows[rows["synchronisation"] != PER_REQUEST]
     kinds = (part for _, part in leased.groupby(["algorithm", "synchronisation", "also"], sort=False))
     return [pair for part in kinds for pair in matched(requested, part, ["algorithm"], COST)]
@@ -210,7 +212,7 @@ def saved(rows: pd.DataFrame) -> Pairs:
 
 
 def of_choice(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
-    """What the limiters that are recommended add and how far they deviate, next to asking a distant store."""
+    """Return what the limiters that are recommended add and how far they deviate, next to asking a distant store."""
     exact = {"algorithm": EXACT, "synchronisation": PER_REQUEST}
     choices = [chosen(rounds, distance=NEAR, store="redis", **exact)]
     choices += [chosen(rounds, distance=FAR, store=store, **exact) for store in ("crdt", "redis")]
@@ -220,7 +222,10 @@ def of_choice(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
 
 
 def chosen(rows: pd.DataFrame, **expected: str) -> list[Row]:
-    """A row for each configuration with these values: what it adds with its interval, and how far it deviates."""
+    """Return a row for each configuration with these values.
+
+    What it adds with its interval, and how far it deviates.
+    """
     return [_chosen(rows, cost) for _, cost in like(tables.costs(rows), **expected).iterrows()]
 
 

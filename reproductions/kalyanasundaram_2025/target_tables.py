@@ -41,7 +41,7 @@ PAPER_SCALE = Map(
 
 
 def printed(stored: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """The parts of the page by their names, from the tables that are kept."""
+    """Return the parts of the page by their names, from the tables that are kept."""
     rounds, leased = stored[TARGET], stored[TARGET_LEASES]
     counted, long = rounds[rounds["valid"]], leased[leased["valid"]]
     return {
@@ -76,7 +76,7 @@ def made(rows: pd.DataFrame, leased: pd.DataFrame) -> list[str]:
 
 
 def latencies(rows: pd.DataFrame) -> pd.DataFrame:
-    """What each algorithm adds over each store, ours next to the paper's (Table V)."""
+    """Return what each algorithm adds over each store, ours next to the paper's (Table V)."""
     costs = tables.costs(rows)
     near = costs[(costs["distance"] == "0ms") & (costs["synchronisation"] == PER_REQUEST)]
     base = rows.loc[~rows["limited"], COST].mean()
@@ -91,7 +91,7 @@ def latencies(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def added(found: pd.DataFrame, paper: float) -> str:
-    """What is added, with its interval, and the paper's in brackets."""
+    """Return what is added, with its interval, and the paper's in brackets."""
     if found.empty:
         return f"{NOT_MEASURED} [{paper:.2f}]"
     row = found.iloc[0]
@@ -107,7 +107,7 @@ def short(number: float) -> str:
 
 
 def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
-    """What store, lease and distance cost, between rounds that are otherwise alike."""
+    """Return what store, lease and distance cost, between rounds that are otherwise alike."""
     return tables.contrasts(rows).assign(**{"added, ms": lambda t: t["added, ms"].map("{:.2f}".format)})
 
 
@@ -142,7 +142,7 @@ def end(rows: pd.DataFrame, name: str, scale: dict[tuple[str, str], float]) -> d
 def words(
     values: dict[str, float], clients: float, key: tuple[str, str], scale: dict[tuple[str, str], float]
 ) -> dict[str, str]:
-    """The cells of a row on deviations."""
+    """Return the cells of a row on deviations."""
     theirs = OVER_REDIS.get(key)
     return {
         "authors, mean over clients": "–" if theirs is None else f"{theirs:g}",
@@ -184,13 +184,13 @@ def by_store(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def near_and_far(rows: pd.DataFrame, what: str) -> str:
-    """The median deviation at each distance."""
+    """Return the median deviation at each distance."""
     parts = [like(rows, distance=distance)[f"{BALANCERS}.{what}.deviation"].median() for distance in DISTANCES]
     return " / ".join(NOT_MEASURED if pd.isna(part) else f"{part:.2f}" for part in parts)
 
 
 def leases(rows: pd.DataFrame) -> pd.DataFrame:
-    """What leases over Redis add, and how far they deviate."""
+    """Return what leases over Redis add, and how far they deviate."""
     costs = tables.costs(rows)
     over = rows[rows["store"] == "redis"]
     ways = (PER_REQUEST, "lazy lease", "eager lease")
@@ -220,13 +220,13 @@ def pair(rows: pd.DataFrame, costs: pd.DataFrame) -> str:
 
 
 def of_leases(rows: pd.DataFrame) -> str:
-    """The study, its limit, and how many rounds count."""
+    """Return the study, its limit, and how many rounds count."""
     named = f"{rows['study'].iloc[0]}, {rows['limit'].iloc[0]}"
     return f"{named}, {len(rows)} rounds, {int(rows['valid'].sum())} of them valid"
 
 
 def long_leases(rows: pd.DataFrame) -> pd.DataFrame:
-    """What leases of many requests save and cost: measured, but for who waited for the store."""
+    """Return what leases of many requests save and cost: measured, but for who waited for the store."""
     costs = tables.costs(rows)
     limited = [long_lease(rows, cost) for _, cost in costs[costs["algorithm"] != "no limiter"].iterrows()]
     worst = rows[f"{BALANCERS}.no limiter.deviation"].median()
@@ -267,12 +267,12 @@ def by_length() -> pd.DataFrame:
 
 
 def waiting(measured: JudgeSummary) -> str:
-    """The percent of requests that wait for the store, and that deviate."""
+    """Return the percent of requests that wait for the store, and that deviate."""
     return f"{measured.asked_store:.0f}, {measured.deviation:.2f}"
 
 
 def lengthy(algorithm: str, way: str, holder: str, length_s: int) -> dict[str, object]:
-    """A scenario of the paper's clients with leases of some length."""
+    """Return a scenario of the paper's clients with leases of some length."""
     one = next(each for each in scenarios(replace(PAPER_SCALE, burst=20)) if each["algorithm"] == algorithm)
     lease = {"size": "static", "share": 0.5, "most": 1_000_000, "expires_us": length_s * 1_000_000, "holder": holder}
     return {**one, "synchronisation": way, "lease": lease, "balancers": 4, "workers": 2}
@@ -294,7 +294,7 @@ def agreement(rows: pd.DataFrame) -> str:
 
 
 def answered(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rounds with a limiter whose store answered."""
+    """Return the rounds with a limiter whose store answered."""
     return rows[rows["limited"] & (rows["missing"] <= ENOUGH)]
 
 
@@ -322,7 +322,7 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A data frame as a Markdown table."""
+    """Return a data frame as a Markdown table."""
     head = [list(map(str, table.columns)), ["---"] * table.shape[1]]
     rows = [list(map(str, row)) for row in table.itertuples(index=False)]
     return "\n".join(f"| {' | '.join(line)} |" for line in [*head, *rows])

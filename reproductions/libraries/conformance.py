@@ -1,4 +1,4 @@
-"""What `patternbench check-client` found of every client, and the tables of libraries.md that are made from that.
+"""What ``patternbench check-client`` found of every client, and the tables of libraries.md that are made from that.
 
     python -m reproductions.libraries.conformance [CLIENT ...]
 
@@ -48,7 +48,7 @@ class Measured(NamedTuple):
 
 
 def measured() -> list[Measured]:
-    """What the committed findings say, client by client."""
+    """Return what the committed findings say, client by client."""
     return [_read(file) for file in sorted(FINDINGS.glob("*.json"))]
 
 
@@ -59,7 +59,10 @@ def _read(file: Path) -> Measured:
 
 
 def tables(clients: list[Measured]) -> str:
-    """A column for each client, a row for each rule of a pattern; who is not measured yet, and why one refuses."""
+    """Return a column for each client, a row for each rule of a pattern.
+
+    Who is not measured yet, and why one refuses.
+    """
     names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
     versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
     lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]
@@ -75,14 +78,14 @@ def tables(clients: list[Measured]) -> str:
 
 
 def _unmeasured(clients: list[Measured]) -> list[str]:
-    """A paragraph that names the clients of which nothing has been found yet; nothing where there is none."""
+    """Return a paragraph that names the clients of which nothing has been found yet; nothing where there is none."""
     names = [name for name in registry.names() if name not in {one.client for one in clients}]
     links = ", ".join(f"[{name}](../clients/{name}/client.yaml)" for name in names)
     return [f"Not measured yet: {links}.", ""] if names else []
 
 
 def row(first: str, cells: list[str]) -> str:
-    """A line of a table."""
+    """Return a line of a table."""
     return "| " + " | ".join([first, *cells]) + " |"
 
 
@@ -97,7 +100,7 @@ def cell(client: Measured, rule: str, reasons: list[str]) -> str:
 
 
 def sight(client: Measured, rule: str) -> str:
-    """What a rule saw of a library that keeps it."""
+    """Return what a rule saw of a library that keeps it."""
     status, seen = client.verdicts[rule]
     return (seen or YES) if status == "passed" else "refused"
 

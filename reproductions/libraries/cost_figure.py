@@ -14,9 +14,9 @@ _WIDTH, _BAR = 520, 11
 
 
 def drawn(costs: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """A group of bars per client, the cheapest without a pattern first, as SVG.
+    """Return a group of bars per client, the cheapest without a pattern first, as SVG.
 
-    `costs` has `client`, `strategy` and `cpu_us` of each round; `titles` the strategies in their order.
+    ``costs`` has ``client``, ``strategy`` and ``cpu_us`` of each round; ``titles`` the strategies in their order.
     """
     points = costs.assign(strategy=costs["strategy"].map(titles)).round(1)
     medians = points.groupby(["client", "strategy"], as_index=False)["cpu_us"].median().round(1)

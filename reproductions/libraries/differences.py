@@ -1,7 +1,7 @@
 """What studies/libraries.yaml measured: how libraries that are told the same differ, and what a call costs each.
 
-Every client is held against `native`, round by round within blocks. All intervals of one table hold together with 95 %
-(Bonferroni).
+Every client is held against ``native``, round by round within blocks. All intervals of one table hold together with 95
+% (Bonferroni).
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ COLUMNS = (
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
-    """The parts of the page, by the names of their marks."""
+    """Return the parts of the page, by the names of their marks."""
     compared = list(comparisons(rounds))
     reported = "\n\n".join([*map(differences, compared), warned(rounds)])
     return {"short": in_short(compared), "alike": reported, "cost": costs(rounds, stored(PART))}
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
-    """The figure of the page: what a call costs each client with every pattern, where nothing fails."""
+    """Return the figure of the page: what a call costs each client with every pattern, where nothing fails."""
     calm = rounds[rounds["abort.percentage"] == 0]
     costs_us = calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S
     return {
@@ -136,7 +136,7 @@ def _counts(one: Compared) -> list[int]:
 
 
 def _differing(one: Compared) -> str:
-    """The clients that differ, each with what it differs in."""
+    """Return the clients that differ, each with what it differs in."""
     reported = (
         (
             client,
@@ -148,25 +148,25 @@ def _differing(one: Compared) -> str:
 
 
 def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
-    """The values on the scale on which their differences are taken; what has no log is unknown."""
+    """Return the values on the scale on which their differences are taken; what has no log is unknown."""
     return values.where(values > 0).transform("log") if scale is PERCENT else values
 
 
 def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[str]:
-    """The clients with rounds of a pattern under a share of faults next to the reference; none without that."""
+    """Return the clients with rounds of a pattern under a share of faults next to the reference; none without that."""
     if (REFERENCE, pattern, fault) not in values:
         return []
     return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
 
 
 def _word(change: Contrast) -> str:
-    """The verdict; with an asterisk where it has the condition that rounds scatter evenly."""
+    """Return the verdict; with an asterisk where it has the condition that rounds scatter evenly."""
     word, shown = conclusion(SAME, [change])
     return f"{word}{'*' if shown is Shown.IF_EVEN else ''}"
 
 
 def differences(compared: Compared) -> str:
-    """A table of how every library differs from the reference, response by response."""
+    """Return a table of how every library differs from the reference, response by response."""
     rows = (
         [client, *(f"{change.text()}: {_word(change)}" for change in changes)]
         for client, changes in compared.changes.items()
@@ -176,7 +176,7 @@ def differences(compared: Compared) -> str:
 
 
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
-    """What a call costs each client where nothing fails, next to what its harness costs by itself."""
+    """Return what a call costs each client where nothing fails, next to what its harness costs by itself."""
     calm = rounds[rounds["abort.percentage"] == 0]
     processor = by_block(calm, KEYS[:2], calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S)
     times = by_block(calm, KEYS[:2], calm["call_success_p50"] * _US_PER_S)
@@ -197,7 +197,10 @@ def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
 def compared(
     processor: Mapping[Key, Floats], times: Mapping[Key, Floats], client: str
 ) -> dict[str, tuple[Floats, Floats]]:
-    """What is compared of a client, by the pattern; `baseline` are times of calls, of it and of the reference."""
+    """Return what is compared of a client, by the pattern.
+
+    ``baseline`` are times of calls, of it and of the reference.
+    """
     patterns = {name: (client, name) for name in PATTERNS if (client, name) in processor}
     sides = {name: (processor[client, BASELINE], processor[key]) for name, key in patterns.items()}
     if client == REFERENCE or (REFERENCE, BASELINE) not in times:
@@ -219,13 +222,13 @@ def _cost_row(
 
 
 def reported(sides: tuple[Floats, Floats], level: float) -> str:
-    """A difference in microseconds with its interval, and that it is inconclusive where that holds zero."""
+    """Return a difference in microseconds with its interval, and that it is inconclusive where that holds zero."""
     change = contrast(*sides, MICROSECONDS, level)
     return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: {Conclusion.INCONCLUSIVE}"
 
 
 def harness_of(result: Result | None, client: str) -> str:
-    """What the harness of a client costs by benchmarks/clients: median, least and greatest of its rounds."""
+    """Return what the harness of a client costs by benchmarks/clients: median, least and greatest of its rounds."""
     return spread(by_round(result["rounds"], "cpu_us", client=client, strategy=BASELINE) if result else [], 1)
 
 

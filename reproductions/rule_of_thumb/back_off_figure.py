@@ -12,9 +12,10 @@ _WIDTH, _HEIGHT = 230, 170
 
 
 def drawn(points: pd.DataFrame, suggested: str) -> str:
-    """A column of panels per share of faults, a row for good answers and one for callers, as SVG.
+    """Return a column of panels per share of faults, a row for good answers and one for callers, as SVG.
 
-    `points` has `what`, `fault`, `service`, `share`, `change`, `low`, `high`; `suggested` is the share of the rule.
+    ``points`` has ``what``, ``fault``, ``service``, ``share``, ``change``, ``low``, ``high``; ``suggested`` is the
+    share of the rule.
     """
     shares = list(dict.fromkeys(points["share"]))
     rows = [

@@ -64,24 +64,27 @@ class Logs:
         self.faults = sorted(int(fault) for fault in rounds[FAULT].unique() if fault > 0)
 
     def at(self, service: str, fault: int, share: Fraction) -> Floats:
-        """The values of a back-off by block under the greater load, unknown without rounds; `NONE` is the baseline."""
+        """Return the values of a back-off by block under the greater load, unknown without rounds.
+
+        ``NONE`` is the baseline.
+        """
         return self._values.get((service, self.users, fault, share), self._unknown)
 
     def pair(self, service: str, fault: int, share: Fraction) -> tuple[Floats, Floats]:
-        """The baseline and a back-off."""
+        """Return the baseline and a back-off."""
         return self.at(service, fault, NONE), self.at(service, fault, share)
 
     def pairs(self, faults: Sequence[int], share: Fraction) -> list[tuple[Floats, Floats]]:
-        """The baseline and a back-off, on each service under each share of faults."""
+        """Return the baseline and a back-off, on each service under each share of faults."""
         return [self.pair(service, fault, share) for service in self.services for fault in faults]
 
     def all_shares(self, service: str) -> list[Fraction]:
-        """The back-offs of a service, as parts of its unloaded response time."""
+        """Return the back-offs of a service, as parts of its unloaded response time."""
         return sorted({Fraction(key[3]) for key in self._values if key[0] == service and key[3] != NONE})
 
 
 def shares(rounds: pd.DataFrame) -> list[Fraction]:
-    """The back-off of each round as a part of its service's unloaded response time, `NONE` for the baseline."""
+    """Give the back-off of each round as a part of its service's unloaded response time, ``NONE`` for the baseline."""
     return [
         NONE if pd.isna(delay) else Fraction(round(delay * _MS_PER_S), unloaded(service))
         for service, delay in zip(rounds["service_time"], rounds[BACKOFF], strict=True)
@@ -89,12 +92,12 @@ def shares(rounds: pd.DataFrame) -> list[Fraction]:
 
 
 def unloaded(service_time: str) -> int:
-    """The mean service time of the target in ms, such as 12 of `exponential:12ms`."""
+    """Return the mean service time of the target in ms, such as 12 of ``exponential:12ms``."""
     return round(Duration.parse(service_time.partition(":")[2]).seconds * _MS_PER_S)
 
 
 def claims_of(rounds: pd.DataFrame) -> list[Claim]:
-    """What the rule says, claim by claim."""
+    """Return what the rule says, claim by claim."""
     success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
     moderate = [fault for fault in success.faults if fault <= MODERATE]
     return [
@@ -109,7 +112,7 @@ def claims_of(rounds: pd.DataFrame) -> list[Claim]:
 
 
 def _alike(logs: Logs, faults: Sequence[int]) -> list[tuple[Floats, Floats]]:
-    """What a third relieves on the first service and on the last."""
+    """Return what a third relieves on the first service and on the last."""
     sides = [
         [logs.pair(service, fault, THIRD) for fault in faults] for service in (logs.services[0], logs.services[-1])
     ]
@@ -117,18 +120,18 @@ def _alike(logs: Logs, faults: Sequence[int]) -> list[tuple[Floats, Floats]]:
 
 
 def contrasts_of(claims: Sequence[Claim]) -> list[list[Contrast]]:
-    """The changes of each claim; all intervals of all claims hold together."""
+    """Return the changes of each claim; all intervals of all claims hold together."""
     level = 1 - (1 - LEVEL) / sum(len(claim.pairs) for claim in claims)
     return [[contrast(a, b, claim.scale, level) for a, b in claim.pairs] for claim in claims]
 
 
 def verdict_of_rule(claims: Sequence[Claim]) -> Conclusion:
-    """The word for the whole rule."""
+    """Return the word for the whole rule."""
     return _word(_changes(claims))
 
 
 def condition_of_rule(claims: Sequence[Claim]) -> str:
-    """The condition of that word, after a comma: none where it holds however rounds scatter."""
+    """Return the condition of that word, after a comma: none where it holds however rounds scatter."""
     changes = _changes(claims)
     firmly = _word([(says, change.firmly) for says, change in changes])
     return (Shown.FIRMLY if firmly == _word(changes) else Shown.IF_EVEN).condition
@@ -149,14 +152,14 @@ def _word(changes: Sequence[tuple[Says, Contrast]]) -> Conclusion:
 
 
 def rule(rounds: pd.DataFrame) -> str:
-    """What the verdict on the rule rests on, claim by claim."""
+    """Return what the verdict on the rule rests on, claim by claim."""
     claims = claims_of(rounds)
     rows = (held(one.text, one.says, changes) for one, changes in zip(claims, contrasts_of(claims), strict=True))
     return f"{table(heads('claim'), rows)}\n\n{warned(rounds)}"
 
 
 def in_short(rounds: pd.DataFrame) -> str:
-    """The verdict on the rule in a sentence, and the figure of every back-off."""
+    """Return the verdict on the rule in a sentence, and the figure of every back-off."""
     claims = claims_of(rounds)
     word, condition = verdict_of_rule(claims), condition_of_rule(claims)
     picture = f"![{CAPTION}](rule-of-thumb/{FIGURE})"
@@ -164,7 +167,7 @@ def in_short(rounds: pd.DataFrame) -> str:
 
 
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
-    """A table for each service: what every back-off does to good answers and to callers, against none."""
+    """Yield a table for each service: what every back-off does to good answers and to callers, against none."""
     success, total = Logs(rounds, SUCCESS), Logs(rounds, TOTAL)
     for service in success.services:
         every = success.all_shares(service)
@@ -180,7 +183,7 @@ def _cells(logs: tuple[Logs, Logs], service: str, share: Fraction, level: float)
 
 
 def measured_unloaded(rounds: pd.DataFrame) -> str:
-    """The unloaded response time that the run measured of each service: medians over rounds."""
+    """Return the unloaded response time that the run measured of each service: medians over rounds."""
     calm = rounds[(rounds[FAULT] == 0) & (rounds["users"] == rounds["users"].min())]
     medians = calm.groupby("service_time")[SUCCESS].median() * _MS_PER_S
     reported = (f"{medians[name]:.1f} ms of {unloaded(name)} ms" for name in sorted(medians.index, key=unloaded))
@@ -188,18 +191,18 @@ def measured_unloaded(rounds: pd.DataFrame) -> str:
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
-    """The parts of the page, by the names of their marks."""
+    """Return the parts of the page, by the names of their marks."""
     every = "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)])
     return {"short": in_short(rounds), "rule": rule(rounds), "back-offs": every}
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
-    """The figure of the page."""
+    """Return the figure of the page."""
     return {FIGURE: back_off_figure.drawn(pd.DataFrame(points(rounds)), str(THIRD))}
 
 
 def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """What every back-off changes on each service: the changes of the tables, with their intervals."""
+    """Yield what every back-off changes on each service: the changes of the tables, with their intervals."""
     reported = {"good answers": Logs(rounds, SUCCESS), "callers": Logs(rounds, TOTAL)}
     for what, logs in reported.items():
         for service in logs.services:
@@ -210,7 +213,7 @@ def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def joint_level(logs: Logs, service: str) -> float:
-    """The confidence of each interval at which all changes of a service's back-offs hold together."""
+    """Return the confidence of each interval at which all changes of a service's back-offs hold together."""
     return 1 - (1 - LEVEL) / (2 * len(logs.all_shares(service)) * len(logs.faults))
 
 

@@ -1,1 +1,1 @@
-"""What `scripts/test` does: it runs the checks of every language and counts what they say."""
+"""What ``scripts/test`` does: it runs the checks of every language and counts what they say."""

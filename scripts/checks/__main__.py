@@ -1,4 +1,4 @@
-"""`scripts/test lint|fast|all|licences|advisories`: continues after a failure, and ends with all of them."""
+"""``scripts/test lint|fast|all|licences|advisories``: continues after a failure, and ends with all of them."""
 
 from __future__ import annotations
 

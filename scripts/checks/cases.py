@@ -37,7 +37,7 @@ def of_pytest(text: str) -> list[Case]:
 
 
 def surefire_reports(project: Path) -> list[Path]:
-    """The files that Maven's surefire has left in a project, in each of its modules."""
+    """Return the files that Maven's surefire has left in a project, in each of its modules."""
     return sorted(path for path in project.rglob("TEST-*.xml") if path.parent.match("target/surefire-reports"))
 
 
@@ -52,7 +52,7 @@ def of_surefire(project: Path) -> list[Case]:
 
 
 def of_cargo(text: str) -> list[Case]:
-    """Cases of `cargo test`, one per line; raises ValueError when the lines don't add up to its own counts."""
+    """Cases of ``cargo test``, one per line; raises ValueError when the lines don't add up to its own counts."""
     cases = [
         _cargo_case(*found) for found in re.findall(r"^test (.+?) \.\.\. (ok|FAILED|ignored)(?:, (.*))?$", text, re.M)
     ]
@@ -64,7 +64,7 @@ def of_cargo(text: str) -> list[Case]:
 
 
 def of_go(text: str) -> list[Case]:
-    """Cases of `go test -json`; a package that fails without a failed test (it does not build) is its own case."""
+    """Cases of ``go test -json``; a package that fails without a failed test (it does not build) is its own case."""
     events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     ended = [event for event in events if event["Action"] in ("pass", "fail", "skip")]
     tests = [_go_case(event, events) for event in ended if "Test" in event]
@@ -80,7 +80,7 @@ def of_unittest(text: str) -> list[Case]:
 
 
 def of_dotnet(text: str) -> list[Case]:
-    """Cases of `dotnet test` with its console logger, one per line; what it says of failures follows the line."""
+    """Cases of ``dotnet test`` with its console logger, one per line; what it says of failures follows the line."""
     lines = re.findall(r"^\s*(Passed|Failed|Skipped) (.+?)(?: \[[^\]]*\])?$", text, re.M)
     return [Case(name, word.lower()) for word, name in lines]
 

@@ -1,4 +1,4 @@
-"""`scripts/clients build [NAME...]`: builds our clients as their `client.yaml` says, where the tools are there."""
+"""``scripts/clients build [NAME...]``: builds our clients as their ``client.yaml`` says, where the tools are there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MADE = {"target", ".venv", "node_modules", "__pycache__", "bin", "obj"}
 
 @dataclass(frozen=True)
 class Client:
-    """One of our clients, as its `client.yaml` describes it; `needed` is the file that must be there to start it."""
+    """One of our clients, as its ``client.yaml`` describes it; needed is the file that must be there to start it."""
 
     name: str
     build: tuple[str, ...]
@@ -36,7 +36,7 @@ class Client:
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """The sources in a folder."""
+    """Yield the sources in a folder."""
     if folder.is_file():
         yield folder
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -57,7 +57,7 @@ def _client(name: str, file: registry.ClientFile) -> Client:
 
 
 def _sources(name: str, file: registry.ClientFile) -> Iterator[Path]:
-    """What a client is built from: where its sources run as they are, the lock file of what they need alone."""
+    """Yield what a client is built from: where its sources run as they are, the lock file of what they need alone."""
     here = registry.FOLDER / name
     if file.sources_run:
         yield from (here / carried for carried in file.carries if "lock" in carried)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def run(command: list[str], folder: str, show: Callable[[str], str] = str) -> tuple[int, str]:
-    """Run a command; return its exit code and its standard output, of which `show` chooses what is printed."""
+    """Run a command; return its exit code and its standard output, of which ``show`` chooses what is printed."""
     lines = []
     try:
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, errors="replace")

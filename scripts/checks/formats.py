@@ -1,6 +1,6 @@
-"""The formatter of each language: `scripts/format` runs all that are installed, with `--check` it changes nothing.
+"""The formatter of each language: ``scripts/format`` runs all that are installed, with ``--check`` it changes nothing.
 
-`make lint` holds the sources to those that are ``held``. stylua is not: it is built from source, which takes minutes.
+``make lint`` holds the sources to those that are ``held``. stylua is not: it is built from source, which takes minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LUA = "filters/nginx-ratelimit filters/nginx-bundle filters/simulator"
 class Formatter:
     """A formatter: in which folder it runs, how it writes and checks, and how it is installed.
 
-    ``lists`` says that its check ends with 0 and lists the files; ``quick`` that `make check` can wait for it.
+    ``lists`` says that its check ends with 0 and lists the files; ``quick`` that ``make check`` can wait for it.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Formatter:
         return shutil.which(self.write.split()[0]) is not None
 
     def writing(self) -> Step:
-        """The step that puts the sources into its format."""
+        """Return the step that puts the sources into its format."""
         return Step(self.name, self.folder, self.write)
 
     def checking(self) -> Step:
-        """The step that says which sources are not in its format."""
+        """Return the step that says which sources are not in its format."""
         return (SaysNothing if self.lists else Step)(self.name, self.folder, self.check)
 
 
@@ -106,7 +106,7 @@ FORMATTERS = (
 
 
 def held(quick: bool) -> list[Step]:
-    """The checks to which `make lint` holds the sources."""
+    """Return the checks to which ``make lint`` holds the sources."""
     return [formatter.checking() for formatter in FORMATTERS if formatter.held and formatter.quick is quick]
 
 

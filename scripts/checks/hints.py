@@ -26,12 +26,12 @@ class Declared:
     aliases: dict[str, str] = field(default_factory=dict)
 
     def meaning(self, annotation: str) -> str:
-        """An annotation with its alias, if it is one, written out."""
+        """Return an annotation with its alias, if it is one, written out."""
         return self.aliases.get(annotation, annotation)
 
 
 def declared(modules: Iterable[ast.Module]) -> Declared:
-    """The annotations of a package."""
+    """Return the annotations of a package."""
     stated = Declared()
     for module in modules:
         for node in ast.walk(module):
@@ -47,7 +47,7 @@ def declared(modules: Iterable[ast.Module]) -> Declared:
 
 
 def annotated(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a node annotates itself: a function's parameters and result, or a variable."""
+    """Yield the names that a node annotates itself: a function's parameters and result, or a variable."""
     if isinstance(node, ast.AnnAssign):
         yield ast.unparse(node.target), node.annotation
     elif isinstance(node, Function):
@@ -59,7 +59,7 @@ def annotated(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def untyped_lookups(module: ast.Module, stated: Declared) -> Iterator[ast.Subscript]:
-    """The subscripts that ask an untyped mapping for a text."""
+    """Yield the subscripts that ask an untyped mapping for a text."""
     yield from _lookups(module, {}, stated)
 
 
@@ -83,7 +83,7 @@ def _is_untyped(kind: str) -> bool:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope, down to the functions in it and no further."""
+    """Yield the nodes of a scope, down to the functions in it and no further."""
     for node in ast.iter_child_nodes(scope):
         yield node
         if not isinstance(node, Function):
@@ -91,7 +91,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _types(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> dict[str, str]:
-    """What the names that a scope binds are annotated with, or take from what is."""
+    """Return what the names that a scope binds are annotated with, or take from what is."""
     types = {name: stated.meaning(ast.unparse(kind)) for name, kind in annotated(scope)}
     for node in _own(scope):
         types |= {name: stated.meaning(ast.unparse(kind)) for name, kind in annotated(node) if name.isidentifier()}
@@ -114,7 +114,7 @@ def _element(container: str, stated: Declared) -> str:
 
 
 def _type(node: ast.expr, types: Mapping[str, str], stated: Declared) -> str:
-    """The annotation that an expression has, empty where none is stated."""
+    """Return the annotation that an expression has, empty where none is stated."""
     if isinstance(node, ast.Name):
         return types.get(node.id, "")
     if isinstance(node, ast.Attribute):
@@ -129,5 +129,5 @@ def _type(node: ast.expr, types: Mapping[str, str], stated: Declared) -> str:
 
 
 def _agreed(kinds: set[str] | None, stated: Declared) -> str:
-    """The one annotation of a name; nothing where several things of that name are not alike."""
+    """Return the one annotation of a name; nothing where several things of that name are not alike."""
     return stated.meaning(next(iter(kinds))) if kinds and len(kinds) == 1 else ""

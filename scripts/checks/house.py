@@ -1,4 +1,4 @@
-"""Counts what makes code hard to follow: `scripts/house-numbers` prints it, and a test holds it (tests/unit/checks).
+"""Counts what makes code hard to follow: ``scripts/house-numbers`` prints it, and a test holds it (tests/unit/checks).
 
 Everything is read from the source text, so that a count is the same on every machine.
 """
@@ -91,7 +91,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _is_type(node: ast.Subscript) -> bool:
-    """Whether it is an annotation with a name in quotes: `type["Kind"]`, `Literal["a"]`."""
+    """Whether it is an annotation with a name in quotes: ``type["Kind"]``, ``Literal["a"]``."""
     return ast.unparse(node.value).rpartition(".")[2] in ANNOTATIONS
 
 
@@ -99,7 +99,7 @@ ANNOTATIONS = {"type", "list", "Literal", "Series", "Observer", "Iterator", "Seq
 
 
 def frame_attributes(modules: Modules) -> Iterator[Site]:
-    """Uses of ``attrs`` of a frame: a result that no type tells of."""
+    """Yield uses of ``attrs`` of a frame: a result that no type tells of."""
     for path, module in modules.items():
         for node in ast.walk(module):
             if isinstance(node, ast.Attribute) and node.attr == "attrs":

@@ -1,8 +1,8 @@
 """Licences of everything that we depend on, and advisories about it.
 
-`make licences` needs no network once its tools are there. `make advisories` asks the databases of each language for
+``make licences`` needs no network once its tools are there. ``make advisories`` asks the databases of each language for
 what is known today. Maven checks the licences of what a client's jar carries whenever it builds one.
-`make test` runs neither: the same commit may have no advisory today and one tomorrow.
+``make test`` runs neither: the same commit may have no advisory today and one tomorrow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PERMISSIVE = frozenset(
         "Zlib",
     }
 )
-"""What we depend on may have one of these (SPDX). `engine/deny.toml` and pyproject.toml name no other, but for what
+"""What we depend on may have one of these (SPDX). ``engine/deny.toml`` and pyproject.toml name no other, but for what
 CONTRIBUTING.md lists: libraries that everyone uses under MPL-2.0."""
 NPM_LOCKS = "clients/*/package-lock.json"
 PYTHON_LOCKS = (
@@ -74,7 +74,7 @@ ADVISORIES = (
 
 
 def npm_problems(root: Path = ROOT) -> Iterator[str]:
-    """The packages in lock files of npm whose licence is not permissive, or not stated."""
+    """Yield the packages in lock files of npm whose licence is not permissive, or not stated."""
     for path in sorted(root.glob(NPM_LOCKS)):
         packages: Mapping[str, Mapping[str, object]] = json.loads(path.read_text(encoding="utf-8"))["packages"]
         for name, package in packages.items():

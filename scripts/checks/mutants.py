@@ -1,4 +1,4 @@
-"""`scripts/mutants [NAME]`: puts each defect of tests/mutants.toml in, and expects its tests to fail."""
+"""``scripts/mutants [NAME]``: puts each defect of tests/mutants.toml in, and expects its tests to fail."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _passes(mutant: Mutant, root: Path) -> bool:
 def main(words: list[str], root: Path = ROOT, path: Path = LIST) -> int:
     """Try the mutants whose names hold one of the words, or all; return 0 when each of them died."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for number in (signal.SIGTERM, signal.SIGHUP):  # As Ctrl-C does: out by way of every `finally`.
+    for number in (signal.SIGTERM, signal.SIGHUP):  # As Ctrl-C does: out by way of every ``finally``.
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if words[:1] == ["--draw"] and words[2:3] == ["--seed"]:
         return slips.main(int(words[1]), int(words[3]), words[4:] or slips.ROOMS)

@@ -45,7 +45,7 @@ BLANK = r"(?:[ \t]+|[ \t]*\n[ \t]*)"
 
 
 def _words(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    """A pattern whose blanks also match the end of a line."""
+    """Return a pattern whose blanks also match the end of a line."""
     return re.compile(pattern.replace(" ", BLANK), flags)
 
 
@@ -138,13 +138,13 @@ MADE = re.compile(r"^<!-- (?P<part>[^\n]+) -->$.*?^<!-- end of (?P=part) -->$", 
 
 
 def of_markdown(text: str) -> Iterator[Passage]:
-    """A page without its blocks of code, what scripts print, and the targets of its links, which no reader sees."""
+    """Return a page without its blocks of code, what scripts print, and the targets of its links."""
     written = MADE.sub(partial(_filled, " "), _without_blocks(text))
     yield Passage(1, text.count("\n") + 1, TARGET.sub("]()", written))
 
 
 def without_code(text: str) -> str:
-    """A page whose code is blank, or backticks within a line: all else stays on its line and in its column."""
+    """Return a page whose code is blank, or backticks within a line: all else stays on its line and in its column."""
     return _without_names(_without_blocks(text))
 
 
@@ -161,7 +161,7 @@ def _filled(filler: str, match: re.Match[str]) -> str:
 
 
 def of_python(text: str) -> Iterator[Passage]:
-    """The docstrings, sentences in strings, and comments of a module."""
+    """Yield the docstrings, sentences in strings, and comments of a module."""
     yield from _strings(ast.parse(text))
     signs = tokenize.generate_tokens(io.StringIO(text).readline)
     yield from _joined((sign.start[0], sign.string[1:]) for sign in signs if sign.type == tokenize.COMMENT)
@@ -177,7 +177,7 @@ def _strings(node: ast.AST) -> Iterator[Passage]:
 
 
 def _string(node: ast.AST) -> str | None:
-    """The text of a string; of an f-string with `X` for each value. None of anything else."""
+    """Return the text of a string; of an f-string with ``X`` for each value. None of anything else."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_string(part) or "X" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
@@ -191,7 +191,7 @@ QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 
 
 def of_code(comment: re.Pattern[str], text: str) -> Iterator[Passage]:
-    """The comments on lines of their own, and the sentences in strings of a source."""
+    """Yield the comments on lines of their own, and the sentences in strings of a source."""
     lines = [(number, comment.match(line)) for number, line in enumerate(text.splitlines(), start=1)]
     yield from _joined((number, match[1]) for number, match in lines if match)
     code = "\n".join("" if comment.match(line) else line.replace("'\"'", "") for line in text.splitlines())
@@ -202,7 +202,7 @@ def of_code(comment: re.Pattern[str], text: str) -> Iterator[Passage]:
 
 
 def of_data(text: str) -> Iterator[Passage]:
-    """A YAML file as it is, without the signs of comments."""
+    """Yield a YAML file as it is, without the signs of comments."""
     yield Passage(1, text.count("\n") + 1, re.sub(r"^( *)#", r"\1 ", text, flags=re.MULTILINE))
 
 
@@ -232,7 +232,7 @@ READERS: dict[str, Reader] = {
 
 
 def sites(file: str, text: str) -> list[Site]:
-    """The habits in the text of a file, in the order of its lines."""
+    """Return the habits in the text of a file, in the order of its lines."""
     suffix = Path(file).suffix
     habits = [habit for habit in HABITS if suffix == MARKDOWN or not habit.pages_only]
     matches = [site for passage in READERS[suffix](text) for habit in habits for site in _sites(file, passage, habit)]
@@ -247,14 +247,14 @@ def _sites(file: str, passage: Passage, habit: Habit) -> Iterator[Site]:
 
 
 def _around(text: str, match: re.Match[str]) -> str:
-    """The words around what was found, on one line, from the line's beginning at most; code is left out."""
+    """Return the words around what was found, on one line, from the line's beginning at most; code is left out."""
     start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - CONTEXT)
     end = min(match.end(), match.start() + CONTEXT) + CONTEXT
     return " ".join(re.sub("`{3,}", "`…`", text[start:end]).split())
 
 
 def tracked(root: Path = ROOT) -> list[str]:
-    """The files of the project that people read, as git lists them; files not yet added count, too."""
+    """Return the files of the project that people read, as git lists them; files not yet added count, too."""
     patterns = [f"*{suffix}" for suffix in READERS]
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     code, listed = run(command, str(root), show=silent)
@@ -264,7 +264,7 @@ def tracked(root: Path = ROOT) -> list[str]:
 
 
 def in_files(names: Iterable[str], root: Path = ROOT) -> list[Site]:
-    """The habits in some files of the project."""
+    """Return the habits in some files of the project."""
     return [site for name in names for site in sites(name, (root / name).read_text(encoding="utf-8"))]
 
 
@@ -274,12 +274,12 @@ def allowed(path: Path = ALLOWED) -> list[Allowed]:
 
 
 def without(entries: Sequence[Allowed], matches: Iterable[Site]) -> list[Site]:
-    """The sites that no entry allows."""
+    """Return the sites that no entry allows."""
     return [site for site in matches if not any(entry.covers(site) for entry in entries)]
 
 
 def idle(entries: Iterable[Allowed], matches: Sequence[Site]) -> list[str]:
-    """The entries that allow nothing any more."""
+    """Return the entries that allow nothing any more."""
     return [
         f"tests/{ALLOWED.name}: “{entry.text}” is not in {entry.file} any more; remove the entry"
         for entry in entries

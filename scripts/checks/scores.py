@@ -50,7 +50,7 @@ def of_mutmut(folder: Path) -> list[Fate]:
 
 
 def of_pit(report: Path) -> list[Fate]:
-    """Read PIT's `mutations.xml`."""
+    """Read PIT's ``mutations.xml``."""
     reported = ElementTree.parse(report).getroot()
     return [Fate(_text(of, "sourceFile"), _where(of), OF_PIT.get(of.get("status", ""), KILLED)) for of in reported]
 
@@ -67,7 +67,7 @@ HEAD = ["| part | mutants | noticed | survived | untested | score |", "|---|---|
 
 
 def table(fates: Iterable[Fate]) -> str:
-    """The scores as a table in Markdown; the score is the share of all mutants that a test noticed."""
+    """Return the scores as a table in Markdown; the score is the share of all mutants that a test noticed."""
     counts: dict[str, Counter[str]] = {}
     for each in fates:
         counts.setdefault(each.part, Counter())[each.fate] += 1
@@ -84,7 +84,7 @@ def _row(part: str, count: Counter[str]) -> str:
 
 
 def python() -> list[Fate]:
-    """Let mutmut mutate what `[tool.mutmut]` of pyproject.toml lists, in a copy of the checkout."""
+    """Let mutmut mutate what ``[tool.mutmut]`` of pyproject.toml lists, in a copy of the checkout."""
     with tempfile.TemporaryDirectory() as folder:
         copy, tool = _copy(Path(folder)), Path(folder) / "mutmut"
         _run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tool), MUTMUT], ROOT)
@@ -109,7 +109,7 @@ def java() -> list[Fate]:
 
 
 def of_cargo(outcomes: Path) -> list[Fate]:
-    """Read the `outcomes.json` of cargo-mutants, whose first outcome is that of the tests without a mutant."""
+    """Read the ``outcomes.json`` of cargo-mutants, whose first outcome is that of the tests without a mutant."""
     reported = json.loads(outcomes.read_text(encoding="utf-8"))["outcomes"]
     mutants = [(each["scenario"]["Mutant"], each["summary"]) for each in reported if isinstance(each["scenario"], dict)]
     return [Fate(one["file"], one["name"], OF_CARGO[fate]) for one, fate in mutants if fate in OF_CARGO]

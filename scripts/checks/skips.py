@@ -47,6 +47,6 @@ def reason(suite: str, case: Case, entries: list[Allowed], is_admin: bool) -> st
 
 
 def not_allowed(suite: str, cases: list[Case], entries: list[Allowed], is_admin: bool) -> list[Case]:
-    """The skipped cases that are not on the list."""
+    """Return the skipped cases that are not on the list."""
     skipped = [case for case in cases if case.outcome == SKIPPED]
     return [case for case in skipped if reason(suite, case, entries, is_admin) is None]

@@ -1,8 +1,8 @@
-"""`scripts/mutants --draw N --seed S [ROOM ...]`: puts N slips, drawn by a seed, into rooms of the Python code.
+"""``scripts/mutants --draw N --seed S [ROOM ...]``: puts N slips, drawn by a seed, into rooms of the Python code.
 
-A slip is one small change that people make: a comparison that includes its end, swapped arguments, a lost term, `and`
-for `or`. For each one all unit tests that reach its module by imports run, the nearest first, until one of them fails.
-What becomes of it is one line of JSON. The code is a copy, so nothing of a slip can stay behind.
+A slip is one small change that people make: a comparison that includes its end, swapped arguments, a lost term, ``and``
+for ``or``. For each one all unit tests that reach its module by imports run, the nearest first, until one of them
+fails. What becomes of it is one line of JSON. The code is a copy, so nothing of a slip can stay behind.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ KINDS: Mapping[type[ast.AST], Callable[[Any], Found]] = {
 
 
 def in_file(path: Path, root: Path) -> list[Slip]:
-    """The slips of a file; annotations, imports and words have none."""
+    """Return the slips of a file; annotations, imports and words have none."""
     text = (root / path).read_text(encoding="utf-8")
     tree = ast.parse(text)
     left_out = {id(node) for part in _unmeant(tree) for node in ast.walk(part)}
@@ -166,7 +166,7 @@ def in_file(path: Path, root: Path) -> list[Slip]:
 
 
 def _unmeant(tree: ast.Module) -> Iterator[ast.AST]:
-    """The parts in which a slip means nothing when the code runs: annotations, decorators, f-strings."""
+    """Yield the parts in which a slip means nothing when the code runs: annotations, decorators, f-strings."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             yield from (*node.decorator_list, *([node.returns] if node.returns else []))
@@ -208,12 +208,12 @@ def drawn(rooms: Sequence[str], count: int, seed: int, root: Path = ROOT) -> lis
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a file below ``src``."""
+    """Return the dotted name of a file below ``src``."""
     return ".".join(path.relative_to("src").with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(path: Path) -> set[str]:
-    """The modules that a file may import, by their full names, also those that it names in a text."""
+    """Return the modules that a file may import, by their full names, also those that it names in a text."""
     names = set[str]()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -226,7 +226,7 @@ def imported(path: Path) -> set[str]:
 
 
 def _verbs(root: Path) -> set[str]:
-    """The modules that the command loads by the names of its verbs."""
+    """Return the modules that the command loads by the names of its verbs."""
     return {module_of(path.relative_to(root)) for path in (root / SOURCE / "cli").glob("*.py")}
 
 
@@ -242,7 +242,7 @@ def distances(graph: Mapping[str, set[str]], module: str) -> dict[str, int]:
 
 
 def graph_of(root: Path) -> dict[str, set[str]]:
-    """What each module of ours and each file of unit tests imports; tests have their path as name."""
+    """Return what each module of ours and each file of unit tests imports; tests have their path as name."""
     modules = {module_of(path.relative_to(root)): path for path in (root / SOURCE).rglob("*.py")}
     support = {f"tests.support.{path.stem}": path for path in (root / "tests/support").glob("*.py")}
     tests = {str(path.relative_to(root)): path for path in (root / TESTS).rglob("test_*.py")}
@@ -264,7 +264,7 @@ def tests_of(file: Path, graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def steps_of(tests: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The files of tests in the steps in which they are tried, the nearest first."""
+    """Yield the files of tests in the steps in which they are tried, the nearest first."""
     size = STEP
     while tests:
         yield tests[:size]
@@ -282,7 +282,7 @@ def fate(slip: Slip, tests: Sequence[str], root: Path, within_s: float = WITHIN_
 
 
 def _tried(row: Row, slip: Slip, tests: Sequence[str], root: Path, within_s: float) -> Row:
-    """What becomes of a slip in one step; a file whose tests fail without the slip, too, has no say."""
+    """Return what becomes of a slip in one step; a file whose tests fail without the slip, too, has no say."""
     while tests:
         with _put_in(slip, root):
             noticed = _noticed(tests, root, within_s)
@@ -328,7 +328,7 @@ def _noticed(tests: Sequence[str], root: Path, within_s: float) -> Noticed:
 
 
 def copied(root: Path, folder: Path) -> Path:
-    """A copy of what git knows of a checkout, with links to what was built in it."""
+    """Return a copy of what git knows of a checkout, with links to what was built in it."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout.decode()
     names = [name for name in files.split("\0") if name and (root / name).is_file()]
     subprocess.run(
@@ -341,7 +341,7 @@ def copied(root: Path, folder: Path) -> Path:
 
 
 def carried_out(every: Iterable[Slip], root: Path, within_s: float = WITHIN_S) -> Iterator[Row]:
-    """What becomes of each slip, in a copy of the checkout."""
+    """Yield what becomes of each slip, in a copy of the checkout."""
     with tempfile.TemporaryDirectory() as folder:
         copy_ = copied(root, Path(folder))
         graph = graph_of(copy_)

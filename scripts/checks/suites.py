@@ -45,13 +45,13 @@ def pytest(*options: str) -> Callable[[list[str]], Read]:
 
 
 def cargo(*packages: str) -> Callable[[list[str]], Read]:
-    """Start `cargo test` for some packages."""
+    """Start ``cargo test`` for some packages."""
 
     return cargo_tests("engine", ["cargo", "test", "--locked", "--jobs", "2", "--no-fail-fast", *packages])
 
 
 def cargo_tests(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
-    """Start a command of `cargo test` in a folder."""
+    """Start a command of ``cargo test`` in a folder."""
 
     def start(only: list[str]) -> Read:
         names = ["--", "--exact", *only] if only else []
@@ -62,7 +62,7 @@ def cargo_tests(folder: str, command: Sequence[str]) -> Callable[[list[str]], Re
 
 
 def go(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
-    """Start a command of `go test`, which tells in JSON."""
+    """Start a command of ``go test``, which tells in JSON."""
 
     def start(only: list[str]) -> Read:
         names = ["-run", f"^({'|'.join(only)})$"] if only else []
@@ -73,7 +73,7 @@ def go(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
 
 
 def sidecar(*packages: str) -> Callable[[list[str]], Read]:
-    """Start `go test` for some packages of the sidecar."""
+    """Start ``go test`` for some packages of the sidecar."""
     return go("filters/crdt-sidecar", ("go", "test", "-json", *packages))
 
 
@@ -92,7 +92,7 @@ VERIFY = ("mvn", "-q", "-B", "--no-transfer-progress", "verify")
 
 
 def maven(folder: str, command: Sequence[str] = VERIFY) -> Callable[[list[str]], Read]:
-    """Start Maven's `verify` in a project, of one module or several."""
+    """Start Maven's ``verify`` in a project, of one module or several."""
 
     def start(only: list[str]) -> Read:
         for old in cases.surefire_reports(Path(folder)):
@@ -142,11 +142,11 @@ OF_LANGUAGE = {
     "C#": dotnet,
     "Rust": cargo_tests,
 }
-"""How the tests of a client are started and read, by the language that its `client.yaml` says."""
+"""How the tests of a client are started and read, by the language that its ``client.yaml`` says."""
 
 
 def of_clients() -> Iterator[Suite]:
-    """The tests of our clients, as each `client.yaml` says; a command that several have in common runs once."""
+    """Yield the tests of our clients, as each ``client.yaml`` says; a command that several have in common runs once."""
     names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in registry.names():
         file = registry.described(name)
@@ -171,7 +171,7 @@ def of_client(language: str, command: Sequence[str], how: str) -> Callable[[list
 
 
 def not_installed(tool: str) -> str:
-    """The name of the one case that stands for a client's tests where their tool is missing."""
+    """Return the name of the one case that stands for a client's tests where their tool is missing."""
     return f"{tool} is not installed"
 
 

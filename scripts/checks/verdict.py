@@ -48,7 +48,7 @@ def _broken(found: list[Case], failed: list[Case], code: int) -> str:
 
 
 def _still_failing(suite: Suite, failed: list[Case]) -> list[Case]:
-    """What the second try did not pass, whatever its tool says, and what fails only now."""
+    """Return what the second try did not pass, whatever its tool says, and what fails only now."""
     found, _ = suite.start([case.again for case in failed])
     passed = {case.name for case in found if case.outcome == PASSED}
     first = {case.name for case in failed}
@@ -77,7 +77,7 @@ def problems(done: list[Done], entries: list[skips.Allowed], is_admin: bool) -> 
 
 
 def summary(done: list[Done], entries: list[skips.Allowed], is_admin: bool) -> Iterator[str]:
-    """The counts per suite, then by name what was tried again and what was skipped with leave."""
+    """Yield the counts per suite, then by name what was tried again and what was skipped with leave."""
     yield f"{'':24}{'passed':>8}{'failed':>8}{'skipped':>9}{'run again':>11}"
     for suite in done:
         again = len(suite.again)

@@ -1,6 +1,7 @@
-"""One version for everything: `scripts/version` lists where it is stated, `scripts/version 0.2.0` writes it everywhere.
+"""One version for everything: ``scripts/version`` lists where it is stated, ``scripts/version 0.2.0`` writes it
+everywhere.
 
-`pyproject.toml` is the source. The study file, the contracts and the records have versions of their own.
+``pyproject.toml`` is the source. The study file, the contracts and the records have versions of their own.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Stated:
 
 
 def source(root: Path = ROOT) -> str:
-    """The version, which pyproject.toml has."""
+    """Return the version, which pyproject.toml has."""
     project: dict[str, str] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return project["version"]
 
@@ -86,7 +87,7 @@ def stated(root: Path = ROOT) -> Iterator[Stated]:
 
 
 def files(spot: Spot, root: Path) -> list[Path]:
-    """The files of a spot, without what builds have made."""
+    """Return the files of a spot, without what builds have made."""
     return sorted(path for path in root.glob(spot.files) if not BUILT & set(path.relative_to(root).parts))
 
 

@@ -1,4 +1,4 @@
-"""`python -m scripts.site` puts together what the site is built from; ends with 1 when a link leads nowhere."""
+"""``python -m scripts.site`` puts together what the site is built from; ends with 1 when a link leads nowhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scripts.checks.skips import ROOT
 from scripts.site import sources
 
 PAGES = ROOT / "target" / "pages"
-"""As mkdocs.yml names it (`docs_dir`)."""
+"""As mkdocs.yml names it (``docs_dir``)."""
 STYLE = Path(__file__).with_name("site.css")
-"""As mkdocs.yml names it (`extra_css`)."""
+"""As mkdocs.yml names it (``extra_css``)."""
 
 
 def main() -> int:

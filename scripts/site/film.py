@@ -31,7 +31,7 @@ class Frame:
 
 
 def film(frames: Sequence[Frame], columns: int, rows: int, title: str) -> str:
-    """The SVG that shows the frames again and again. Readers who want less motion see the last frame.
+    """Return the SVG that shows the frames again and again. Readers who want less motion see the last frame.
 
     Each different line is drawn once and used wherever it is shown.
     """
@@ -59,7 +59,7 @@ text {{ font: 14px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
 
 
 def _motion(frames: Sequence[Frame], height: float) -> str:
-    """The rules that move the strip of frames by one frame after the other, without a slide in between."""
+    """Return the rules that move the strip of frames by one frame after the other, without a slide in between."""
     whole = sum(frame.seconds for frame in frames)
     begins = accumulate((frame.seconds for frame in frames[:-1]), initial=0.0)
     steps = " ".join(
@@ -81,7 +81,7 @@ def _frame(lines: Iterable[str], drawn: dict[str, str], top: float) -> str:
 
 
 def _lines(screen: str, columns: int, rows: int) -> list[str]:
-    """The lines of a screen, each drawn at the top of the picture; an empty line is an empty text."""
+    """Return the lines of a screen, each drawn at the top of the picture; an empty line is an empty text."""
     console = Console(
         width=columns, file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False
     )
@@ -100,7 +100,7 @@ def _line(console: Console, line: str) -> str:
 
 
 def _piece(segment: Segment, column: int) -> str:
-    """A piece of one style. Its length is given, so that every font keeps the columns."""
+    """Return a piece of one style. Its length is given, so that every font keeps the columns."""
     style = segment.style or Style()
     colour = _colour(style, THEME)
     weight = ' font-weight="bold"' if style.bold else ""

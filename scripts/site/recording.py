@@ -41,7 +41,7 @@ class Typist(Protocol):
         """Press the Enter key."""
 
     def screen(self) -> str:
-        """The screen with its colours, as text with escape sequences."""
+        """Return the screen with its colours, as text with escape sequences."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Terminal:
     socket: str = SOCKET
 
     def tmux(self, *words: str) -> str:
-        """What tmux answers to a command."""
+        """Return what tmux answers to a command."""
         command = ["tmux", "-L", self.socket, "-f", "/dev/null", *words]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
 
@@ -73,7 +73,10 @@ class Terminal:
         self.tmux("send-keys", "Enter")
 
     def screen(self) -> str:
-        """The screen with its colours, as text with escape sequences. The path of the project's folder is shortened."""
+        """Return the screen with its colours, as text with escape sequences.
+
+        The path of the project's folder is shortened.
+        """
         return self.tmux("capture-pane", "-e", "-p").replace(str(ROOT), SHORT)
 
     def close(self) -> None:
@@ -100,7 +103,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _problem(words: Sequence[str]) -> str:
-    """What keeps a run from being recorded, and what to type; empty when nothing does."""
+    """Return what keeps a run from being recorded, and what to type; empty when nothing does."""
     if len(words) != 2:  # noqa: PLR2004 - the film and the run
         return "usage: scripts/recording FILM.svg RUN; RUN is the folder of the run, which must be new"
     if Path(words[1]).exists():
@@ -109,7 +112,7 @@ def _problem(words: Sequence[str]) -> str:
 
 
 def commands(run: str) -> list[str]:
-    """What is typed: the run, then the question which configuration to choose."""
+    """Return what is typed: the run, then the question which configuration to choose."""
     return [
         f"patternbench run {STUDY} --out {shlex.quote(run)}",
         f"patternbench recommend {shlex.quote(run)} --objective 'minimise p95' --subject-to '{FAILING}'",
@@ -117,7 +120,7 @@ def commands(run: str) -> list[str]:
 
 
 def recorded(terminal: Typist, typed: Sequence[str], wait: Callable[[float], None] = time.sleep) -> Iterator[Frame]:
-    """The frames of a terminal in which commands are typed one after the other, each when the one before has ended."""
+    """Yield the frames of a terminal in which commands are typed, each when the one before has ended."""
     for number, command in enumerate(typed):
         terminal.write(command)
         wait(LOOK_S)
@@ -128,7 +131,7 @@ def recorded(terminal: Typist, typed: Sequence[str], wait: Callable[[float], Non
 
 
 def _until_prompt(terminal: Typist, wait: Callable[[float], None]) -> Iterator[Frame]:
-    """The frames of a command while it runs: one per step in which the screen changes."""
+    """Yield the frames of a command while it runs: one per step in which the screen changes."""
     shown, left = "", int(LONGEST_S / STEP_S)
     while left:
         wait(STEP_S)

@@ -1,4 +1,4 @@
-"""The pages of docs/reference, made from code and schemas: `python -m scripts.site.reference` writes them again."""
+"""The pages of docs/reference, made from code and schemas: ``python -m scripts.site.reference`` writes them again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
 
 
 def contracts() -> list[str]:
-    """The schemas of contracts/ but that of the study file, as `client/round`."""
+    """Return the schemas of contracts/ but that of the study file, as ``client/round``."""
     folder = ROOT / "contracts"
     names = (path.relative_to(folder).as_posix() for path in folder.glob("*/*.schema.json"))
     return sorted(name.removesuffix(".schema.json") for name in names if not name.startswith(STUDY))
@@ -55,7 +55,7 @@ def _contract(name: str) -> str:
 
 
 def _system() -> str:
-    """The page of system files: what all have, then the settings of each kind of component."""
+    """Return the page of system files: what all have, then the settings of each kind of component."""
     stated = f"{MADE}\n\nHow to write one, with examples: [How do I write a system?](../write-a-system.md)"
     whole = schemas.page("Every field of a system file", WrittenSystem.model_json_schema(), stated)
     kinds = [

@@ -46,28 +46,28 @@ def _cell(text: str) -> str:
 
 
 def page(title: str, schema: Schema, stated: str = "") -> str:
-    """The page of a schema: its own words, its fields, and a section for each definition that it uses."""
+    """Return the page of a schema: its own words, its fields, and a section for each definition that it uses."""
     parts = [f"# {title}", stated, part("", schema)]
     parts += [part(f"## {name}", definition) for name, definition in _children(schema, "$defs")]
     return "\n\n".join(text for text in parts if text) + "\n"
 
 
 def part(heading: str, schema: Schema) -> str:
-    """A schema or a definition: its heading, its words, its fields; one that has none in a sentence."""
+    """Return a schema or a definition: its heading, its words, its fields; one that has none in a sentence."""
     rows = list(fields(schema))
     reported = _table(rows) if rows else f"{_capital(_without_fields(schema))}."
     return "\n\n".join(text for text in (heading, _words(schema), *_short_forms(schema), reported) if text)
 
 
 def _table(rows: Sequence[Row]) -> str:
-    """The rows below a head, without the columns that are empty in all of them."""
+    """Return the rows below a head, without the columns that are empty in all of them."""
     columns = zip(HEAD, *(row.cells for row in rows), strict=True)
     head, *body = zip(*(column for column in columns if any(column[1:])), strict=True)
     return "\n".join([_line(head), "|---" * len(head) + "|", *map(_line, body)])
 
 
 def written_out(schema: Schema) -> Schema:
-    """A schema without definitions: each stands where it is used; one within itself is a mapping there."""
+    """Return a schema without definitions: each stands where it is used; one within itself is a mapping there."""
     filled = _filled(schema, dict(_children(schema, "$defs")), frozenset())
     assert isinstance(filled, Mapping)
     return filled
@@ -87,14 +87,14 @@ def _filled(part: Json, definitions: Mapping[str, Schema], within: frozenset[str
 
 
 def _words(schema: Schema) -> str:
-    """What a schema says of itself; of one with short forms, what the whole form says."""
+    """Return what a schema says of itself; of one with short forms, what the whole form says."""
     whole = [choice for choice in _choices_of(schema) if "properties" in choice]
     stated = [_text(one, "description") for one in (schema, *whole)]
     return " ".join(next((text for text in stated if text), "").split())
 
 
 def _short_forms(schema: Schema) -> Iterator[str]:
-    """What may be written instead of a mapping, such as a text alone."""
+    """Yield what may be written instead of a mapping, such as a text alone."""
     choices = _choices_of(schema)
     if any("properties" in choice for choice in choices):
         for choice in choices:
@@ -108,7 +108,7 @@ def _without_fields(schema: Schema) -> str:
 
 
 def fields(schema: Schema, path: str = "") -> Iterator[Row]:
-    """The fields of a schema in their order, those of nested mappings with their whole paths."""
+    """Yield the fields of a schema in their order, those of nested mappings with their whole paths."""
     required = _list(schema, "required")
     for name, field in _children(schema, "properties"):
         whole = f"{path}{name}"
@@ -122,7 +122,7 @@ def fields(schema: Schema, path: str = "") -> Iterator[Row]:
 
 
 def kind(schema: Schema) -> str:
-    """What may stand where a schema is, in words."""
+    """Return what may stand where a schema is, in words."""
     for tell in (_reference, _constants, _choices, _typed):
         words = tell(schema)
         if words:
@@ -153,7 +153,7 @@ def _choices_of(schema: Schema) -> list[Schema]:
 
 
 def _list_of(words: str) -> str:
-    """A list of what words describe: `a list of texts`."""
+    """Return a list of what words describe: ``a list of texts``."""
     return f"a list of {ARTICLE.sub(lambda noun: noun[1] + 's', words)}"
 
 
@@ -173,7 +173,7 @@ def _of_type(schema: Schema, name: str) -> str:
 
 
 def _mapping(schema: Schema) -> str:
-    """A mapping, and what it holds where its names are free."""
+    """Return a mapping, and what it holds where its names are free."""
     free = [_child(schema, "additionalProperties"), *(field for _, field in _children(schema, "patternProperties"))]
     held = next((field for field in free if field), None)
     return f"a mapping of names to {kind(held)}" if held else SIMPLE["object"]
@@ -185,7 +185,7 @@ def _number(schema: Schema, words: str) -> str:
 
 
 def _bound(schema: Schema, including: str, excluding: str) -> str:
-    """A bound in words; one of 64-bit integers bounds nothing that a reader has."""
+    """Return a bound in words; one of 64-bit integers bounds nothing that a reader has."""
     value, above = schema.get(including), schema.get(excluding)
     if isinstance(value, int | float) and abs(value) < 2**62:
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
@@ -229,5 +229,5 @@ def _child(schema: Schema, key: str) -> Schema:
 
 
 def _children(schema: Schema, key: str) -> list[tuple[str, Schema]]:
-    """The named parts of a schema; a part that is `true` allows anything."""
+    """Return the named parts of a schema; a part that is ``true`` allows anything."""
     return [(name, child if isinstance(child, Mapping) else {}) for name, child in _child(schema, key).items()]

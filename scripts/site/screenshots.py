@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation from runs: `scripts/screenshots docs/images/report.png runs/quickstart`."""
+"""Takes the pictures of the documentation from runs: ``scripts/screenshots docs/images/report.png runs/quickstart``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _problem(words: Sequence[str]) -> str:
-    """What keeps a picture from being taken, and what to type; empty when nothing does."""
+    """Return what keeps a picture from being taken, and what to type; empty when nothing does."""
     if len(words) != 2 or words[0] not in PICTURES:  # noqa: PLR2004 - the picture and the run
         return f"usage: scripts/screenshots PICTURE RUN; PICTURE is one of {', '.join(PICTURES)}"
     if not (Path(words[1]) / "report.html").is_file():
@@ -51,7 +51,7 @@ def _problem(words: Sequence[str]) -> str:
 
 
 def command(picture: str, run: Path, profile: str) -> list[str]:
-    """The command that takes a picture of a run's report."""
+    """Return the command that takes a picture of a run's report."""
     width, height = PICTURES[picture]
     where = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={ROOT / picture}"]
     return ["chromium", *OPTIONS, *where, (run / "report.html").resolve().as_uri()]

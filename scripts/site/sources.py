@@ -48,26 +48,32 @@ class Link:
 
 
 def links(text: str) -> Iterator[Link]:
-    """The links of a page to files of ours; code holds none."""
+    """Yield the links of a page to files of ours; code holds none."""
     for match in LINK.finditer(without_code(text)):
         if not ELSEWHERE.match(match[1]):
             yield Link(text.count("\n", 0, match.start()) + 1, match[1], match.start(1))
 
 
 def led_to(page: str, target: str) -> str:
-    """The file or folder that a link of a page leads to, as a path in a checkout; the page for its own heading."""
+    """Return the file or folder that a link of a page leads to, as a path in a checkout.
+
+    The page for its own heading.
+    """
     file = target.partition("#")[0]
     return normpath(PurePosixPath(page).parent / file) if file else page
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page as links name them, by the rule of code hosts: `How it *works*?` is `how-it-works`."""
+    """Return the headings of a page as links name them, by the rule of code hosts.
+
+    ``How it *works*?`` is ``how-it-works``.
+    """
     titles = [LINK.sub("", heading) for heading in HEADING.findall(FENCE.sub("", text))]
     return {re.sub(r"[^\w\s-]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 def gathered(root: Path) -> Gathered:
-    """The pages of docs, and all that they link to, directly or through others."""
+    """Return the pages of docs, and all that they link to, directly or through others."""
     site, todo = Gathered(), [*OURS, *(path.relative_to(root).as_posix() for path in root.glob("docs/**/*.md"))]
     while todo:
         page = todo.pop()
@@ -79,7 +85,7 @@ def gathered(root: Path) -> Gathered:
 
 
 def _followed(root: Path, page: str, site: Gathered) -> Iterator[str]:
-    """The pages that a page leads to; files, folders and what is broken are noted."""
+    """Yield the pages that a page leads to; files, folders and what is broken are noted."""
     for link in links((root / page).read_text(encoding="utf-8")):
         path = led_to(page, link.target)
         path = f"{path}/{README}" if (root / path / README).is_file() else path
@@ -101,7 +107,7 @@ def _is_there(root: Path, path: str, anchor: str) -> bool:
 
 
 def relinked(text: str, change: Callable[[str], str]) -> str:
-    """A page whose links to files of ours have other targets."""
+    """Return a page whose links to files of ours have other targets."""
     for link in reversed(list(links(text))):
         text = text[: link.start] + change(link.target) + text[link.start + len(link.target) :]
     return text
@@ -123,7 +129,7 @@ def write(root: Path, out: Path) -> Gathered:
 
 
 def _to(root: Path, page: str, target: str) -> str:
-    """The target of a link in the site: of one to a folder its README or its list."""
+    """Return the target of a link in the site: of one to a folder its README or its list."""
     folder = root / led_to(page, target)
     if not folder.is_dir():
         return target
@@ -132,7 +138,7 @@ def _to(root: Path, page: str, target: str) -> str:
 
 
 def listing(root: Path, folder: str) -> str:
-    """The page of a folder that has no README: what is in it, but for what builds make."""
+    """Return the page of a folder that has no README: what is in it, but for what builds make."""
     inside = sorted(path for path in (root / folder).iterdir() if path.name not in BUILT and path.name[0] != ".")
     names = [f"- `{path.name}{'/' if path.is_dir() else ''}`" for path in inside]
     return "\n".join([f"# `{folder}`", "", "In a checkout this folder holds:", "", *names, ""])

@@ -43,7 +43,7 @@ def client(
     follow_redirects: bool = False,
     given_up: Callable[[], bool] = lambda: False,
 ) -> httpx.Client:
-    """A client whose answers keep bounds. ``given_up`` ends a wait from another thread, within a moment.
+    """Return a client whose answers keep bounds. ``given_up`` ends a wait from another thread, within a moment.
 
     Each question has its own connection, which is closed after its answer.
     """
@@ -87,7 +87,7 @@ class BoundedTransport(httpx.BaseTransport):
         self._ssl: ssl.SSLContext | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to a request; raises httpx.TransportError when it breaks its bounds."""
+        """Return the answer to a request; raises httpx.TransportError when it breaks its bounds."""
         allowance = Allowance(self._bounds, self._given_up, self._clock)
         pool = httpcore.ConnectionPool(
             ssl_context=self._context() if request.url.scheme == "https" else None,
@@ -107,7 +107,7 @@ class BoundedTransport(httpx.BaseTransport):
         )
 
     def _context(self) -> ssl.SSLContext:
-        """The certificates that are trusted; read once, since that takes a while."""
+        """Return the certificates that are trusted; read once, since that takes a while."""
         if self._ssl is None:
             verify = self._verify
             self._ssl = verify if isinstance(verify, ssl.SSLContext) else httpx.create_ssl_context(verify=verify)
@@ -122,7 +122,10 @@ class Allowance:
         self._began, self._read = clock(), 0
 
     def left_s(self) -> float:
-        """The seconds that are left. Raises httpcore.ReadTimeout if none are, ReadError if the wait is given up."""
+        """Return the seconds that are left.
+
+        Raises httpcore.ReadTimeout if none are, ReadError if the wait is given up.
+        """
         if self._given_up():
             raise httpcore.ReadError("given up")
         left = self._bounds.seconds - (self._clock() - self._began)
@@ -215,7 +218,7 @@ class _BoundedStream(httpx.SyncByteStream):
 
 
 def _awaited(make: Callable[[], httpcore.NetworkStream], allowance: Allowance) -> httpcore.NetworkStream:
-    """What is made by its own thread: a look-up of a name can't be interrupted, but it can be left behind."""
+    """Return what is made by its own thread: a look-up of a name can't be interrupted, but it can be left behind."""
     future: Future[httpcore.NetworkStream] = Future()
     Thread(target=_fulfil, args=(future, make), daemon=True).start()
     try:
@@ -242,7 +245,7 @@ def _close_late(future: Future[httpcore.NetworkStream]) -> None:
 
 
 def _plain(request: httpx.Request) -> httpcore.Request:
-    """A request as it is sent: asking for a body that isn't compressed."""
+    """Return a request as it is sent: asking for a body that isn't compressed."""
     headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"accept-encoding"]
     url = request.url
     extensions = {name: value for name, value in request.extensions.items() if name == "sni_hostname"}
@@ -274,7 +277,7 @@ def _as_httpx(request: httpx.Request) -> Iterator[None]:
 
 
 def first_bytes(answer: httpx.Response, most: int) -> bytes:
-    """The beginning of a body, and no more of it."""
+    """Return the beginning of a body, and no more of it."""
     read = b""
     with suppress(httpx.TransportError):
         for piece in answer.iter_raw():

@@ -21,7 +21,7 @@ def folder() -> Path:
 
 
 def home() -> Path:
-    """The user's home. Raises OSError for a user without one, such as a bare number in a container."""
+    """Return the user's home. Raises OSError for a user without one, such as a bare number in a container."""
     try:
         return Path.home()
     except RuntimeError:
@@ -29,7 +29,7 @@ def home() -> Path:
 
 
 def short_hash(*contents: bytes) -> str:
-    """A short hash of contents."""
+    """Return a short hash of contents."""
     sha256 = hashlib.sha256()
     for content in contents:
         sha256.update(content)
@@ -37,7 +37,7 @@ def short_hash(*contents: bytes) -> str:
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
-    """A text that takes a moment to make, from the cache if it is there whole.
+    """Return a text that takes a moment to make, from the cache if it is there whole.
 
     A line after the text holds its hash, so that a damaged copy is made again. A cache that cannot be read or written
     costs time and nothing else.

@@ -3,7 +3,7 @@
     python studies/published/figures_2023.py [FOLDER]
 
 Source: A. El Malki and U. Zdun, Combining API Patterns in Microservice Architectures, IEEE ICWS 2023. The rows come
-from its printed coefficients (`generate_2023.py`), so the pictures show what its models say, not its measurements:
+from its printed coefficients (``generate_2023.py``), so the pictures show what its models say, not its measurements:
 what no coefficient depends on (the size of a bundle) is flat. `patternbench fit FILE --formula ... --over
 FACTOR,FACTOR --html PAGE` draws the same on a page.
 """

@@ -44,7 +44,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Published:
-    """One model as the paper prints it; `mape` is None where it prints none."""
+    """One model as the paper prints it; ``mape`` is None where it prints none."""
 
     formula: str
     coefficients: dict[str, float]
@@ -115,7 +115,7 @@ WORTH_ANOTHER = 10.0
 class Suspect:
     """A measured time whose change brings all models nearer to the published ones.
 
-    `mismatch` is what is left once this and the earlier suspects are changed, `runner_up` what changing the
+    ``mismatch`` is what is left once this and the earlier suspects are changed, ``runner_up`` what changing the
     next best row in its stead would leave.
     """
 
@@ -127,7 +127,7 @@ class Suspect:
 
 
 def refit(table: pd.DataFrame) -> dict[int, ModelResult]:
-    """Fit the four models to `table`, numbered as the paper numbers them."""
+    """Fit the four models to ``table``, numbered as the paper numbers them."""
     found = fit_formulas(table, [published.formula for published in PUBLISHED.values()]).models
     return dict(zip(PUBLISHED, found, strict=True))
 
@@ -147,7 +147,7 @@ def suspects(models: dict[int, ModelResult]) -> list[Suspect]:
     """Find the fewest total_times that, changed, reproduce all published coefficients.
 
     Coefficients are linear in each response, so the best change of any set of rows is a small least-squares
-    problem; rows are added one at a time, while each divides what is left by `WORTH_ANOTHER`.
+    problem; rows are added one at a time, while each divides what is left by ``WORTH_ANOTHER``.
     """
     pulls, gaps = _pulls(models), np.concatenate([_gaps(model, PUBLISHED[i]) for i, model in models.items()])
     chosen: list[int] = []
@@ -317,7 +317,7 @@ def _suspect_line(table: pd.DataFrame, one: Suspect, left: float) -> str:
 
 
 def written(page: str, text: str) -> str:
-    """The page with the text between its marks."""
+    """Return the page with the text between its marks."""
     before, rest = page.split(START)
     return before + START + text + END + rest.split(END)[1]
 

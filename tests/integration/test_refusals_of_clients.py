@@ -1,7 +1,8 @@
 """What each client refuses, in full: which policies, alone and in every order, and which of their values.
 
-`tests/golden/clients` holds for every client each refusal with the rounds that get it; UPDATE_GOLDEN=1 rewrites it, for
-a person to read the difference. A client that takes what its library cannot do would measure something else in silence.
+``tests/golden/clients`` holds for every client each refusal with the rounds that get it; UPDATE_GOLDEN=1 rewrites it,
+for a person to read the difference. A client that takes what its library cannot do would measure something else in
+silence.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Stands in for `docker compose` and `podman-compose`: notes each order and does what one sees of it from outside.
+"""Stands in for ``docker compose`` and ``podman-compose``: notes each order and does what one sees of it from outside.
 
-Its folder is $STAND_IN. `up` serves that folder at a port, as a container would at a published one; `fails` in it
-names the order that fails; `printed` is what `config` prints.
+Its folder is $STAND_IN. ``up`` serves that folder at a port, as a container would at a published one; ``fails`` in it
+names the order that fails; ``printed`` is what ``config`` prints.
 """
 
 import http.server

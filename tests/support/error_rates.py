@@ -46,7 +46,7 @@ RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
 def configurations(rng: np.random.Generator, count: int, rounds: int, gain: float = 0.0) -> list[ScenarioRounds]:
-    """Make up the rounds of some configurations, all alike but the last, which is better by `gain`."""
+    """Make up the rounds of some configurations, all alike but the last, which is better by ``gain``."""
     block, places = rng.normal(0, BLOCKS, rounds), {"p95": np.arange(rounds, dtype=float)}
     gains = [0.0] * (count - 1) + [gain]
     values = [np.exp(block - each + rng.normal(0, SPREAD, rounds)) for each in gains]
@@ -54,7 +54,7 @@ def configurations(rng: np.random.Generator, count: int, rounds: int, gain: floa
 
 
 def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, float]:
-    """Return how often a choice among `count` is called clear, clear and wrong, and taken over an equal baseline."""
+    """Return how often a choice among ``count`` is called clear, clear and wrong, and taken over an equal baseline."""
     rng, found = np.random.default_rng(rounds * 100 + count), np.zeros(3)
     for _ in range(runs):
         ranking = rank(configurations(rng, count, rounds, gain), Objective("p95", minimise=True), ())
@@ -65,7 +65,7 @@ def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, 
 
 
 def tables(rounds: int, runs: int, real: int = 0) -> dict[str, float]:
-    """Return how often a table of ten equal pairs has a verdict, or with `real` others its share of wrong ones."""
+    """Return how often a table of ten equal pairs has a verdict, or with ``real`` others its share of wrong ones."""
     rng, any_wrong, wrong_share = np.random.default_rng(rounds), 0, 0.0
     for _ in range(runs):
         gains = [0.0] * 10 + [0.3] * real

@@ -105,7 +105,7 @@ def capacities(service: str, quantile: str, machine: str, runs: int) -> dict[str
     """Return how often a search gives an interval, and how often that holds the usual rate, and that of its rounds.
 
     The usual rate is that of the machine at its usual speed; that of the rounds, of the machine at the middle speed
-    that it had while they were repeated. `doubted`: it holds the usual rate, or the answer has a doubt next to it.
+    that it had while they were repeated. ``doubted``: it holds the usual rate, or the answer has a doubt next to it.
     """
     rng, objective = np.random.default_rng(2), parse_objective(f"{quantile} <= 100ms")
     usual = services.usual(service, objective.allowed)

@@ -116,7 +116,7 @@ def words_of(page: str) -> str:
 
 
 def _mark(tag: re.Match[str]) -> str:
-    """A tag, then what its look and its tooltip say: `better`, `−44.0 to −38.1 %`, that a cell is for several rows."""
+    """A tag, then what its look and its tooltip say: better, ``−44.0 to −38.1 %``, that a cell is for several rows."""
     said = [value for name, value in re.findall(r'(\w+)="([^"]*)"', tag[0]) if name in _TOLD]
     return f"{tag[0]}{{{'; '.join(said)}}} " if said else tag[0]
 

@@ -51,13 +51,13 @@ class _Attempts:
 def round_metrics(
     attempts: pd.DataFrame, objective_s: float = np.inf, length_s: float | None = None
 ) -> dict[str, float]:
-    """Sum up the attempts of one round as the responses of `contracts/records`.
+    """Sum up the attempts of one round as the responses of ``contracts/records``.
 
-    `attempts` has the columns of `contracts/records`, in any order of rows. The answer has the keys of
-    `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of calls,
-    `ContentionRate` a share; what is
-    undefined is NaN. `goodput` counts the successful calls whose response time is at most `objective_s`
-    seconds. `length_s` is how long the round offers calls after the warm-up, if that is declared. Raises ValueError
+    ``attempts`` has the columns of ``contracts/records``, in any order of rows. The answer has the keys of
+    ``RESPONSES``; times are in seconds, ``failure_rate``, ``success_rate`` and ``rejected_rate`` in percent of calls,
+    ``ContentionRate`` a share; what is
+    undefined is NaN. ``goodput`` counts the successful calls whose response time is at most ``objective_s``
+    seconds. ``length_s`` is how long the round offers calls after the warm-up, if that is declared. Raises ValueError
     when a column is missing.
     """
     users, calls, wire, _ = _parts(attempts)
@@ -108,8 +108,8 @@ def ended_journeys(attempts: pd.DataFrame) -> JourneyTimes:
 def user_metrics(attempts: pd.DataFrame) -> pd.DataFrame:
     """Sum up the attempts of one round for each virtual user, as ResilienceBench's own files do.
 
-    One row a user: `user`, `group` (when given), the fourteen metrics of Table 2 of that user alone (times in
-    seconds; `Throughput` per second of the user's own execution), and `start_us` and `end_us`, the user's
+    One row a user: ``user``, ``group`` (when given), the fourteen metrics of Table 2 of that user alone (times in
+    seconds; ``Throughput`` per second of the user's own execution), and ``start_us`` and ``end_us``, the user's
     first intended start and last end in microseconds from the round's start. Undefined values are NaN. Raises
     ValueError when a column is missing.
     """
@@ -137,9 +137,9 @@ def step_metrics(
 ) -> pd.DataFrame:
     """Sum up the attempts of one round for each step of each group of users.
 
-    One row a `group` and `step`, in order of names, with `calls_per_s` (per second of the whole round) and the keys
-    of `STEP_RESPONSES` as `round_metrics` has them, of that step's calls alone. Steps without a call after the
-    warm-up are left out. `whole` may give the round's own metrics, which a round of one step needs no second time.
+    One row a ``group`` and ``step``, in order of names, with ``calls_per_s`` (per second of the whole round) and the
+    keys of ``STEP_RESPONSES`` as ``round_metrics`` has them, of that step's calls alone. Steps without a call after the
+    warm-up are left out. ``whole`` may give the round's own metrics, which a round of one step needs no second time.
     Raises ValueError when a column is missing.
     """
     span = _span(attempts, _measured(attempts), length_s)
@@ -162,8 +162,8 @@ def step_metrics(
 def latency_curve(attempts: pd.DataFrame) -> pd.DataFrame:
     """Give the quantile curves of one round's times.
 
-    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
-    measured call that reached the wire, good or bad; `success` is the service time of every successful
+    One row a ``kind`` and ``quantile`` of ``CURVE``, with ``seconds``. Kind ``call`` is the response time of every
+    measured call that reached the wire, good or bad; ``success`` is the service time of every successful
     attempt. A kind without any is left out.
     """
     _, calls, wire, _ = _parts(attempts)
@@ -354,8 +354,8 @@ class JourneyTimes:
 def journey_times(rows: pd.DataFrame, warm: _Ints, last: _Ints, success: _Bools) -> tuple[JourneyTimes, int]:
     """Give the journeys that ended, and how many did not.
 
-    `rows` are attempts of `contracts/records`; `warm` numbers journeys to leave out; `last` is the position of each
-    call's deciding row, `success` whether the call was good. A round without journeys has none.
+    ``rows`` are attempts of ``contracts/records``; ``warm`` numbers journeys to leave out; ``last`` is the position of
+    each call's deciding row, ``success`` whether the call was good. A round without journeys has none.
     """
     if "journey" not in rows:
         return JourneyTimes(np.array([]), np.array([], dtype=bool), np.array([], dtype=np.int64)), 0
@@ -381,7 +381,7 @@ def _waited_for(rows: pd.DataFrame) -> _Ints:
 
 
 def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, float]:
-    """Give the responses `JOURNEYS`: counts, good ones per second of the round, and the failed share in percent."""
+    """Give the responses ``JOURNEYS``: counts, good ones per second of the round, and the failed share in percent."""
     total, good = len(times.seconds), int(times.good.sum())
     if total + unfinished == 0:
         return dict.fromkeys(JOURNEYS, np.nan)
@@ -394,7 +394,8 @@ def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, 
 
 
 def of_items(rows: pd.DataFrame, last: _Ints, success: _Bools, span: float) -> Mapping[str, float]:
-    """Give the responses `ITEMS`: how many there were, good ones per second of the round, the failed share in percent.
+    """Give the responses ``ITEMS``: how many there were, good ones per second of the round, the failed share in
+    percent.
 
     NaN in a round whose calls say nothing of items.
     """
@@ -412,8 +413,8 @@ def failures_by_cause(
 ) -> dict[str, float]:
     """Give the share of calls that failed by each cause, in percent of all calls; NaN where there was no call.
 
-    `rows` are attempts of `contracts/records`, `last` is the position of each call's deciding row, `success` whether
-    the call was good. Without a column `status` no failure is one of a limit.
+    ``rows`` are attempts of ``contracts/records``, ``last`` is the position of each call's deciding row, ``success``
+    whether the call was good. Without a column ``status`` no failure is one of a limit.
     """
     failed = rows.iloc[last[~success]]
     counts = failed["outcome"].value_counts()

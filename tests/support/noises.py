@@ -1,8 +1,8 @@
 """Rounds of configurations that are all equal, under noise of named kinds: what simulated error rates are drawn from.
 
-Each function of `NOISES` returns logs of a positive response, an array of shape (runs, rounds, configurations) whose
-blocks are its rounds: simulated run i measured configuration k once in each block. `spread` is that of a round by
-itself and `blocks` that of a block for all of its rounds, both of logs. Where a noise depends on time, each block has
+Each function of ``NOISES`` returns logs of a positive response, an array of shape (runs, rounds, configurations) whose
+blocks are its rounds: simulated run i measured configuration k once in each block. ``spread`` is that of a round by
+itself and ``blocks`` that of a block for all of its rounds, both of logs. Where a noise depends on time, each block has
 its configurations in its own order, one after another, as a run has them.
 
 All configurations have the same distribution or, where one is noisier than another, the same mean of logs. So whatever
@@ -82,7 +82,7 @@ def trend(
     rise: float = 0.5,
     order: Order = None,
 ) -> Floats:
-    """A machine that slows down steadily, by `rise` from the first round of the run to its last."""
+    """A machine that slows down steadily, by ``rise`` from the first round of the run to its last."""
     runs, rounds, configurations = shape
     line = np.tile(np.linspace(0, rise, rounds * configurations), (runs, 1))
     return log_normal(rng, shape, spread, blocks) + _shuffled(rng, line, shape, order)
@@ -166,9 +166,10 @@ def slowest_lost(rng: np.random.Generator, shape: Shape, share: float = 0.3) -> 
 def own_blocks(
     rng: np.random.Generator, shape: Shape, spread: float = SPREAD, blocks: float = BLOCKS, own: float = SPREAD
 ) -> Floats:
-    """A block acts on each configuration in its own way, with a spread of `own`.
+    """A block acts on each configuration in its own way, with a spread of ``own``.
 
-    To use it under several conditions, draw it once and add it to the noise of each of them: `block_by_configuration`.
+    To use it under several conditions, draw it once and add it to the noise of each of them:
+    ``block_by_configuration``.
     """
     return log_normal(rng, shape, spread, blocks) + block_by_configuration(rng, shape, own)
 
@@ -204,7 +205,7 @@ NOISES: dict[str, Noise] = {
     "noisy half way": louder,
     "one of them stalls": stalling,
 }
-"""Kinds of noise within one run; runs that differ (`own_runs`) and failures are apart."""
+"""Kinds of noise within one run; runs that differ (``own_runs``) and failures are apart."""
 
 
 def failures(rng: np.random.Generator, shape: Shape, rate: float, calls: int = 400) -> Floats:
@@ -213,7 +214,7 @@ def failures(rng: np.random.Generator, shape: Shape, rate: float, calls: int = 4
 
 
 def episodes(rng: np.random.Generator, shape: Shape, rate: float, calls: int = 400, share: float = 0.2) -> Floats:
-    """Shares of failed calls whose mean is `rate`, where all failures come in a `share` of the rounds."""
+    """Shares of failed calls whose mean is ``rate``, where all failures come in a ``share`` of the rounds."""
     bad = rng.random(shape) < share
     return np.where(bad, rng.binomial(calls, min(rate / share, 1.0), shape) / calls, 0.0)
 

@@ -17,7 +17,7 @@ def data_of(page: str) -> Any:
 
 
 def unpacked(data: Mapping[str, Any]) -> Any:
-    """What `packing.packed` was given."""
+    """What ``packing.packed`` was given."""
     return _unpacked(data["rest"], data["columns"])
 
 

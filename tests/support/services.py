@@ -1,7 +1,7 @@
 """Services whose missed share is known at every rate, on machines whose speed differs from round to round.
 
-Each function of `SERVICES` gives the share of calls that take longer than the objective's time, at a rate and a speed
-of the machine (both in calls per second); the usual speed is `SPEED`. `usual` is the rate at which a service on the
+Each function of ``SERVICES`` gives the share of calls that take longer than the objective's time, at a rate and a speed
+of the machine (both in calls per second); the usual speed is ``SPEED``. ``usual`` is the rate at which a service on the
 usual machine just keeps an objective.
 """
 

@@ -41,7 +41,7 @@ workload:
 
 
 def synthetic_run(rounds: int = 10, seed: int = 7, **levels: Sequence[Any]) -> RunReport:
-    """Make a run of 210 scenarios; `levels` shortens a factor (`users=[50]`, `fault=[0]`)."""
+    """Make a run of 210 scenarios; ``levels`` shortens a factor (``users=[50]``, ``fault=[0]``)."""
     levels_of = {
         **LEVELS,
         **{FAULT if name == "fault" else name: list(found) for name, found in levels.items()},

@@ -1,4 +1,4 @@
-"""How often a word is wrong under the worst noise of `noises`: the page's table, by simulation.
+"""How often a word is wrong under the worst noise of ``noises``: the page's table, by simulation.
 
     python -m tests.support.worst_cases
 

@@ -121,7 +121,7 @@ CALLERS = (
 
 def tight(bounds: Bounds, **options: object) -> httpx.Client:
     """A client with the same rules and a shorter time."""
-    return REAL(Bounds(TIGHT_S, bounds.bytes), **options)  # type: ignore[arg-type]  # those of `asking.client`
+    return REAL(Bounds(TIGHT_S, bounds.bytes), **options)  # type: ignore[arg-type]  # those of ``asking.client``
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

@@ -1,4 +1,4 @@
-"""`install.py FOLDER`: makes a virtual environment in a client's folder: this kit, and what its lock file says."""
+"""``install.py FOLDER``: makes a virtual environment in a client's folder: this kit, and what its lock file says."""
 
 from __future__ import annotations
 

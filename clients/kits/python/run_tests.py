@@ -1,4 +1,4 @@
-"""`run_tests.py FOLDER`: runs a client's tests in its own environment, one line of standard output for each."""
+"""``run_tests.py FOLDER``: runs a client's tests in its own environment, one line of standard output for each."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Blocks(Protocol):
         """The names of the columns."""
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """These columns in blocks of rows. Rows and their order are the same each time."""
+        """Return these columns in blocks of rows. Rows and their order are the same each time."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class InMemory:
         return [str(name) for name in self.frame.columns]
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """These columns in blocks of rows."""
+        """Yield these columns in blocks of rows."""
         chosen = self.frame[list(columns)]
         for part in slices(len(chosen), self.rows):
             yield chosen.iloc[part]
 
 
 def in_blocks(table: pd.DataFrame | Blocks) -> Blocks:
-    """A table in blocks, be it in memory or not."""
+    """Return a table in blocks, be it in memory or not."""
     return InMemory(table) if isinstance(table, pd.DataFrame) else table
 
 
@@ -64,7 +64,7 @@ class NameCodes:
         self._ordered = True
 
     def codes(self, column: pd.Series) -> npt.NDArray[np.int16]:
-        """The number of each row's name; -1 for a missing one."""
+        """Return the number of each row's name; -1 for a missing one."""
         if isinstance(column.dtype, pd.CategoricalDtype):
             own, codes = column.cat.categories, column.cat.codes.to_numpy()
         else:
@@ -74,9 +74,9 @@ class NameCodes:
         return np.array([*numbers, -1], dtype=np.int16)[codes]
 
     def number(self, name: str) -> int:
-        """The number of a name, whether it was seen or not."""
+        """Return the number of a name, whether it was seen or not."""
         return self.known.setdefault(name, len(self.known))
 
     def in_order(self) -> list[str]:
-        """The names as a table of them is sorted: in the order of their categories, or by the alphabet."""
+        """Return the names as a table of them is sorted: in the order of their categories, or by the alphabet."""
         return list(self.known) if self._ordered else sorted(self.known)

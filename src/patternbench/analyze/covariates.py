@@ -3,7 +3,7 @@
 A covariate was measured in every round, and no scenario can have influenced it: how fast the idle machine was before
 and after the load, for example. If a scenario moves it by itself, the adjustment is wrong by about as
 much: a configuration whose load makes the covariate 5 % larger seems 5 % better than it is, and no number of rounds
-mends that. `moved_by_scenarios` looks for it, though it finds shifts of a few percent only in long runs.
+mends that. ``moved_by_scenarios`` looks for it, though it finds shifts of a few percent only in long runs.
 
 Rounds are shuffled, so on average it is the same for all scenarios; what it happened to be in the
 rounds of one of them is noise, which can be removed. This is the analysis of covariance (Cochran, Analysis of
@@ -27,13 +27,13 @@ _ROUNDING = 1e-20
 def at_common_value(
     rounds: pd.DataFrame, responses: Sequence[str], covariate: str, alike: Sequence[str]
 ) -> pd.DataFrame:
-    """The rounds with each response moved to where it would be at the covariate's median over all rounds.
+    """Return the rounds with each response moved to where it would be at the covariate's median over all rounds.
 
-    `rounds` has `scenario`, the responses, the covariate and the columns `alike`; responses and covariate are positive.
-    How strongly a response follows the covariate (the slope between their logs) comes from differences between rounds
-    of the same scenario, and is common to scenarios with equal levels of `alike`. The slope is uncertain by itself;
-    rounds are spread around their scenario's mean a little more for it, so that intervals computed from them hold. NaN
-    where the covariate is missing.
+    ``rounds`` has ``scenario``, the responses, the covariate and the columns ``alike``; responses and covariate are
+    positive. How strongly a response follows the covariate (the slope between their logs) comes from differences
+    between rounds of the same scenario, and is common to scenarios with equal levels of ``alike``. The slope is
+    uncertain by itself; rounds are spread around their scenario's mean a little more for it, so that intervals computed
+    from them hold. NaN where the covariate is missing.
     """
     logs = np.log(rounds[covariate])
     offset = logs - logs.median()
@@ -44,7 +44,7 @@ def at_common_value(
 def moved_by_scenarios(rounds: pd.DataFrame, covariate: str) -> float:
     """Return the p that the covariate is the same for all scenarios: the F test of scenarios within blocks, on logs.
 
-    `rounds` has `scenario`, `block` and the covariate. NaN where too few rounds repeat. A small p forbids the
+    ``rounds`` has ``scenario``, ``block`` and the covariate. NaN where too few rounds repeat. A small p forbids the
     covariate; a large one does not show that no scenario moves it.
     """
     known = rounds[["scenario", "block"]].assign(log=np.log(rounds[covariate])).dropna()
@@ -63,13 +63,13 @@ def moved_by_scenarios(rounds: pd.DataFrame, covariate: str) -> float:
 
 
 def _left(columns: Floats, values: Floats) -> tuple[float, int]:
-    """The sum of squares that columns leave of values, and its degrees of freedom."""
+    """Return the sum of squares that columns leave of values, and its degrees of freedom."""
     found, _, rank, _ = np.linalg.lstsq(columns, values, rcond=None)
     return float(((values - columns @ found) ** 2).sum()), len(values) - int(rank)
 
 
 def _moved(rounds: pd.DataFrame, logs: pd.Series, offset: pd.Series, alike: Sequence[str]) -> pd.Series:
-    """Logs of a response without the part that the covariate explains."""
+    """Return logs of a response without the part that the covariate explains."""
     both, scenario, kind = logs.notna() & offset.notna(), rounds[SCENARIO], [rounds[name] for name in alike]
     x, y = (_within(values.where(both), scenario) for values in (offset, logs))
     together, alone, count = (
@@ -85,5 +85,5 @@ def _moved(rounds: pd.DataFrame, logs: pd.Series, offset: pd.Series, alike: Sequ
 
 
 def _within(values: pd.Series, scenario: pd.Series) -> pd.Series:
-    """The values' differences from the mean of their scenario."""
+    """Return the values' differences from the mean of their scenario."""
     return values - values.groupby(scenario).transform("mean")

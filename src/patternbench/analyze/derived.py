@@ -25,7 +25,7 @@ _MOST_NODES = 100
 
 
 def parse(text: str) -> ast.expr:
-    """The expression that a text writes; raises DataError saying what is allowed."""
+    """Return the expression that a text writes; raises DataError saying what is allowed."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -36,12 +36,15 @@ def parse(text: str) -> ast.expr:
 
 
 def names(tree: ast.expr) -> list[str]:
-    """The responses and factors that an expression reads, each once."""
+    """Return the responses and factors that an expression reads, each once."""
     return list(dict.fromkeys(_dotted(part) for part in _parts(tree) if isinstance(part, ast.Name | ast.Attribute)))
 
 
 def value(tree: ast.expr, row: Mapping[str, object]) -> float:
-    """The value of an expression in one round; NaN if a name has no number there, or after a division by zero."""
+    """Return the value of an expression in one round.
+
+    NaN if a name has no number there, or after a division by zero.
+    """
     try:
         return _value(tree, row)
     except (ZeroDivisionError, OverflowError):
@@ -58,7 +61,7 @@ def _value(tree: ast.expr, row: Mapping[str, object]) -> float:
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    """The expression and all within it; a dotted name is one part."""
+    """Yield the expression and all within it; a dotted name is one part."""
     yield tree
     if isinstance(tree, ast.BinOp):
         yield from (*_parts(tree.left), *_parts(tree.right))
@@ -77,7 +80,7 @@ def _allowed(part: ast.expr) -> bool:
 
 
 def _dotted(part: ast.expr) -> str:
-    """A name as it is written, with its dots; nothing for any other expression."""
+    """Return a name as it is written, with its dots; nothing for any other expression."""
     if isinstance(part, ast.Name):
         return part.id
     above = _dotted(part.value) if isinstance(part, ast.Attribute) else ""

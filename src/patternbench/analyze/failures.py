@@ -16,14 +16,14 @@ CAUSES = {
     "unanswered_rate": "cancelled",
 }
 """Each response with the outcome of the attempts that such calls end with; calls that a policy rejected are a response
-of their own (`rejected_rate`)."""
+of their own (``rejected_rate``)."""
 
 
 def failures_by_cause(failed_with: Callable[[str], int], limited: int, calls: int) -> dict[str, float]:
     """Give the share of calls that failed by each cause, in percent of all calls; NaN where there was no call.
 
-    `failed_with` says how many failed and ended with an outcome, `limited` how many of all that failed ended with the
-    status `TOO_MANY_REQUESTS`.
+    ``failed_with`` says how many failed and ended with an outcome, ``limited`` how many of all that failed ended with
+    the status ``TOO_MANY_REQUESTS``.
     """
     named = {name: failed_with(outcome) for name, outcome in CAUSES.items()}
     named |= {"limited_rate": limited, "bad_status_rate": named["bad_status_rate"] - limited}

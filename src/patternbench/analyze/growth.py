@@ -39,7 +39,7 @@ class StateGrowth:
 
 
 def grown(amounts: Mapping[str, pd.DataFrame], seed: int = 1) -> list[StateGrowth]:
-    """The amounts that grow over a run's blocks.
+    """Return the amounts that grow over a run's blocks.
 
     Each is a frame with a row per round and the columns ``block``, ``scenario`` and ``value``. Rounds without a
     positive value are left out.
@@ -56,7 +56,7 @@ def grown(amounts: Mapping[str, pd.DataFrame], seed: int = 1) -> list[StateGrowt
 
 
 def trend_p(values: _Floats, seed: int = 1) -> float:
-    """The p that values in order rise no more than in any other order."""
+    """Return the p that values in order rise no more than in any other order."""
     orders = _orders(len(values), seed)
     observed = _concordance(values[None, :])[0]
     others = _concordance(values[orders])
@@ -83,7 +83,7 @@ def _can_show(frame: pd.DataFrame) -> bool:
 
 
 def _of_blocks(frame: pd.DataFrame) -> _Floats:
-    """The median of each block, of the logarithms against the median of each scenario."""
+    """Return the median of each block, of the logarithms against the median of each scenario."""
     logs = pd.Series(np.log(frame["value"].to_numpy(float)), index=frame.index)
     against = logs - logs.groupby(frame["scenario"]).transform("median")
     medians: _Floats = against.groupby(frame["block"]).median().sort_index().to_numpy(float)
@@ -91,7 +91,7 @@ def _of_blocks(frame: pd.DataFrame) -> _Floats:
 
 
 def _growth(name: str, frame: pd.DataFrame) -> StateGrowth:
-    """The growth of a typical scenario; its ratio is that of the blocks' medians."""
+    """Return the growth of a typical scenario; its ratio is that of the blocks' medians."""
     of_blocks = _of_blocks(frame)
     third = math.ceil(len(of_blocks) / 3)
     typical = float(np.median(np.log(frame["value"].to_numpy(float))))

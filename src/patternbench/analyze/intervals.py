@@ -56,8 +56,8 @@ def median_table(
 ) -> pd.DataFrame:
     """Estimate the median of each response for each group of rounds.
 
-    One row a response and group: the columns of `by`, then `response`, `median`, `low`, `high`, `rounds`,
-    `coverage`. Groups keep the order of their first round.
+    One row a response and group: the columns of ``by``, then ``response``, ``median``, ``low``, ``high``, ``rounds``,
+    ``coverage``. Groups keep the order of their first round.
     """
     order, starts, keys = _groups(rounds, list(by))
     rows = [

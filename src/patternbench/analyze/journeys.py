@@ -53,7 +53,7 @@ def journey_times(sums: RoundSums) -> tuple[JourneyTimes, int]:
 
 
 def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, float]:
-    """Give the responses `JOURNEYS`: counts, good ones per second of the round, and the failed share in percent."""
+    """Give the responses ``JOURNEYS``: counts, good ones per second of the round, and the failed share in percent."""
     total, good = len(times.took_us), int(times.good.sum())
     if total + unfinished == 0:
         return dict.fromkeys(JOURNEYS, np.nan)
@@ -66,7 +66,8 @@ def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, 
 
 
 def of_items(sums: RoundSums, span: float) -> Mapping[str, float]:
-    """Give the responses `ITEMS`: how many there were, good ones per second of the round, the failed share in percent.
+    """Give the responses ``ITEMS``: how many there were, good ones per second of the round, the failed share in
+    percent.
 
     NaN in a round whose calls say nothing of items.
     """

@@ -3,7 +3,7 @@
 - *Typical* rounds leave out the outer fifths. One round in 50 that takes ten times as long hides a change of
   20 % from a t test in half of the cases, and more rounds hide it better. The mean counts such rounds in, as their
   callers do, so it is reported unless typical rounds are asked for.
-- *Neighbours*: rounds are compared at one speed of the machine (`neighbours`).
+- *Neighbours*: rounds are compared at one speed of the machine (``neighbours``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TYPICAL = (
 
 @dataclass(frozen=True)
 class Looks:
-    """How rounds are looked at: `typical` ones, without the outer fifths, and at one speed, as `neighbours` show it."""
+    """How rounds are looked at: typical ones, without the outer fifths, and at one speed, as ``neighbours`` show it."""
 
     typical: bool = False
     neighbours: bool = False
@@ -41,7 +41,7 @@ AS_MEASURED = Looks()
 
 
 def looked_at(table: pd.DataFrame, columns: ColumnRoles, looks: Looks) -> tuple[pd.DataFrame, list[Note]]:
-    """The rounds as they are looked at, and what the reader must know of that."""
+    """Return the rounds as they are looked at, and what the reader must know of that."""
     moved, notes = at_one_speed(table, columns.responses, _apart(columns)) if looks.neighbours else (table, [])
     return moved, [*notes, *_of_far_rounds(scenarios(moved, columns), columns.responses, looks)]
 
@@ -51,7 +51,10 @@ def _apart(columns: ColumnRoles) -> Sequence[str]:
 
 
 def _of_far_rounds(every: Sequence[ScenarioRounds], responses: Sequence[str], looks: Looks) -> list[Note]:
-    """The note that typical rounds are reported and where there are too few; else, the rounds that suggest it."""
+    """Return the note that typical rounds are reported and where there are too few.
+
+    Else, the rounds that suggest it.
+    """
     few = sum(any(len(s.values[name]) < TYPICAL_FROM for name in responses) for s in every)
     if looks.typical:
         left = f" {plural(few, 'scenario')} with fewer than {TYPICAL_FROM} rounds told by all of them." if few else ""

@@ -1,29 +1,30 @@
 """The responses of one round (records contract), computed from its attempts.
 
-The vocabulary is that of `contracts/records`; the first fourteen names are those of Table 2 of
+The vocabulary is that of ``contracts/records``; the first fourteen names are those of Table 2 of
 ResilienceBench (Aderaldo and others, 2024), where an attempt is called
 a request. The paper says what is counted but not how a round's users are put together, so these are our
 rules:
 
-- **Counts** (`...Calls`, `...Requests`) are of the whole round: every user's added up.
-- **Total times** (`TotalSuccessTime`, `TotalErrorTime`, `TotalContentionTime`, `TotalExecutionTime`) belong
+- **Counts** (``...Calls``, ``...Requests``) are of the whole round: every user's added up.
+- **Total times** (``TotalSuccessTime``, ``TotalErrorTime``, ``TotalContentionTime``, ``TotalExecutionTime``) belong
   to a user, as in the published data, which has one row a user. The round's value is the mean over its users.
 - **Average times** are over attempts of the whole round: time of all successful attempts over their number.
   The mean over users of each user's own average would weigh a user with one attempt like one with fifty.
-- **Rates** (`Throughput`, `goodput`) are per second of the round: of the time for which it offers calls, as its study
-  declares it, or from the first intended start to the last end where that is longer or nothing is declared (`_span`).
+- **Rates** (``Throughput``, ``goodput``) are per second of the round: of the time for which it offers calls, as its
+study declares it, or from the first intended start to the last end where that is longer or nothing is declared
+(``_span``).
 - Every time of an *attempt* is its service time (sent until last byte or failure). Response times of *calls*
   run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
   coordinated omission).
 
-- **Failures by cause** are shares of all calls by what ended them (`failures`).
-- **Journeys** and **items** are summed up in rounds that tell of them (`journeys`).
+- **Failures by cause** are shares of all calls by what ended them (``failures``).
+- **Journeys** and **items** are summed up in rounds that tell of them (``journeys``).
 - **Time to a success** is the time that users spent, from their first intended start to their last end, over the
   number of successful calls. It includes failed calls and the pauses after rejected ones, so a pattern that fails
   fast does not look fast by it; and the think time, which is the same for all.
 
 A call is successful when its last attempt was. A rejected or dropped call costs no attempt: it is an
-unsuccessful call, counts in `TotalCalls` and `failure_rate`, and has no response time. A call with any
+unsuccessful call, counts in ``TotalCalls`` and ``failure_rate``, and has no response time. A call with any
 attempt in the warm-up is left out whole. Undefined values are NaN, never 0: without errors their average time is
 unknown, although their total time is 0.
 """
@@ -51,10 +52,10 @@ TABLE_2 = tuple(response.name for response in responses.TABLE_2)
 """The fourteen metrics of ResilienceBench's Table 2, in its order."""
 
 RESPONSES = tuple(response.name for response in responses.RECORDED)
-"""Every key of `round_metrics`, in order."""
+"""Every key of ``round_metrics``, in order."""
 
 STEP_RESPONSES = responses.OF_STEPS
-"""The responses that `step_metrics` gives for each step."""
+"""The responses that ``step_metrics`` gives for each step."""
 
 NO_CURVE = pd.DataFrame(columns=["kind", "quantile", "seconds"])
 """The curves of a round without any time."""
@@ -64,7 +65,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RoundSummary:
-    """The results of one round: its responses, the curves of `latency_curve`, and the seconds that rates are over."""
+    """The results of one round: its responses, the curves of ``latency_curve``, and the seconds that rates are over."""
 
     metrics: dict[str, float]
     curve: pd.DataFrame
@@ -74,13 +75,13 @@ class RoundSummary:
 def summary_of(
     attempts: pd.DataFrame | Blocks, objective_s: float = np.inf, length_s: float | None = None
 ) -> RoundSummary:
-    """Sum up the attempts of one round as the responses of `contracts/records`, and as curves.
+    """Sum up the attempts of one round as the responses of ``contracts/records``, and as curves.
 
-    `attempts` has the columns of `contracts/records`, in any order of rows, in memory or in blocks. The responses have
-    the keys of `RESPONSES`; times are in seconds, `failure_rate`, `success_rate` and `rejected_rate` in percent of
-    calls, `ContentionRate` a share; what is undefined is NaN. `goodput` counts the successful calls whose response time
-    is at most `objective_s` seconds. `length_s` is how long the round offers calls after the warm-up, if that is
-    declared. Raises ValueError when a column is missing.
+    ``attempts`` has the columns of ``contracts/records``, in any order of rows, in memory or in blocks. The responses
+    have the keys of ``RESPONSES``; times are in seconds, ``failure_rate``, ``success_rate`` and ``rejected_rate`` in
+    percent of calls, ``ContentionRate`` a share; what is undefined is NaN. ``goodput`` counts the successful calls
+    whose response time is at most ``objective_s`` seconds. ``length_s`` is how long the round offers calls after the
+    warm-up, if that is declared. Raises ValueError when a column is missing.
     """
     sums = add_up(in_blocks(attempts), objective_s)
     per_user, span = _totals(sums), _span(sums, length_s)
@@ -103,22 +104,22 @@ def summary_of(
 def round_metrics(
     attempts: pd.DataFrame | Blocks, objective_s: float = np.inf, length_s: float | None = None
 ) -> dict[str, float]:
-    """The responses of one round, as `summary_of` gives them."""
+    """Return the responses of one round, as ``summary_of`` gives them."""
     return summary_of(attempts, objective_s, length_s).metrics
 
 
 def latency_curve(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
     """Give the quantile curves of one round's times.
 
-    One row a `kind` and `quantile` of `CURVE`, with `seconds`. Kind `call` is the response time of every
-    measured call that reached the wire, good or bad; `success` is the service time of every successful
+    One row a ``kind`` and ``quantile`` of ``CURVE``, with ``seconds``. Kind ``call`` is the response time of every
+    measured call that reached the wire, good or bad; ``success`` is the service time of every successful
     attempt. A kind without any is left out.
     """
     return summary_of(attempts).curve
 
 
 def _with_curve(times: Times, kind: str, curves: dict[str, pd.DataFrame]) -> OrderedTimes:
-    """The times in order; their curve is noted."""
+    """Return the times in order; their curve is noted."""
     ordered = times.ordered()
     if len(ordered):
         curves[kind] = pd.DataFrame({"kind": kind, "quantile": CURVE, "seconds": _quantiles_of(ordered, CURVE)})
@@ -154,8 +155,8 @@ def ended_journeys(attempts: pd.DataFrame | Blocks) -> JourneyTimes:
 def user_metrics(attempts: pd.DataFrame | Blocks) -> pd.DataFrame:
     """Sum up the attempts of one round for each virtual user, as ResilienceBench's own files do.
 
-    One row a user: `user`, `group` (when given), the fourteen metrics of Table 2 of that user alone (times in
-    seconds; `Throughput` per second of the user's own execution), and `start_us` and `end_us`, the user's
+    One row a user: ``user``, ``group`` (when given), the fourteen metrics of Table 2 of that user alone (times in
+    seconds; ``Throughput`` per second of the user's own execution), and ``start_us`` and ``end_us``, the user's
     first intended start and last end in microseconds from the round's start. Undefined values are NaN. Raises
     ValueError when a column is missing.
     """
@@ -184,9 +185,9 @@ def step_metrics(
 ) -> pd.DataFrame:
     """Sum up the attempts of one round for each step of each group of users.
 
-    One row a `group` and `step`, in order of names, with `calls_per_s` (per second of the whole round) and the keys
-    of `STEP_RESPONSES` as `round_metrics` has them, of that step's calls alone. Steps without a call after the
-    warm-up are left out. `whole` may give the round's own summary, which then isn't made a second time.
+    One row a ``group`` and ``step``, in order of names, with ``calls_per_s`` (per second of the whole round) and the
+    keys of ``STEP_RESPONSES`` as ``round_metrics`` has them, of that step's calls alone. Steps without a call after the
+    warm-up are left out. ``whole`` may give the round's own summary, which then isn't made a second time.
     Raises ValueError when a column is missing.
     """
     blocks = in_blocks(attempts)
@@ -303,7 +304,7 @@ def _quantiles(prefix: str, ordered: OrderedTimes) -> dict[str, float]:
 def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
     """Quantiles of times in order, interpolated linearly between the two nearest.
 
-    To the last digit what `numpy.quantile` gives of the seconds, which it would have to copy and to sort.
+    To the last digit what ``numpy.quantile`` gives of the seconds, which it would have to copy and to sort.
     """
     places = (len(ordered) - 1) * np.array(shares)
     nearest = places.astype(np.int64)
@@ -313,7 +314,9 @@ def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
 
 
 def _span(sums: RoundSums, length_s: float | None = None) -> float:
-    """The seconds that rates are over: from the first intended start to the last end, and no less than is declared.
+    """Return the seconds that rates are over.
+
+    From the first intended start to the last end, and no less than is declared.
 
     Without the declared length, a round of few calls has too high rates: between n calls are only n - 1 gaps.
     """

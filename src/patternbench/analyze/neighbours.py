@@ -36,10 +36,11 @@ _FAR = 3 * 1.4826
 def at_one_speed(
     rounds: pd.DataFrame, responses: Sequence[str], factors: Sequence[str]
 ) -> tuple[pd.DataFrame, list[Note]]:
-    """The rounds with each positive response as it would have been at the machine's middle speed, and what that did.
+    """Return rounds with each positive response as it would have been at the machine's middle speed, and what that did.
 
-    `rounds` has `block`, `started` and the columns that tell scenarios apart. Shares and responses that can be zero
-    stay as they are. Raises `DataError` without order or blocks, and where most blocks have fewer than 20 scenarios.
+    ``rounds`` has ``block``, ``started`` and the columns that tell scenarios apart. Shares and responses that can be
+    zero stay as they are. Raises ``DataError`` without order or blocks, and where most blocks have fewer than 20
+    scenarios.
     """
     raise_if_any(_missing(rounds))
     ordered = rounds.sort_values(["block", ORDER], kind="stable")
@@ -73,7 +74,7 @@ def _refuse_few(scenarios: int) -> None:
 
 
 def _moved(values: Floats, scenario: pd.Series, block: pd.Series) -> tuple[Floats, float]:
-    """Logs without the part that neighbours explain, and which share of the squares that was."""
+    """Return logs without the part that neighbours explain, and which share of the squares that was."""
     codes = [pd.factorize(groups)[0] for groups in (scenario, block)]
     own = _within(values, codes)
     cut = _cut(own)
@@ -95,7 +96,7 @@ def _cut(own: Floats) -> Floats:
 
 
 def _of_neighbours(cut: Floats) -> Floats:
-    """The mean of the residuals of the two rounds before each and the two after it."""
+    """Return the mean of the residuals of the two rounds before each and the two after it."""
     padded = np.pad(cut, 2, constant_values=np.nan)
     around = np.stack([padded[2 + step : len(cut) + 2 + step] for step in _NEIGHBOURS])
     count = np.isfinite(around).sum(axis=0)
@@ -104,7 +105,7 @@ def _of_neighbours(cut: Floats) -> Floats:
 
 
 def _within(values: Floats, groupings: Sequence[Codes]) -> Floats:
-    """The values less what their scenario and their block add (swept out in turn, as rounds may be missing)."""
+    """Return the values less what their scenario and their block add (swept out in turn, as rounds may be missing)."""
     left = pd.Series(values)
     for _ in range(_SWEEPS):
         for codes in groupings:
@@ -113,7 +114,7 @@ def _within(values: Floats, groupings: Sequence[Codes]) -> Floats:
 
 
 def _notes(reported: dict[str, float]) -> list[Note]:
-    """What neighbouring rounds explained, so that no one takes adjusted rounds for measured ones."""
+    """Return what neighbouring rounds explained, so that no one takes adjusted rounds for measured ones."""
     if not reported:
         text = "--neighbours changed nothing: shares, and responses that can be zero, stay as they were measured."
         return [Note("neighbours", text)]

@@ -28,10 +28,10 @@ _FEWEST_FOR_A_TREND = 3
 
 @dataclass(frozen=True)
 class Floor:
-    """The noise floors of a response's scenarios: of the middle one (`typical`) and of the noisiest (`floor`).
+    """The noise floors of a response's scenarios: of the middle one (``typical``) and of the noisiest (``floor``).
 
     In percent, or in the response's unit if differences aren't in percent. NaN if no scenario has two
-    rounds; `scenarios` says how many have, `rounds` the fewest that one of them has.
+    rounds; ``scenarios`` says how many have, ``rounds`` the fewest that one of them has.
     """
 
     typical: float
@@ -51,15 +51,15 @@ class Trend:
 
 
 def noise_floor(rounds: pd.DataFrame, responses: Sequence[str]) -> pd.DataFrame:
-    """Compare the scenarios with themselves: one row per response, `response` and the fields of `Floor`.
+    """Compare the scenarios with themselves: one row per response, ``response`` and the fields of ``Floor``.
 
-    `rounds` has `scenario` and the responses, one row per round.
+    ``rounds`` has ``scenario`` and the responses, one row per round.
     """
     return pd.DataFrame([{"response": name, **vars(floor)} for name, floor in floors(rounds, responses).items()])
 
 
 def floors(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Floor]:
-    """The noise floors of each response; `rounds` as in `noise_floor`."""
+    """Return the noise floors of each response; ``rounds`` as in ``noise_floor``."""
     groups = [group for _, group in rounds.groupby("scenario", sort=False)]
     return {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
 
@@ -88,8 +88,8 @@ def scenario_floor(values: npt.NDArray[np.float64], in_percent: bool) -> float:
 def block_drift(rounds: pd.DataFrame, response: str) -> pd.DataFrame:
     """Follow a response through the blocks, in percent of each scenario's own median.
 
-    `rounds` has `scenario`, `block` and the response. One row a block: `block`, `median`, `low`, `high`
-    (percent deviation, with its order-statistic interval over the block's rounds) and `rounds`.
+    ``rounds`` has ``scenario``, ``block`` and the response. One row a block: ``block``, ``median``, ``low``, ``high``
+    (percent deviation, with its order-statistic interval over the block's rounds) and ``rounds``.
     """
     relative = _deviations(rounds, response)
     rows = [{"block": block, **_interval_fields(part)} for block, part in relative.groupby(rounds["block"])]

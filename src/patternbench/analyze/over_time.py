@@ -13,12 +13,12 @@ NOT_ENDED = ("cancelled", "dropped", "rejected")
 
 
 def width_for(seconds: float) -> float:
-    """The width of a step, in seconds, with which a length of time has no more steps than a picture can show."""
+    """Return the width of a step, in seconds, with which a length of time has no more steps than a picture can show."""
     return next((width for width in WIDTHS_S if seconds <= width * MOST_STEPS), WIDTHS_S[-1])
 
 
 def over_time(attempts: pd.DataFrame, width_s: float) -> pd.DataFrame:
-    """A round in steps of ``width_s``, in order: a row a step, from the round's start to its last attempt's end.
+    """Return a round in steps of ``width_s``, in order: a row a step, from the round's start to its last attempt's end.
 
     ``attempts`` has the columns of ``contracts/records``. Columns: ``second`` (the step's middle), ``good`` and
     ``failed`` (attempts that ended in it, per second), ``p50_ms`` (the median time of the good ones, NaN without any).
@@ -39,5 +39,5 @@ def over_time(attempts: pd.DataFrame, width_s: float) -> pd.DataFrame:
 
 
 def typical(rounds: list[pd.DataFrame]) -> pd.DataFrame:
-    """The median over rounds of each step of ``over_time``."""
+    """Return the median over rounds of each step of ``over_time``."""
     return pd.concat(rounds).groupby("second", as_index=False).median()

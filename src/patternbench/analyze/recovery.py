@@ -27,9 +27,9 @@ _Bools = npt.NDArray[np.bool_]
 class Recovery:
     """The effect of a disturbance.
 
-    `affected` is the percentage of the operations that began during it and were not as before (NaN without any).
-    `seen_after` is how many seconds after its begin the first disturbed second began, None without one.
-    `recovered_after` is how many seconds after its end the last disturbed second was over: 0 when none came later,
+    ``affected`` is the percentage of the operations that began during it and were not as before (NaN without any).
+    ``seen_after`` is how many seconds after its begin the first disturbed second began, None without one.
+    ``recovered_after`` is how many seconds after its end the last disturbed second was over: 0 when none came later,
     None when the round ended before.
     """
 
@@ -41,7 +41,7 @@ class Recovery:
 def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: float) -> Recovery | None:
     """Judge the operations of one round, of which one entry each says when it began, how long it took, if it was good.
 
-    Times are in seconds of the round; the disturbance lasts from `start` to `end`. None when fewer than 20 good
+    Times are in seconds of the round; the disturbance lasts from ``start`` to ``end``. None when fewer than 20 good
     operations began before it, which say what is usual.
     """
     usual = seconds[(began < start) & good]
@@ -60,7 +60,7 @@ def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: 
 
 
 def _disturbed(since: _Floats, as_before: _Bools) -> npt.NDArray[np.int64]:
-    """The seconds since the begin, by number, in which too few operations were as before."""
+    """Return the seconds since the begin, by number, in which too few operations were as before."""
     second = since.astype(np.int64)
     total = np.bincount(second)
     kept = np.bincount(second, weights=as_before)

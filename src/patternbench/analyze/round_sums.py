@@ -46,9 +46,9 @@ Column = Ints | Bools
 class RowPlaces:
     """Each row's user, call and journey by number, and whether its call lies wholly after the warm-up.
 
-    `rows` has the number of rows of each call. Users are those with a row that counts, named by `users` and, in order,
-    `groups` (None in attempts without groups). `journeys` are the numbers of journeys, and `warm` those of them that
-    touch the warm-up.
+    ``rows`` has the number of rows of each call. Users are those with a row that counts, named by ``users`` and, in
+    order, ``groups`` (None in attempts without groups). ``journeys`` are the numbers of journeys, and ``warm`` those of
+    them that touch the warm-up.
     """
 
     user: Ints
@@ -63,7 +63,7 @@ class RowPlaces:
 
 
 def places(attempts: Blocks) -> RowPlaces:
-    """Number users, calls and journeys. Raises ValueError when a column is missing."""
+    """Return number users, calls and journeys. Raises ValueError when a column is missing."""
     missing = [name for name in COLUMNS if name not in attempts.columns]
     if missing:
         raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
@@ -116,7 +116,7 @@ def narrow(values: npt.NDArray[np.int64]) -> Ints:
 
 
 def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints, int]:
-    """The keys of all users in order (of their group, then of their number), and each row's user as a place in them.
+    """Return keys of all users in order (of their group, then of their number), and each row's user as a place in them.
 
     A key is the place of the group times a width, which comes third, plus the number.
     """
@@ -152,7 +152,7 @@ def _calls(user: Ints, call: Ints, users: int) -> tuple[Ints, int]:
 
 
 def numbered(values: Ints) -> tuple[Ints, Ints]:
-    """The distinct values in order, and each value's place among them."""
+    """Return the distinct values in order, and each value's place among them."""
     most = int(values.max(initial=-1))
     if values.min(initial=0) < 0 or most > _DENSE * len(values) + _FEW:
         found, place = np.unique(values, return_inverse=True)
@@ -170,7 +170,7 @@ def _marked_values(values: Ints, count: int) -> Bools:
 
 
 def _looked_up(values: Ints, there: Bools) -> Ints:
-    """The place of each value among those that are there."""
+    """Return the place of each value among those that are there."""
     place, found = np.cumsum(there, dtype=np.int32) - 1, np.empty(len(values), dtype=np.int32)
     for part in slices(len(values)):
         found[part] = place[values[part]]
@@ -231,12 +231,12 @@ class Rows:
         return len(self.user)
 
     def take(self, chosen: Column) -> Rows:
-        """Some of the rows, by place or by mark."""
+        """Return some of the rows, by place or by mark."""
         columns = (getattr(self, one.name) for one in fields(self))
         return Rows(*(column[chosen] if len(column) else column for column in columns))
 
     def and_then(self, others: Rows) -> Rows:
-        """These rows, then others."""
+        """Return these rows, then others."""
         return Rows(*(np.concatenate([getattr(self, one.name), getattr(others, one.name)]) for one in fields(self)))
 
 
@@ -247,7 +247,7 @@ class Times:
     pending: list[Ints] = field(default_factory=list)
     waiting: int = 0
     counts: npt.NDArray[np.uint32] | None = None
-    """How often each time below `_COUNTED_BELOW` occurs."""
+    """How often each time below ``_COUNTED_BELOW`` occurs."""
     others: list[Ints] = field(default_factory=list)
 
     def add(self, spans: Ints) -> None:
@@ -267,7 +267,7 @@ class Times:
         self.pending, self.waiting = [], 0
 
     def ordered(self) -> OrderedTimes:
-        """The times in order."""
+        """Return the times in order."""
         if self.counts is None:
             return OrderedTimes(np.sort(_in_one(self.pending)), None, _in_one([]))
         self._count()
@@ -295,7 +295,7 @@ class OrderedTimes:
         return 0 if self.counted is None else int(self.counted[-1])
 
     def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The times at places of the order, from 0."""
+        """Return the times at places of the order, from 0."""
         if self.counted is None:
             return self.first[places].astype(np.int64)
         begin, end = len(self.first), len(self.first) + self._count()
@@ -327,7 +327,7 @@ class Users:
 
 @dataclass
 class Journeys:
-    """What each journey came to, by number; those without a row that counts are not `there`."""
+    """What each journey came to, by number; those without a row that counts are not ``there``."""
 
     began: npt.NDArray[np.int64]
     ended: npt.NDArray[np.int64]
@@ -353,8 +353,8 @@ class Journeys:
 class RoundSums:
     """What a round came to.
 
-    `outcomes` counts the failed calls by the outcome that they ended with, `limited` those by a status of 429;
-    `reported` the calls that say how many `items` they carry.
+    ``outcomes`` counts the failed calls by the outcome that they ended with, ``limited`` those by a status of 429;
+    ``reported`` the calls that say how many ``items`` they carry.
     """
 
     objective_s: float
@@ -460,7 +460,7 @@ def add_up(attempts: Blocks, objective_s: float = np.inf) -> RoundSums:
 
 
 def _rows(block: pd.DataFrame, part: slice, found: RowPlaces, names: NameCodes) -> Rows:
-    """The rows of a block that count."""
+    """Return the rows of a block that count."""
     rows = Rows(
         user=found.user[part],
         call=found.call[part],

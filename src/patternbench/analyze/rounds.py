@@ -33,7 +33,7 @@ Key = tuple[tuple[str, str], ...]
 class ColumnRoles:
     """Factor columns and response columns of a table of rounds, and what is known of the factors.
 
-    `typical` asks for typical rounds, without the outer fifths.
+    ``typical`` asks for typical rounds, without the outer fifths.
     """
 
     factors: tuple[str, ...]
@@ -48,9 +48,9 @@ def roles(
     responses: Sequence[str] = (),
     factor_table: FactorTable = NOTHING_KNOWN,
 ) -> ColumnRoles:
-    """Tell factors from responses: by a run's `factor_table`, else by the names of responses, or as `by` says.
+    """Tell factors from responses: by a run's ``factor_table``, else by the names of responses, or as ``by`` says.
 
-    Raises `DataError` if a name isn't a column, if a response isn't numeric or is too large to compute with, or if
+    Raises ``DataError`` if a name isn't a column, if a response isn't numeric or is too large to compute with, or if
     nothing distinguishes the scenarios.
     """
     columns = [str(name) for name in table.columns]
@@ -108,10 +108,10 @@ def _not_numeric(table: pd.DataFrame, responses: Sequence[str]) -> list[DataProb
 class ScenarioRounds:
     """The rounds of one scenario: the levels that apply, and one array per response (rounds).
 
-    `blocks` gives for each response the block of each of its values; empty where a table has no blocks. `counts` gives
-    for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't say so.
-    `typical` says that its typical rounds stand for it, without the outer fifths; never of shares, whose bad rounds are
-    what a limit on failures is for.
+    ``blocks`` gives for each response the block of each of its values; empty where a table has no blocks. ``counts``
+    gives for each share how many calls (or journeys, or items) each of its values is of; empty where a table doesn't
+    say so. ``typical`` says that its typical rounds stand for it, without the outer fifths; never of shares, whose bad
+    rounds are what a limit on failures is for.
     """
 
     name: str
@@ -144,7 +144,7 @@ def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: Col
 
 
 def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
-    """The block of each finite value, per response; none when a block holds several rounds of the scenario."""
+    """Return the block of each finite value, per response; none when a block holds several rounds of the scenario."""
     if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
         return {}
     return {name: _where_finite(rows[name], rows["block"]) for name in columns.responses}
@@ -180,7 +180,7 @@ def finite(column: pd.Series) -> Floats:
 
 
 def label(levels: Mapping[str, object]) -> str:
-    """Name a scenario by its levels: `users=80, strategy=retry, initial=20ms`."""
+    """Name a scenario by its levels: ``users=80, strategy=retry, initial=20ms``."""
     parts = (f"{_short_name(name, levels)}={level_text(value)}" for name, value in levels.items())
     return ", ".join(parts) or "all"
 
@@ -200,7 +200,7 @@ def key(levels: Mapping[str, object]) -> Key:
 
 
 def level_of(text: str, table: pd.DataFrame, option: str, factors: FactorTable = NOTHING_KNOWN) -> tuple[str, object]:
-    """Read `factor=level` and find that level in `table`; raises `DataError` with the levels there are."""
+    """Read ``factor=level`` and find that level in ``table``; raises ``DataError`` with the levels there are."""
     name, sign, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not sign or name not in table.columns:

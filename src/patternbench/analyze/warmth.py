@@ -40,7 +40,7 @@ class Drift:
 def drift_of(attempts: pd.DataFrame) -> Drift | None:
     """Give the drift of a round's first part; None where none can be shown, or there are too few attempts to tell.
 
-    `attempts` has the columns of `contracts/records`; the warm-up is left out.
+    ``attempts`` has the columns of ``contracts/records``; the warm-up is left out.
     """
     good = attempts["success"].to_numpy(bool) & ~attempts["warm_up"].to_numpy(bool)
     rows = attempts[good & (attempts["attempt"].to_numpy() > 0)].sort_values("start_us", kind="stable")
@@ -54,7 +54,7 @@ def drift_of(attempts: pd.DataFrame) -> Drift | None:
 
 
 def _logarithms(rows: pd.DataFrame) -> _Floats:
-    """The logarithm of each service time over the median of its group's step."""
+    """Return the logarithm of each service time over the median of its group's step."""
     times = pd.Series(np.log(np.maximum((rows["end_us"] - rows["start_us"]).to_numpy(float), 1.0)), index=rows.index)
     medians = times.groupby([rows["group"].astype(str), rows["step"].astype(str)]).transform("median")
     return (times - medians).to_numpy(float)
@@ -68,7 +68,7 @@ def _is_slower(medians: _Floats) -> bool:
 
 
 def _until_settled(rows: pd.DataFrame, medians: _Floats, ratio: float) -> Drift:
-    """The drift up to the end of the last batch of the first half that is still slower by a tenth."""
+    """Return the drift up to the end of the last batch of the first half that is still slower by a tenth."""
     slow = np.flatnonzero(medians[:-LAST] - medians[-LAST:].mean() > np.log(LEAST))
     batches = int(slow[-1]) + 1 if len(slow) else FIRST
     count = sum(len(part) for part in np.array_split(np.arange(len(rows)), BATCHES)[:batches])

@@ -38,7 +38,7 @@ class BundlerCounts(Counted):
     waited_us: int | None = None
 
     def since(self, before: Self) -> Self:
-        """What was counted since then; a bundler that was started in between began at 0."""
+        """Return what was counted since then; a bundler that was started in between began at 0."""
         if self.requests < before.requests:
             return self
         return self.model_validate({name: _less(getattr(self, name), getattr(before, name)) for name in COUNTS})
@@ -61,7 +61,7 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
     tables = MappingProxyType({"bundlers": lambda seen: table(cast(SeenBundlers, seen))})
 
     def counts(self, url: str, endpoints: Mapping[str, str], http: httpx.Client) -> BundlerCounts:
-        """What a bundler has counted so far, by its page of counts."""
+        """Return what a bundler has counted so far, by its page of counts."""
         return BundlerCounts.model_validate_json(http.get(f"{url}/status").raise_for_status().content)
 
     def doubts(self, seen: RootModel[dict[str, BundlerCounts]]) -> list[Doubt]:
@@ -71,7 +71,7 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
         return [Doubt("bundler_faults", text, "read the bundler's error.log")] if faults else []
 
     def measured(self, seen: RootModel[dict[str, BundlerCounts]], settings: Settings) -> dict[str, float]:
-        """The sums over all bundlers, and what they come to."""
+        """Return the sums over all bundlers, and what they come to."""
         total = {name: _sum(getattr(one, name) for one in seen.root.values()) for name in COUNTS}
         saved = 100 * _over(total["requests"] - total["calls"], total["requests"])
         size = _over(total["bundled"], total["bundles"])
@@ -86,7 +86,7 @@ def _less(now: int | None, before: int | None) -> int | None:
 
 
 def _sum(counts: Iterable[int | None]) -> float:
-    """The sum of counts; NaN where one is not known."""
+    """Return the sum of counts; NaN where one is not known."""
     return float(sum(math.nan if count is None else count for count in counts))
 
 

@@ -155,7 +155,7 @@ def tell(driven: list[RateRound], answer: Capacity, objective: RateObjective, li
 
 
 def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective, limits: Limits) -> str:
-    """The answer in a sentence, and the rate up to which hardly any calls missed."""
+    """Return the answer in a sentence, and the rate up to which hardly any calls missed."""
     steps = [one.step for one in driven]
     rest = _below(steps, knee(steps))
     if answer.rate is None:

@@ -1,4 +1,4 @@
-"""`patternbench check-client`: the contract's tests against a client."""
+"""``patternbench check-client``: the contract's tests against a client."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ TO_SHOW = 10.0
 
 
 def needed(study: Study, plan: Plan, run: Path | None, spread: float | None) -> list[RoundsNeeded]:
-    """What each claim takes, with the scatter of a run, or with one in percent that is assumed."""
+    """Return what each claim takes, with the scatter of a run, or with one in percent that is assumed."""
     claims = claims_of(study)
     scatters: Mapping[str, Scatter] = assumed(claims, spread) if spread is not None else {}
     if run is not None:
@@ -49,7 +49,7 @@ def _rounds_of(run: Path) -> pd.DataFrame:
 
 
 def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool) -> Iterator[str]:
-    """The claims in sentences, one for each."""
+    """Yield the claims in sentences, one for each."""
     if not claims:
         return
     yield f"{plural(len(claims), 'claim')}, decided by {plural(sum(one.intervals for one in claims), 'interval')}:"
@@ -60,7 +60,7 @@ def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool)
 
 
 def as_json(one: RoundsNeeded) -> dict[str, object]:
-    """The same as plain data."""
+    """Return the same as plain data."""
     reported = {"smallest": one.smallest, "to_show": one.size, "rounds": one.rounds}
     return {"says": one.claim.says, "comparisons": one.pairs, "in_percent": one.relative, **reported}
 

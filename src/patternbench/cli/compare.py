@@ -1,4 +1,4 @@
-"""`patternbench compare`: two runs, or a run against its baseline, with intervals and a release gate."""
+"""``patternbench compare``: two runs, or a run against its baseline, with intervals and a release gate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _COLOURS = {Verdict.FAIL: "red", Verdict.INCONCLUSIVE: "yellow", Verdict.PASS: "
 
 
 def sides(_: click.Context, __: click.Parameter, text: str | None) -> tuple[Path, ...]:
-    """The runs of one side: one path, or several between commas; none where there is no second side."""
+    """Return the runs of one side: one path, or several between commas; none where there is no second side."""
     if text is None:
         return ()
     return (Path(text),) if Path(text).exists() else tuple(Path(part) for part in text.split(","))
@@ -144,7 +144,7 @@ def _about(paths: Sequence[Sequence[Path]]) -> list[str]:
 
 
 def _warned(paths: Sequence[Sequence[Path]], tables: Sequence[Sequence[pd.DataFrame]]) -> list[str]:
-    """The warnings of the rounds of all runs, which may explain a difference."""
+    """Return the warnings of the rounds of all runs, which may explain a difference."""
     runs = zip((path for side in paths for path in side), (table for side in tables for table in side), strict=True)
     return [line for path, table in runs for line in warnings_of(str(path), table)]
 
@@ -235,7 +235,10 @@ def _print_verdict(verdict: GateVerdict, console: Console, two_runs: bool) -> No
 
 
 def _undecided(d: Difference, verdict: GateVerdict) -> str:
-    """What would decide, and what t alone says: that rounds scatter evenly is a condition that no exit code has."""
+    """Return what would decide, and what t alone says.
+
+    That rounds scatter evenly is a condition that no exit code has.
+    """
     even, needed = if_even(d, verdict.condition), rounds_to_decide(d, verdict.condition)
     known = "" if even is Verdict.INCONCLUSIVE else f"; {even.upper()} {IF_EVEN}"
     return known + (f"; about {needed} rounds per side would decide" if needed else "")

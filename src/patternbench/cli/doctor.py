@@ -60,7 +60,7 @@ def _report(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbanc
 
 
 def needed_by(file: StudyFile) -> Iterator[tuple[str, list[Need]]]:
-    """What one study needs: its system at the levels that it gives, each of its clients, its traces.
+    """Yield what one study needs: its system at the levels that it gives, each of its clients, its traces.
 
     Raises InputError for what is wrong with the study.
     """
@@ -84,10 +84,10 @@ def _of_system(study: Study, beside: Path) -> Iterator[tuple[str, list[Need]]]:
 
 
 def everything(named: int | None = None) -> Iterator[tuple[str, list[Need]]]:
-    """What each system and client needs, and which shipped studies use it. Systems of this folder are among them.
+    """Yield what each system and client needs, and which shipped studies use it. Systems of this folder are among them.
 
-    At most `named` studies are named next to each, all of them without it. Needs that this installation can't meet are
-    left out.
+    At most ``named`` studies are named next to each, all of them without it. Needs that this installation can't meet
+    are left out.
     """
     used = studies_using()
     for name in systems.names(Path.cwd()):
@@ -102,7 +102,7 @@ def everything(named: int | None = None) -> Iterator[tuple[str, list[Need]]]:
 
 
 def studies_using() -> dict[str, list[str]]:
-    """The studies shipped with patternbench, by the systems and clients that they name."""
+    """Return the studies shipped with patternbench, by the systems and clients that they name."""
     used: dict[str, list[str]] = {}
     for path in sorted(shipped.folder("studies").glob("*.yaml")):
         try:
@@ -138,7 +138,7 @@ def _table(needs: list[Need]) -> Table:
 
 
 def _each_once(needs: list[Need]) -> list[Need]:
-    """A need that several components of a system share is listed once."""
+    """Return a need that several components of a system share is listed once."""
     return list({need.name: need for need in needs}.values())
 
 
@@ -147,7 +147,7 @@ def _state(need: Need) -> Text:
 
 
 def titled(kind: str, name: str, studies: list[str], named: int | None) -> str:
-    """Name a system or client with the first studies that use it; with all of them where `named` is None."""
+    """Name a system or client with the first studies that use it; with all of them where ``named`` is None."""
     if named is not None and len(studies) > named:
         studies = [*studies[:named], f"{len(studies) - named} more"]
     return f"{kind} {name}" + (f" (for {', '.join(studies)})" if studies else "")

@@ -39,7 +39,7 @@ def example(name: str | None, out: Path, force: bool, json_: bool) -> None:
 
 
 def names() -> list[str]:
-    """The studies shipped with patternbench."""
+    """Return the studies shipped with patternbench."""
     return sorted(path.stem for path in STUDIES.glob("*.yaml"))
 
 
@@ -57,7 +57,7 @@ def listing(json_: bool) -> None:
 
 
 def question(name: str) -> str:
-    """The question that a study answers: its first line."""
+    """Return the question that a study answers: its first line."""
     first = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
     return first.removeprefix("#").strip()
 

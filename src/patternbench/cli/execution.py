@@ -120,7 +120,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_A
 
 
 def unwritable(error: OSError, folder: Path) -> Problem:
-    """What to do about a run's folder that can't be written to any more: it is full, or is not there."""
+    """Return what to do about a run's folder that can't be written to any more: it is full, or is not there."""
     hint = f"make room, then type `patternbench resume {folder} --retry-failed`"
     if error.errno == errno.ENOENT:
         hint = "if the folder was moved, type `patternbench resume` with where it is now"
@@ -142,7 +142,7 @@ def _summary(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], w
 
 
 def not_valid(entries: list[Entry]) -> list[Entry]:
-    """The rounds whose load wasn't the load that the study asked for."""
+    """Return the rounds whose load wasn't the load that the study asked for."""
     return [entry for entry in entries if not entry.valid]
 
 
@@ -161,7 +161,7 @@ def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made
 
 
 def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
-    """The command that runs failed rounds again, once the cause is gone."""
+    """Return the command that runs failed rounds again, once the cause is gone."""
     flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
     needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
     return f"to run them again, type `patternbench resume {prepared.folder.path}{needed}`"

@@ -1,4 +1,4 @@
-"""`patternbench fit`: models of a table, with everything needed to trust or doubt them."""
+"""``patternbench fit``: models of a table, with everything needed to trust or doubt them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> N
 
 
 def _study_folder(out: Path) -> Path:
-    """The folder to write to. Raises InputError for what is meant to be the study itself."""
+    """Return the folder to write to. Raises InputError for what is meant to be the study itself."""
     if out.suffix in (".yaml", ".yml", ".json") and not out.is_dir():
         hint = f"type `--out {out.parent}`; the study is named after its question"
         raise InputError(Problem("names a study, where a folder is wanted", "--out", value=str(out), hint=hint))
@@ -100,7 +100,7 @@ def can_ask() -> bool:
 
 
 def _subject(answers: GivenAnswers, asks: bool, out: Path) -> Subject:
-    """The subject of the study. Raises InputError if none is named, or if nothing answers there."""
+    """Return the subject of the study. Raises InputError if none is named, or if nothing answers there."""
     if len(answers.subjects) > 1:
         allowed = "one of --url, --compose, --command"
         raise InputError(Problem("names several things to measure", value=" ".join(answers.subjects), allowed=allowed))
@@ -121,7 +121,7 @@ def _given_subject(answers: GivenAnswers) -> tuple[str, str]:
 
 
 def _prompted_subject() -> tuple[str, str]:
-    """The subject that a user types, recognised by its form."""
+    """Return the subject that a user types, recognised by its form."""
     text = str(click.prompt(WHAT, prompt_suffix="\n> ")).strip()
     if re.match(r"https?://", text):
         return "url", text
@@ -142,7 +142,7 @@ def _prompted_minutes() -> float:
 
 
 def _path(answers: GivenAnswers, asks: bool) -> str:
-    """The path to request of a service that the lab starts."""
+    """Return the path to request of a service that the lab starts."""
     requested = answers.path or (click.prompt("Which path should be requested?", default="/") if asks else "/")
     return requested if requested.startswith("/") else f"/{requested}"
 
@@ -153,7 +153,7 @@ def _service(answers: GivenAnswers, asks: bool) -> str:
 
 
 def _files(subject: Subject, goal: Goal, plan: Budget) -> dict[str, str]:
-    """The texts to be written, by their paths; the study is the first."""
+    """Return the texts to be written, by their paths; the study is the first."""
     files = {f"{goal.word}.yaml": starters.study(subject, goal, plan)}
     if isinstance(subject, StartedService):
         files[f"{subjects.SYSTEMS}/{subject.name}.yaml"] = starters.system(subject)

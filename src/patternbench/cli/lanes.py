@@ -45,7 +45,7 @@ def lane_options(command: Command) -> Command:
 
 
 def place_of(order: Order, *, on: str | None, lanes: int | None, trust_cluster: bool, lane_here: bool) -> Place:
-    """The place that the options name. Raises InputError for options or an order that don't go with it."""
+    """Return the place that the options name. Raises InputError for options or an order that don't go with it."""
     if on is None:
         alone = {"--lanes": lanes, "--trust-cluster": trust_cluster, "--lane-here": lane_here}
         option = next((option for option, value in alone.items() if value), None)

@@ -62,7 +62,7 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stu
         self.positive = positive
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
-        """The duration, or a usage error that shows how one is written."""
+        """Return the duration, or a usage error that shows how one is written."""
         try:
             duration = value if isinstance(value, Duration) else Duration.parse(str(value))
         except ValueError as error:
@@ -80,7 +80,7 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
     name = "rate"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The rate per second, or a usage error that shows how one is written."""
+        """Return the rate per second, or a usage error that shows how one is written."""
         try:
             rate = rate_of(str(value)) if "/" in str(value) else float(str(value))
         except ValueError:
@@ -97,7 +97,7 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
     name = "weights"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """The weights, or a usage error that shows how they are written."""
+        """Return the weights, or a usage error that shows how they are written."""
         try:
             return value if isinstance(value, tuple) else tuple(int(part) for part in str(value).split(","))
         except ValueError:
@@ -201,7 +201,7 @@ def load(out: Path | None, json_: bool, **given: object) -> int:
 
 
 def exit_code(summary: LoadSummary) -> int:
-    """The exit code of the command: the most important outcome decides."""
+    """Return the exit code of the command: the most important outcome decides."""
     if summary.interrupted:
         return INTERRUPTED
     if not summary.successes:

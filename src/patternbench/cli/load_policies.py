@@ -18,7 +18,7 @@ BACKOFF = {"exponential": {"initial": "100ms", "multiplier": 2, "max": "10s"}}
 
 
 def flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) -> dict[str, dict[str, object]]:
-    """The policies of the flags that are given, in their one order: deadline, retry, hedge."""
+    """Return the policies of the flags that are given, in their one order: deadline, retry, hedge."""
     expected: dict[str, dict[str, object]] = {
         "--deadline": {"deadline": deadline} if deadline else {},
         "--retry": {"retry": {"max_attempts": retry, "backoff": BACKOFF, "jitter": "full"}} if retry else {},
@@ -28,7 +28,7 @@ def flags(deadline: Duration | None, retry: int | None, hedge: Duration | None) 
 
 
 def of_file(path: str) -> list[Policy]:
-    """The stack of a YAML or JSON file in a study's words; raises InputError naming each line."""
+    """Return the stack of a YAML or JSON file in a study's words; raises InputError naming each line."""
     document = parse(read_text(path), path)
     if isinstance(document.value, list):
         lines = {("stack", *keys): line for keys, line in document.lines.items()}
@@ -41,7 +41,7 @@ def of_file(path: str) -> list[Policy]:
 
 
 def read(path: Path | None, deadline: Duration | None, retry: int | None, hedge: Duration | None) -> list[Policy]:
-    """The stack, which comes from the file or from flags."""
+    """Return the stack, which comes from the file or from flags."""
     if path is None:
         policies = [*flags(deadline, retry, hedge).values()]
         return Stack.model_validate({"stack": policies}).stack if policies else []

@@ -98,16 +98,16 @@ class RequestedJob(TracedJob):
     document: Document
 
     def origin(self, path: str) -> str:
-        """The flag, or the place in a file, that says what the job has at a path."""
+        """Return the flag, or the place in a file, that says what the job has at a path."""
         return _flag_or_place(super().origin(path), self.options)
 
     def placed(self, problem: Problem) -> Problem:
-        """A problem under a path of the job as the user knows it."""
+        """Return a problem under a path of the job as the user knows it."""
         return _at_its_flag(replace(problem, path=super().origin(problem.path)), self.options, self.document)
 
 
 def job_of(options: Options, log: bool) -> RequestedJob:
-    """The engine's job (contracts/load) for what the command line asks; raises InputError."""
+    """Return the engine's job (contracts/load) for what the command line asks; raises InputError."""
     _refuse_nonsense(options)
     document = _study_document(options)
     task = _round_of_load(options, document)
@@ -137,7 +137,7 @@ def _refuse_nonsense(options: Options) -> None:
 
 
 def _round_of_load(options: Options, document: Document) -> Task:
-    """The round to drive. Its time limit is the load's duration, which the warm-up does not shorten."""
+    """Return the round to drive. Its time limit is the load's duration, which the warm-up does not shorten."""
     study = _declared_study(options, document)
     scenarios = expand(study).scenarios
     if len(scenarios) > 1:
@@ -151,7 +151,7 @@ def _round_of_load(options: Options, document: Document) -> Task:
 
 
 def _declared_study(options: Options, document: Document) -> Study:
-    """The study; raises InputError with its problems at the flags and lines that they come from."""
+    """Return the study; raises InputError with its problems at the flags and lines that they come from."""
     try:
         study = cast(Study, validated(Study, document))
     except InputError as error:
@@ -160,7 +160,7 @@ def _declared_study(options: Options, document: Document) -> Study:
 
 
 def _at_the_url(workload: Workload) -> Workload:
-    """The workload whose request has no path of its own, so that the URL's path is asked for as it is."""
+    """Return the workload whose request has no path of its own, so that the URL's path is asked for as it is."""
     nowhere: dict[str, object] = {"path": None}
     if workload.request:
         return workload.model_copy(update={"request": workload.request.model_copy(update=nowhere)})
@@ -171,7 +171,7 @@ def _at_the_url(workload: Workload) -> Workload:
 
 
 def _study_document(options: Options) -> Document:
-    """The study as plain data, with the lines of the file of journeys."""
+    """Return the study as plain data, with the lines of the file of journeys."""
     sent = _of_file(str(options.journey)) if options.journey else Document("", _of_flags(options))
     policies = load_policies.read(options.policies, options.deadline, options.retry, options.hedge)
     pattern: dict[str, object] = {"stack": policies} if policies else {"baseline": {}}
@@ -186,7 +186,10 @@ def _study_document(options: Options) -> Document:
 
 
 def _of_file(file: str) -> Document:
-    """What a file of journeys says of the workload: a journey, the list of its steps, or fields around journeys."""
+    """Return what a file of journeys says of the workload.
+
+    A journey, the list of its steps, or fields around journeys.
+    """
     document = parse(read_text(file), file)
     if isinstance(document.value, list) or "steps" in document.fields:
         lines = {("journey", *path): line for path, line in document.lines.items()}
@@ -202,7 +205,7 @@ def _of_file(file: str) -> Document:
 
 
 def _of_flags(options: Options) -> dict[str, object]:
-    """The one request. A file to send, or redirects to follow, makes it the step of a journey."""
+    """Return the one request. A file to send, or redirects to follow, makes it the step of a journey."""
     request = {"method": (options.method or "GET").upper(), "timeout": str(options.timeout or TIMEOUT)}
     step: dict[str, object] = {**request, **_request_body(options)}
     if options.redirects:
@@ -254,7 +257,7 @@ def _weighted_targets(options: Options) -> tuple[Endpoint, ...]:
 
 
 def _readable_file(path: str, flag: str) -> str:
-    """The absolute path of a file for the engine to read. Raises InputError if there is no such file."""
+    """Return the absolute path of a file for the engine to read. Raises InputError if there is no such file."""
     problem = problem_of(path)
     if problem is not None:
         raise InputError(replace(problem, path=flag))
@@ -262,7 +265,7 @@ def _readable_file(path: str, flag: str) -> str:
 
 
 def _at_socket(path: str, url: str) -> str:
-    """The engine's URL for a request over a Unix socket."""
+    """Return the engine's URL for a request over a Unix socket."""
     parts = urlsplit(url)
     if parts.scheme != "http" or not parts.netloc:
         allowed = "http://HOST/PATH with --unix-socket"
@@ -278,7 +281,7 @@ def _sent_headers(options: Options) -> dict[str, str]:
 
 
 def _host(options: Options) -> str:
-    """The Host header to send over a Unix socket, whose path doesn't name a host."""
+    """Return the Host header to send over a Unix socket, whose path doesn't name a host."""
     hosts = {urlsplit(url).netloc for url in options.urls}
     if len(hosts) > 1:
         raise InputError(
@@ -295,7 +298,7 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _at_its_flag(problem: Problem, options: Options, document: Document) -> Problem:
-    """A problem of the study at the flag, or at the line of a file, that it comes from."""
+    """Return a problem of the study at the flag, or at the line of a file, that it comes from."""
     if _is_of_file(problem.path, options):
         shown = located(replace(problem, file="", line=None), document)
         return replace(shown, path=shown.path.removeprefix("workload."))
@@ -308,7 +311,7 @@ def _is_of_file(path: str, options: Options) -> bool:
 
 
 def _flag_or_place(path: str, options: Options) -> str:
-    """The flag that says what a study has at a path; a place in a file is named as in a study."""
+    """Return the flag that says what a study has at a path; a place in a file is named as in a study."""
     policy = POLICY.match(path)
     if policy:
         return _policy_flags(options)[int(policy[1])] if not options.policies else _in_file(path, policy)

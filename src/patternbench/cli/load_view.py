@@ -61,7 +61,7 @@ def _bar(value: float, top: float) -> str:
 
 
 def live(history: History, urls: Sequence[str], length_s: float | None) -> RenderableType:
-    """The view while load runs; ``length_s`` is how long it will, when that is known."""
+    """Return the view while load runs; ``length_s`` is how long it will, when that is known."""
     last = history.last
     title = Text(urls[0] + (f" and {len(urls) - 1} more" if len(urls) > 1 else ""), overflow="ellipsis", no_wrap=True)
     elapsed = last.elapsed_us / 1e6
@@ -110,7 +110,7 @@ def _late_p99(line: LoadProgress) -> float | None:
 
 
 def _counts(last: LoadProgress) -> Text:
-    """The counts so far: what went out, and below it by class of status what came back."""
+    """Return the counts so far: what went out, and below it by class of status what came back."""
     text = Text(f"sent {last.requests:,}")
     for name, count in (("errors", last.errors), ("dropped", last.dropped)):
         text.append("   ").append(f"{name} {count:,}", "bold red" if count else "")
@@ -120,7 +120,7 @@ def _counts(last: LoadProgress) -> Text:
 
 
 def in_a_line(progress: LoadProgress) -> str:
-    """The state of a round in a line: requests, answers, response times, lateness of the generator."""
+    """Return the state of a round in a line: requests, answers, response times, lateness of the generator."""
     failures = {"errors": progress.errors, "dropped": progress.dropped}
     counts = {**progress.statuses, **{name: count for name, count in failures.items() if count}}
     parts = [f"sent {progress.requests:,}", *(f"{name} {count:,}" for name, count in counts.items())]
@@ -129,7 +129,7 @@ def in_a_line(progress: LoadProgress) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """A time in milliseconds for people: ``850 µs``, ``3.42 ms``, ``1.20 s``."""
+    """Return a time in milliseconds for people: ``850 µs``, ``3.42 ms``, ``1.20 s``."""
     if value is None:
         return "–"
     if value < MILLI:
@@ -138,7 +138,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def ending(summary: LoadSummary) -> RenderableType:
-    """The summary after the load."""
+    """Return the summary after the load."""
     return Group(_totals(summary), _times(summary), *_by_step(summary.steps))
 
 
@@ -183,7 +183,7 @@ def _cells(times: Percentiles) -> Iterable[str]:
 
 
 def _by_step(steps: list[StepSummary]) -> list[Table]:
-    """A table of steps where there are several."""
+    """Return a table of steps where there are several."""
     if len(steps) <= 1:
         return []
     table = Table("group", "step", "calls", "good", "p50", "p99", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

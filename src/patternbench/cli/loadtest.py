@@ -1,4 +1,4 @@
-"""`patternbench loadtest`: smoothing, status codes, linearity and knee of a request log, or of a run."""
+"""``patternbench loadtest``: smoothing, status codes, linearity and knee of a request log, or of a run."""
 
 from __future__ import annotations
 

@@ -65,11 +65,11 @@ class Verbs(click.Group):
     """The verbs. Each is loaded only when it is called, so that ``plan`` doesn't wait for the imports of ``report``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs in the order in which a user meets them."""
+        """Return the verbs in the order in which a user meets them."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of that name."""
+        """Return the verb of that name."""
         if cmd_name not in VERBS:
             return None
         name = cmd_name.replace("-", "_") + ("_" if keyword.iskeyword(cmd_name) else "")
@@ -78,7 +78,7 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs with their one-line help, without loading them."""
+        """Write the commands with their one-line help, without loading them."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
@@ -181,7 +181,7 @@ def _of_interrupt(error: BaseException | None) -> bool:
 
 
 def _unprinted(error: OSError) -> Problem:
-    """What was not printed, as standard output could not take it."""
+    """Return what was not printed, as standard output could not take it."""
     hint = "what the command wrote to files is complete; print to another place, such as `> FILE` on a disk with room"
     return Problem(f"what this command prints is lost: {reason(error)}", file=streams.NAME, hint=hint)
 
@@ -223,14 +223,14 @@ def _check_texts(arguments: Sequence[str]) -> None:
 
 
 def _here() -> str:
-    """The folder that we are in; nothing where it is gone."""
+    """Return the folder that we are in; nothing where it is gone."""
     with suppress(OSError):
         return str(Path.cwd())
     return ""
 
 
 def _reported(error: BaseException) -> Problem | None:
-    """An error that says by itself what is wrong, and that no verb has a better message for; None for our own.
+    """Return an error that says by itself what is wrong, and that no verb has a better message for; None for our own.
 
     A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.
     """

@@ -18,7 +18,7 @@ Row = tuple[tuple[RenderableType, ...], StyleType | None]
 
 
 def fitting(table: Table, console: Console) -> RenderableType:
-    """The table if the console has room for it; else each text of its first column as a heading above its rows.
+    """Return the table if the console has room for it; else each text of its first column as a heading above its rows.
 
     Rows with the same heading come together, in the order in which they were. Columns keep their widths from heading to
     heading. If the others have no room without the first either, the widest is wrapped. Titles of columns are wrapped.
@@ -43,7 +43,7 @@ def _by_heading(table: Table) -> dict[str, list[Row]]:
 
 
 def _widths(columns: Sequence[Column], console: Console) -> tuple[list[int], int]:
-    """A width for each column that together fit the console, and the blanks before each."""
+    """Return a width for each column that together fit the console, and the blanks before each."""
     widths = [max(_lengths(column, console)) for column in columns]
     room = console.width - sum(widths)
     gap = next((gap for gap in GAPS if gap * len(widths) <= room), GAPS[-1])
@@ -60,7 +60,7 @@ def _lengths(column: Column, console: Console) -> Iterator[int]:
 
 
 def _part(columns: Sequence[Column], widths: Sequence[int], gap: int, rows: Sequence[Row]) -> Table:
-    """The rows below one heading; without rows, the titles of the columns."""
+    """Return the rows below one heading; without rows, the titles of the columns."""
     part = Table(box=None, padding=(0, 0, 0, gap), show_header=not rows)
     for column, width in zip(columns, widths, strict=True):
         part.add_column(column.header, justify=column.justify, width=width)

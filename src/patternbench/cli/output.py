@@ -52,7 +52,7 @@ def problems_as_json(problems: Iterable[Problem]) -> None:
 
 
 def described(scenario: Scenario) -> str:
-    """A scenario in a few words: ``native retry abort.percentage=20 users=50 initial=20ms``."""
+    """Return a scenario in a few words: ``native retry abort.percentage=20 users=50 initial=20ms``."""
     levels = {name: level for name, level in scenario.levels.items() if name not in ("client", "strategy")}
     pattern = (f"{scenario.strategy.known_as}.",)
     rest = " ".join(f"{_short(name, pattern)}={level}" for name, level in levels.items())
@@ -60,12 +60,12 @@ def described(scenario: Scenario) -> str:
 
 
 def _short(name: str, pattern: tuple[str, ...]) -> str:
-    """The name of a strategy's own factor, without the strategy's name, which is printed before it."""
+    """Return the name of a strategy's own factor, without the strategy's name, which is printed before it."""
     return name.rsplit(".", 1)[-1] if name.startswith(pattern) else name
 
 
 def seconds(value: float) -> str:
-    """A length of time for people: ``45 s``, ``12 min``, ``1 h 05 min``."""
+    """Return a length of time for people: ``45 s``, ``12 min``, ``1 h 05 min``."""
     whole = round(value)
     if whole < 120:  # noqa: PLR2004
         return f"{whole} s"

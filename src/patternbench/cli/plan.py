@@ -38,7 +38,7 @@ MOST_SPREAD = 1000
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """The options of `plan`."""
+    """The options of ``plan``."""
 
     json_: bool
     everything: bool
@@ -55,7 +55,7 @@ class PlanOptions:
 
 
 def percentage(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
-    """A percentage above zero, such as 10%."""
+    """Return a percentage above zero, such as 10%."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", text.strip())
@@ -121,7 +121,7 @@ class _Claims(NamedTuple):
 
 
 def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
-    """What the claims of a study take; a study without claims does not wait for the statistics that say so."""
+    """Return what the claims of a study take; a study without claims does not wait for the statistics that say so."""
     if not study.claims:
         return _Claims({}, ())
     from patternbench.cli import claims  # noqa: PLC0415 - slow to import
@@ -132,7 +132,7 @@ def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
 
 
 def _available(study: Study, expanded: Plan) -> Plan:
-    """The plan without the clients that can't be started here, which are named."""
+    """Return the plan without the clients that can't be started here, which are named."""
     left_out = preflight.available_clients(study, expanded, skip_unavailable=True).left_out
     for client, why in left_out.items():
         output.note(f"left out: client {client}: {why}")
@@ -157,7 +157,7 @@ def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> N
 
 
 def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
-    """The effects that a design confounds by leaving combinations out; nothing for a design with all of them."""
+    """Return the effects that a design confounds by leaving combinations out; nothing for a design with all of them."""
     if study.design.fraction is None and study.design.latin_hypercube is None:
         return {}
     aliases = fraction.aliasing([scenario.levels for scenario in expanded.scenarios])
@@ -165,12 +165,12 @@ def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
 
 
 def starts_of(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> list[Starts]:
-    """The components to start before each round, with this many rounds per scenario and no failures."""
+    """Return the components to start before each round, with this many rounds per scenario and no failures."""
     return reconfigurations.starts(_in_order(study, expanded, reconfigurations, rounds))
 
 
 def _in_order(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> list[Scenario]:
-    """The scenario of each round."""
+    """Return the scenario of each round."""
     scenarios = {scenario.id: scenario for scenario in expanded.scenarios}
     order = rounds_of(expanded.scenarios, rounds, study.seed, study.order, group=reconfigurations.group)
     return [scenarios[round_.scenario] for round_ in order]

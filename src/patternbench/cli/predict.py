@@ -1,4 +1,4 @@
-"""`patternbench predict`: what a saved model predicts at other levels."""
+"""``patternbench predict``: what a saved model predicts at other levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`patternbench recommend`: the configuration to choose, how sure that is, and where the choice flips."""
+"""``patternbench recommend``: the configuration to choose, how sure that is, and where the choice flips."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def recommend(
 def _requested(
     run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
 ) -> Criteria:
-    """The criteria of the command line, completed by those of the run's report."""
+    """Return the criteria of the command line, completed by those of the run's report."""
     of_run = criteria_of_run(run, columns)
     if of_run is None and not objectives:
         raise click.UsageError("say what to optimise, such as --objective 'minimise p95'")

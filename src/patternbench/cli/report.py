@@ -25,7 +25,7 @@ CONTRADICTED, INCONCLUSIVE = 1, 3
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """The options of `report`."""
+    """The options of ``report``."""
 
     include_invalid: bool
     part: str | None
@@ -60,7 +60,7 @@ def report(folder: Path, **requested: object) -> None:
 
 
 def exit_code(judgement: JudgedClaims) -> int:
-    """The exit code of a gate on claims: 0 only if the rounds show all of them."""
+    """Return the exit code of a gate on claims: 0 only if the rounds show all of them."""
     if judgement.is_contradicted:
         return CONTRADICTED
     return 0 if judgement.is_shown else INCONCLUSIVE

@@ -34,7 +34,10 @@ BAD_INPUT = 2
 
 
 def built(options: Callable[..., Options], requested: Mapping[str, object]) -> Options:
-    """The options of a command as an instance of a class. Click has converted each; they are too many to list."""
+    """Return the options of a command as an instance of a class.
+
+    Click has converted each; they are too many to list.
+    """
     return options(**requested)
 
 
@@ -62,7 +65,7 @@ def bad_input_exits(command: _Command) -> _Command:
 
 
 def _problems(error: DataError | TableError) -> list[Problem]:
-    """What stops an analysis, in the form in which all verbs report what is wrong."""
+    """Return what stops an analysis, in the form in which all verbs report what is wrong."""
     if isinstance(error, DataError):
         return [Problem(problem.what, problem.where, hint=problem.remedy) for problem in error.problems]
     return [Problem(str(error))]
@@ -79,7 +82,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def factors(*paths: Path) -> FactorTable:
-    """The factors of runs, with their units; nothing for tables that no run wrote.
+    """Return the factors of runs, with their units; nothing for tables that no run wrote.
 
     Those of a run are in its plan, and the units of the responses that it chooses in its study. A table of rounds that
     was taken out of a run carries both.
@@ -97,7 +100,7 @@ def factors(*paths: Path) -> FactorTable:
 
 
 def _table(path: Path) -> ReadTable:
-    """The rounds of a run, measured again from its records, or the table in a file."""
+    """Return the rounds of a run, measured again from its records, or the table in a file."""
     from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
 
     return finished_rounds(RunFolder(path)) if is_run(path) else tables.read(path)
@@ -139,7 +142,8 @@ class JsonCriteria:
 
 
 def json_options(command: _Command) -> _Command:
-    """Give a command `--json`, `--save FILE` and `--force`; the first two arrive as one argument `json`, a JsonWish.
+    """Give a command ``--json``, ``--save FILE`` and ``--force``; the first two arrive as one argument ``json``, a
+    JsonWish.
 
     Before the command does anything, all its outputs are checked against the tables and models that it reads.
     """

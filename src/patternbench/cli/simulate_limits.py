@@ -71,7 +71,7 @@ class SingleDuration(click.ParamType[object]):
 
 
 def listed(values: tuple[object, ...]) -> str:
-    """The values as a user would type them."""
+    """Return the values as a user would type them."""
     return ",".join(map(str, values))
 
 

@@ -88,7 +88,7 @@ def _open_null(number: int) -> None:
 
 
 def _ours(stream: TextIO, kind: type[io.FileIO], number: int) -> TextIO:
-    """The stream with our file below it; one that a caller put in its place (a test, a notebook) stays."""
+    """Return the stream with our file below it; one that a caller put in its place (a test, a notebook) stays."""
     if not isinstance(stream, io.TextIOWrapper) or stream is not getattr(sys, f"__{STANDARD[number]}__"):
         return stream
     with suppress(OSError, ValueError):
@@ -97,7 +97,7 @@ def _ours(stream: TextIO, kind: type[io.FileIO], number: int) -> TextIO:
 
 
 def _text(raw: io.FileIO, like: io.TextIOWrapper | None) -> TextIO:
-    """A text stream on a file, with the encoding of another."""
+    """Return a text stream on a file, with the encoding of another."""
     encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "backslashreplace")
     if raw.readable():
         return io.TextIOWrapper(io.BufferedReader(raw), encoding=encoding, errors=errors)

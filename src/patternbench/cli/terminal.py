@@ -42,7 +42,7 @@ class Plain(Console):
         super().print(*hung, **options)
 
     def _hung(self, one: object) -> object:
-        """A text that is longer than a line, with its further lines indented; anything else unchanged."""
+        """Return a text that is longer than a line, with its further lines indented; anything else unchanged."""
         if not isinstance(one, str) or len(one) <= self.width or "\n" in one:
             return one
         mark = MARK.match(one)
@@ -53,12 +53,12 @@ class Plain(Console):
         return Text(one[:indent]) + Text("\n" + " " * indent).join(lines)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """The text as it will be printed; rich asks here for every string and every cell of a table."""
+        """Return the text as it will be printed; rich asks here for every string and every cell of a table."""
         return super().render_str(printable(text), **options)
 
 
 def _tables(objects: Iterable[object]) -> Iterator[Table]:
-    """The tables among what is printed, those within groups too."""
+    """Yield the tables among what is printed, those within groups too."""
     for one in objects:
         if isinstance(one, Table):
             yield one
@@ -67,5 +67,5 @@ def _tables(objects: Iterable[object]) -> Iterator[Table]:
 
 
 def printable(text: str) -> str:
-    """The text with what would act on the terminal written out: ``\\x1b`` instead of an escape."""
+    """Return the text with what would act on the terminal written out: ``\\x1b`` instead of an escape."""
     return visible(text)

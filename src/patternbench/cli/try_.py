@@ -68,7 +68,7 @@ def tell(trial: Trial) -> None:
 
 
 def line(attempt: TracedAttempt) -> str:
-    """A request in a line: step, method, URL, status or outcome, time."""
+    """Return a request in a line: step, method, URL, status or outcome, time."""
     sent = f"{attempt.method} {attempt.url}" if attempt.url else "(not sent)"
     status = attempt.status or attempt.outcome
     ms = (attempt.end_us - attempt.start_us) / 1000
@@ -76,13 +76,13 @@ def line(attempt: TracedAttempt) -> str:
 
 
 def why(attempt: TracedAttempt) -> str:
-    """The expectation that failed, in a sentence."""
+    """Return the expectation that failed, in a sentence."""
     missed = str(attempt.missed)
     return missed if attempt.status else FAILURES.get(missed, missed)
 
 
 def cut(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text, on one line."""
     alone = " ".join(text.split())
     return alone if len(alone) <= LONGEST else alone[: LONGEST - 1] + "…"
 

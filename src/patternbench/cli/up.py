@@ -60,7 +60,7 @@ def tell(running: Environment, json_: bool) -> None:
 
 
 def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
-    """The text with addresses filled in: ``${NAME.url}`` of a component, ``${NAME.ENDPOINT}`` of its others.
+    """Return the text with addresses filled in: ``${NAME.url}`` of a component, ``${NAME.ENDPOINT}`` of its others.
 
     ``${NAME.user}`` and ``${NAME.password}`` are those that the component's address holds.
     """

@@ -83,7 +83,7 @@ class BreakerConfig(ContractPart):
     scope: Literal["client", "user"] = "client"
 
     def as_json(self) -> dict[str, JsonValue]:
-        """The object as a round holds it."""
+        """Return the object as a round holds it."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -121,10 +121,10 @@ class _BackoffVectors(BaseModel):
 
 
 def breaker_cases() -> list[BreakerCase]:
-    """The cases of ``breaker.json``."""
+    """Return the cases of ``breaker.json``."""
     return _BreakerVectors.model_validate_json((VECTORS / "breaker.json").read_bytes()).cases
 
 
 def backoff_cases() -> list[BackoffCase]:
-    """The cases of ``backoff.json``."""
+    """Return the cases of ``backoff.json``."""
     return _BackoffVectors.model_validate_json((VECTORS / "backoff.json").read_bytes()).cases

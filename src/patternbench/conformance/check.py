@@ -1,4 +1,4 @@
-"""Runs the client contract's tests against any client: `check_client` is the entrance."""
+"""Runs the client contract's tests against any client: ``check_client`` is the entrance."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def check_client(
     """Run every rule of the contract against the client at a URL, and say what became of each.
 
     It takes about half a minute and sends a few thousand requests, all to a target on loopback that it starts
-    itself. `on_finding` gets each finding as it comes. `only` names the rules to check in addition to the description.
-    `clock` counts seconds.
-    Raises `ClientUnreachableError`.
+    itself. ``on_finding`` gets each finding as it comes. ``only`` names the rules to check in addition to the
+    description. ``clock`` counts seconds.
+    Raises ``ClientUnreachableError``.
     """
     _require_answer(url)
     with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, ROUND_BYTES), base_url=url) as client:
@@ -78,7 +78,7 @@ def check_client(
 
 
 def _in_time(expected: Iterable[ContractRule], trial: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
-    """A finding for each rule; those whose turn comes too late are not tried, and so failed."""
+    """Yield a finding for each rule; those whose turn comes too late are not tried, and so failed."""
     begun = clock()
     for rule in expected:
         if clock() - begun > ALL_S:

@@ -14,7 +14,7 @@ from patternbench.conformance.cases import BreakerConfig
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a call that was let through; `at_us` is when it ended."""
+    """The result of a call that was let through; ``at_us`` is when it ended."""
 
     at_us: int
     duration_us: int
@@ -23,7 +23,7 @@ class Result:
 
 @dataclass
 class ReferenceBreaker:
-    """One breaker; `config` is the `circuit_breaker` object of a round."""
+    """One breaker; ``config`` is the ``circuit_breaker`` object of a round."""
 
     config: BreakerConfig
     state: Literal["closed", "open", "half_open"] = "closed"
@@ -95,7 +95,7 @@ class CallDecision:
 def mistakes(config: BreakerConfig, decisions: Iterable[CallDecision], early_us: int, late_us: int) -> list[str]:
     """List the decisions of one user, alone at its breaker, that a breaker of the contract would not take.
 
-    The end of the wait is allowed to be `early_us` too early and `late_us` too late.
+    The end of the wait is allowed to be ``early_us`` too early and ``late_us`` too late.
     """
     breaker = ReferenceBreaker(config)
     wrong_decisions = []

@@ -24,7 +24,7 @@ POLL_S = 0.01
 class ScriptedAnswer:
     """The action for one request: answer with a status, hang, or close the connection unanswered.
 
-    `delay_us` passes before the head of the answer, `body_delay_us` between head and body.
+    ``delay_us`` passes before the head of the answer, ``body_delay_us`` between head and body.
     """
 
     status: int = 200

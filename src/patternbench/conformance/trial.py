@@ -51,7 +51,7 @@ def expect(holds: bool, seen: object) -> None:
 
 
 class Row(NamedTuple):
-    """One row of a stream, with `outcome` unchanged."""
+    """One row of a stream, with ``outcome`` unchanged."""
 
     user: int
     call: int
@@ -260,7 +260,7 @@ def _shown(problems: list[StatedProblem]) -> str:
 class ContractRule:
     """One rule of the contract, and how to see whether a client keeps it.
 
-    `check` returns what was seen, or raises `RuleBrokenError` or `NotApplicableError`.
+    ``check`` returns what was seen, or raises ``RuleBrokenError`` or ``NotApplicableError``.
     """
 
     name: str

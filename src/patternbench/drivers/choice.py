@@ -13,7 +13,9 @@ NATIVE = "native"
 
 
 def engine_clients(study: Study) -> frozenset[str]:
-    """The clients whose rounds are jobs of the load engine: all rounds of a study or none, so that they are comparable.
+    """Return the clients whose rounds are jobs of the load engine.
+
+    All rounds of a study or none, so that they are comparable.
 
     Next to clients of libraries the native client keeps their contract. Alone it drives everything as jobs.
     """
@@ -22,7 +24,7 @@ def engine_clients(study: Study) -> frozenset[str]:
 
 
 def engine_clients_before(study: Study) -> frozenset[str]:
-    """The same in runs of earlier versions, whose manifests don't say it."""
+    """Return the same in runs of earlier versions, whose manifests don't say it."""
     return frozenset({NATIVE}) if study.engine_only else frozenset()
 
 
@@ -32,12 +34,12 @@ def adds_warm_up(study: Study) -> bool:
 
 
 def needs_engine(treatment: Treatment) -> bool:
-    """True unless the scenario is a single request and a closed workload: what a library's client can."""
+    """Return true unless the scenario is a single request and a closed workload: what a library's client can."""
     return treatment.workload.engine_only or treatment.system.direct
 
 
 def kind(treatment: Treatment) -> str:
-    """The parts of a scenario that need the engine, in words."""
+    """Return the parts of a scenario that need the engine, in words."""
     workload, system = treatment.workload, treatment.system
     if system.direct:
         return system.about

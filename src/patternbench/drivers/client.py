@@ -91,7 +91,7 @@ class Client:
             self._up = starting.pop_all()
 
     def _launched(self, spec: ClientSpec, beside: Path | None) -> str:
-        """The URL of a client that has been started."""
+        """Return the URL of a client that has been started."""
         name = f"client-{spec.name}"
         cwd = str(beside) if spec.own and beside else ""
         limits = ResourceLimits(self.cpus)
@@ -111,7 +111,7 @@ class Client:
         return described
 
     def limits(self) -> dict[str, str]:
-        """The CPUs that it may run on, in words, if those are not all."""
+        """Return the CPUs that it may run on, in words, if those are not all."""
         return self._host.limits()
 
     @property
@@ -120,7 +120,7 @@ class Client:
         return not self._host.dead()
 
     def check(self, body: ClientRound) -> list[ClientProblem]:
-        """The parts of a round that the client's library can't express."""
+        """Return the parts of a round that the client's library can't express."""
         try:
             answer = self._http.post("/check", json=body.model_dump())
             problems = ClientRefusal.model_validate_json(answer.content).problems

@@ -1,6 +1,6 @@
 """The client contract as patternbench reads it: a stream of rows, every rule of it checked.
 
-The rules are those of `contracts/client/README.md`. What breaks one raises `ContractViolation`,
+The rules are those of ``contracts/client/README.md``. What breaks one raises ``ContractViolation``,
 which names the line, the field, the value and what is allowed; nothing of such a stream should be believed.
 """
 
@@ -48,7 +48,7 @@ class ContractViolation(Exception):  # noqa: N818 - a violation is what it is ca
 
 
 class ClientGaveUp(Exception):  # noqa: N818 - not an error of ours
-    """The client ended its stream with an `error` line: it could not continue, and says why."""
+    """The client ended its stream with an ``error`` line: it could not continue, and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class End:
 
 
 class RowStream:
-    """Iterates over the batches of a stream; `end` is there once it is exhausted.
+    """Iterates over the batches of a stream; ``end`` is there once it is exhausted.
 
-    `lines` are lines of bytes, with or without their newline. `users` is the number of users of the
-    round, when known. Raises `ContractViolation`, and `ClientGaveUp` for an `error` line.
+    ``lines`` are lines of bytes, with or without their newline. ``users`` is the number of users of the
+    round, when known. Raises ``ContractViolation``, and ``ClientGaveUp`` for an ``error`` line.
     """
 
     def __init__(self, lines: Iterable[bytes], users: int | None = None) -> None:
@@ -183,7 +183,7 @@ def _batch(number: int, content: object) -> Batch:
 
 
 def _lists(number: int, columns: Mapping[str, object]) -> dict[str, list[object]]:
-    """The columns of a batch, which are lists of one length."""
+    """Return the columns of a batch, which are lists of one length."""
     lists = {name: _list(number, name, column) for name, column in columns.items()}
     rows = len(lists["user"])
     for name, column in lists.items():

@@ -62,7 +62,7 @@ class Load:
         self.summary: LoadSummary | None = None
 
     def progress(self) -> Iterator[LoadProgress]:
-        """The engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
+        """Yield the engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
         for message in _lines(self.process):
             if message.progress is None:
                 self._ended(message)
@@ -112,7 +112,7 @@ def run(
 
 
 def problems_of(job: Job, logs: Path) -> list[JobProblem]:
-    """The engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
+    """Return the engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
     with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
         message = next(_lines(process), EngineLine())
     if message.problems is None:
@@ -122,7 +122,7 @@ def problems_of(job: Job, logs: Path) -> list[JobProblem]:
 
 @contextmanager
 def _job_file(job: Job) -> Iterator[str]:
-    """The name of a file with a job, which lives in memory and ends with this process.
+    """Yield the name of a file with a job, which lives in memory and ends with this process.
 
     A job may hold secrets from the environment. On a disk they would outlast a process that is killed.
     """
@@ -136,7 +136,7 @@ def _job_file(job: Job) -> Iterator[str]:
 
 
 def _lines(process: Process) -> Iterator[EngineLine]:
-    """The engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
+    """Yield the engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
     try:
         yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
     except SilentProcessError:
@@ -171,7 +171,7 @@ class EngineDriver:
 
 
 def set_up(task: Task, logs: Path) -> Task:
-    """The task with what its set-up took from its answers; raises DriverError where one is not as expected."""
+    """Return the task with what its set-up took from its answers; raises DriverError where one is not as expected."""
     made = jobs.set_up(task)
     if made is None:
         return task
@@ -198,7 +198,7 @@ def attempts_of(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
 
 
 def _safe_to_tell(attempt: TracedAttempt, task: Task) -> TracedAttempt:
-    """An attempt whose texts hold no value of the environment; what it captured is for later requests."""
+    """Return an attempt whose texts hold no value of the environment; what it captured is for later requests."""
     texts = {name: getattr(attempt, name) for name in ("url", "missed", "body")}
     given = {name: _without_secrets(text, task) for name, text in texts.items() if text}
     return attempt.model_copy(update=given)
@@ -214,7 +214,7 @@ def _at(attempt: TracedAttempt) -> str:
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text, on one line."""
     alone = " ".join(text.split())
     return alone if len(alone) <= LONGEST_ANSWER else f"{alone[: LONGEST_ANSWER - 1]}…"
 
@@ -253,7 +253,7 @@ LATE = "late_schedule"
 
 
 def doubts(summary: LoadSummary, bounded: bool = True) -> list[Doubt]:
-    """The engine's warnings about its own work, as the journal holds them: remedies in the words of a study.
+    """Return the engine's warnings about its own work, as the journal holds them: remedies in the words of a study.
 
     Unless a study has ``bounded`` the lateness itself, for all rounds alike, lateness makes no round invalid. A bound
     that is a share of the round's own service time would drop the quick rounds of a scenario and keep its slow ones.
@@ -280,7 +280,7 @@ _IN_STUDY = {
 
 
 def in_study(remedy: str) -> str:
-    """A remedy of the engine in the words of a study."""
+    """Return a remedy of the engine in the words of a study."""
     for job, study in _IN_STUDY.items():
         remedy = remedy.replace(job, study)
     return remedy
@@ -319,7 +319,7 @@ def unfinished(task: Task, file: Path) -> str | None:
 
 
 def as_problem(problem: JobProblem, path: str) -> Problem:
-    """A problem that the engine finds, under a path that the user knows; its value comes as JSON text."""
+    """Return a problem that the engine finds, under a path that the user knows; its value comes as JSON text."""
     value = problem.value
     with suppress(ValueError, TypeError):
         value = json.loads(str(value))
@@ -327,7 +327,7 @@ def as_problem(problem: JobProblem, path: str) -> Problem:
 
 
 def check(task: Task, logs: Path) -> list[Problem]:
-    """The engine's problems with a scenario's load. Raises InputError if the engine can't check it."""
+    """Return the engine's problems with a scenario's load. Raises InputError if the engine can't check it."""
     made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
     try:
         return [
@@ -340,7 +340,7 @@ def check(task: Task, logs: Path) -> list[Problem]:
 
 
 def _reported_safely(problem: Problem, task: Task) -> Problem:
-    """A problem whose message and value hold no value of the environment."""
+    """Return a problem whose message and value hold no value of the environment."""
     shown = _without_secrets(problem.value, task) if isinstance(problem.value, str) else problem.value
     return replace(problem, message=_without_secrets(problem.message, task), value=shown)
 

@@ -31,7 +31,7 @@ IN_PATH = "!$%&'()*+,-./:;=?@[]_~"
 
 
 def _without_controls(text: str) -> str:
-    """A header's value, in which a line break would begin another header."""
+    """Return a header's value, in which a line break would begin another header."""
     return "".join(one for one in text if one.isprintable() or one == "\t")
 
 
@@ -51,7 +51,10 @@ ESCAPES: Mapping[str, Callable[[str], str]] = {
 
 
 def value(name: str, path: str = "") -> str:
-    """A variable's value. Raises InputError, at the path of the text, if the environment lacks it or has no text."""
+    """Return a variable's value.
+
+    Raises InputError, at the path of the text, if the environment lacks it or has no text.
+    """
     if name not in os.environ:
         hint = f"type `export {name}=...` first"
         raise InputError(Problem(f"the environment has no variable {name}", path=path, hint=hint))
@@ -61,27 +64,29 @@ def value(name: str, path: str = "") -> str:
 
 
 def resolved(text: str, field: str = "headers") -> str:
-    """A text of a request's field with ``${env:NAME}`` replaced by values that no record ever holds."""
+    """Return a text of a request's field with ``${env:NAME}`` replaced by values that no record ever holds."""
     return VARIABLE.sub(lambda match: ESCAPES[field](value(match[1], field)), text)
 
 
 def names(node: object) -> list[str]:
-    """The variables that the texts of a node name, each once."""
+    """Return the variables that the texts of a node name, each once."""
     return list(dict.fromkeys(match[1] for _, text in parts_of(node, "", str) for match in VARIABLE.finditer(text)))
 
 
 def of(system: System, workload: Workload) -> list[str]:
-    """The variables that the requests of a scenario name."""
+    """Return the variables that the requests of a scenario name."""
     return list(dict.fromkeys([*names(system.sent_headers), *names(workload)]))
 
 
 def values(variables: Iterable[str]) -> dict[str, str]:
-    """The values of a job that stand for variables."""
+    """Return the values of a job that stand for variables."""
     return {f"env:{name}": value(name) for name in variables}
 
 
 def put_in(text: str, known: Mapping[str, str], field: str) -> str:
-    """A text of a request's field with its places filled in: variables, and values by name, each escaped for the field.
+    """Return a text of a request's field with its places filled in.
+
+    Variables, and values by name, each escaped for the field.
 
     In a query the text itself is a value as well; what it has encoded already stays.
     """
@@ -94,17 +99,17 @@ def put_in(text: str, known: Mapping[str, str], field: str) -> str:
 
 
 def _named(name: str, known: Mapping[str, str], field: str) -> str:
-    plain = name.partition("|")[0].strip()  # its kind, as in `${size|number}`, matters in JSON only
+    plain = name.partition("|")[0].strip()  # its kind, as in ``${size|number}``, matters in JSON only
     return value(plain.removeprefix(ENVIRONMENT), field) if plain.startswith(ENVIRONMENT) else known[plain]
 
 
 def known(node: object) -> dict[str, str]:
-    """The values of the places in an expectation that name variables."""
+    """Return the values of the places in an expectation that name variables."""
     return {f"env:{name}": value(name) for name in names(node)}
 
 
 def hidden(text: str, variables: Iterable[str], captured: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A text with values from outside replaced by their places, in every way in which they are written."""
+    """Return a text with values from outside replaced by their places, in every way in which they are written."""
     known = {f"env:{name}": os.environ.get(name, "") for name in variables} | dict(captured)
     for secret, name in sorted(_written(known), key=lambda one: -len(one[0])):
         edges = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])") if len(secret) < SHORT else ("", "")

@@ -68,7 +68,7 @@ class UserGroup:
 
 
 def job(task: Task) -> TracedJob:
-    """The job of one round; times in whole microseconds, files as absolute paths."""
+    """Return the job of one round; times in whole microseconds, files as absolute paths."""
     workload = task.treatment.workload
     return traced(
         {
@@ -88,7 +88,7 @@ def job(task: Task) -> TracedJob:
 
 
 def once(task: Task) -> Iterator[tuple[str, Job]]:
-    """A job per journey, with its group's name: one user goes through it once, and every attempt is reported.
+    """Yield a job per journey, with its group's name: one user goes through it once, and every attempt is reported.
 
     Nothing is done about slow or failing calls. The time limit ends a journey that takes too long.
     """
@@ -103,7 +103,10 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
 
 
 def set_up(task: Task) -> TracedJob | None:
-    """A job in which one user goes through the set-up once, and every attempt is reported; None without a set-up."""
+    """Return a job in which one user goes through the set-up once, and every attempt is reported.
+
+    None without a set-up.
+    """
     workload = task.treatment.workload
     if workload.set_up is None or not any(depends.applies(s.when, _texts_of(task)) for s in workload.set_up.steps):
         return None
@@ -119,12 +122,12 @@ def _walk(journey: Job, origin: str) -> Job:
 
 
 def _alone(task: Task) -> Job:
-    """The fields of a job whose attempts are reported one by one."""
+    """Return the fields of a job whose attempts are reported one by one."""
     return {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
 
 
 def _around(task: Task) -> Job:
-    """The fields of a job that every round has."""
+    """Return the fields of a job that every round has."""
     return {
         "contract": CONTRACT,
         "seed": TracedValue(task.seed, "seed"),
@@ -138,7 +141,7 @@ def _around(task: Task) -> Job:
 
 
 def _targets(task: Task) -> list[Job]:
-    """The targets of the load: one URL as a text, several as a list."""
+    """Return the targets of the load: one URL as a text, several as a list."""
     origins = task.treatment.system.paths() or ["system.url"] * len(task.targets)
     return [
         {"url": TracedValue(target.url, origin), "weight": TracedValue(target.weight, f"{origin}.weight")}
@@ -147,7 +150,10 @@ def _targets(task: Task) -> list[Job]:
 
 
 def _values(task: Task, captured: Mapping[str, str]) -> Job:
-    """What texts of requests may name: levels of the scenario, variables of the environment, and what was captured."""
+    """Return what texts of requests may name.
+
+    Levels of the scenario, variables of the environment, and what was captured.
+    """
     levels = {name: TracedValue(text, _origin_of(name)) for name, text in _texts_of(task).items()}
     variables = environment.values(environment.of(task.treatment.system, task.treatment.workload))
     made = {**levels, **variables, **captured}
@@ -155,12 +161,12 @@ def _values(task: Task, captured: Mapping[str, str]) -> Job:
 
 
 def _captured(task: Task) -> dict[str, str]:
-    """The values captured by the set-up; empty texts before it is carried out, for example to check a job."""
+    """Return the values captured by the set-up; empty texts before it is carried out, for example to check a job."""
     return {name: task.captured.get(name, "") for name in task.treatment.workload.set_up_names}
 
 
 def _lists(task: Task) -> Job:
-    """The lists of entries that placeholders refer to."""
+    """Return the lists of entries that placeholders refer to."""
     lists = task.treatment.workload.lists or {}
     made = {name: _entries(entries, f"{WORKLOAD}.lists.{name}", task) for name, entries in lists.items()}
     return {"lists": TracedValue(made, f"{WORKLOAD}.lists")} if made else {}
@@ -174,18 +180,18 @@ def _entries(entries: Entries, origin: str, task: Task) -> TracedValue:
 
 
 def _texts_of(task: Task) -> dict[str, str]:
-    """The values of placeholders in the scenario of a round."""
+    """Return the values of placeholders in the scenario of a round."""
     return depends.texts(task.treatment.system, task.treatment.workload)
 
 
 def _origin_of(name: str) -> str:
-    """The place in the study of a placeholder's value."""
+    """Return the place in the study of a placeholder's value."""
     setting = name.removeprefix(depends.SETTING)
     return f"{WORKLOAD}.parameters.{name}" if setting == name else f"system.settings.{setting}"
 
 
 def _lasting(workload: Workload) -> str:
-    """The place of the duration in a study."""
+    """Return the place of the duration in a study."""
     return f"{WORKLOAD}.duration" if workload.groups else f"{WORKLOAD}.{workload.kind}.duration"
 
 
@@ -200,7 +206,7 @@ def _generator(task: Task) -> Job:
 
 
 def _tls(task: Task) -> Job:
-    """The authorities to trust if load goes directly to a system; by default those of the operating system."""
+    """Return the authorities to trust if load goes directly to a system; by default those of the operating system."""
     trust = task.treatment.system.trust
     if not any(target.url.startswith("https:") for target in task.targets):
         return {}
@@ -213,12 +219,12 @@ def _tls(task: Task) -> Job:
 
 
 def _stated(fields: Mapping[str, TracedValue]) -> dict[str, TracedValue]:
-    """The fields that a study does not leave open."""
+    """Return the fields that a study does not leave open."""
     return {name: field for name, field in fields.items() if field.value is not None}
 
 
 def _client(treatment: Treatment) -> Job:
-    """The client's policies for slow and failing calls; nothing for the baseline."""
+    """Return the client's policies for slow and failing calls; nothing for the baseline."""
     strategy, closed = treatment.strategy, treatment.workload.closed
     pattern = strategy.retry or strategy.circuit_breaker
     stack = stacked(strategy.stack or [], f"{STRATEGY}.stack") or alone(pattern, strategy.kind)
@@ -227,7 +233,7 @@ def _client(treatment: Treatment) -> Job:
 
 
 def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[TracedValue]:
-    """A pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
+    """Return a pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
     if pattern is None:
         return []
     unheard = {"retry_after_max_us": 0} if isinstance(pattern, Retry) else {}
@@ -248,7 +254,7 @@ def duration(workload: Workload, task: Task) -> Duration:
 
 
 def user_groups(workload: Workload) -> list[UserGroup]:
-    """The groups of a workload with their users; one that has none is a single group called ``all``."""
+    """Return the groups of a workload with their users; one that has none is a single group called ``all``."""
     if not workload.groups:
         return [UserGroup("all")]
     shares = [group.share for group in workload.groups if group.share is not None]
@@ -284,13 +290,13 @@ def _group(user_group: UserGroup, workload: Workload, task: Task) -> TracedValue
 
 
 def _taken(user_group: UserGroup, workload: Workload, task: Task) -> Job:
-    """A group's name, its feeder, and its connections."""
+    """Return a group's name, its feeder, and its connections."""
     name = TracedValue(user_group.name, f"{user_group.origin}.name")
     return {"name": name, **_feeder(user_group, workload, task), **_wires(user_group, workload)}
 
 
 def _sent(user_group: UserGroup, workload: Workload, task: Task) -> list[tuple[Job, str]]:
-    """The journeys of a group, its own or those of all groups, each with its place in the study."""
+    """Return the journeys of a group, its own or those of all groups, each with its place in the study."""
     group = user_group.group
     headers = merged(task.treatment.system.sent_headers, group.headers if group else None)
     sends, origin = (group, user_group.origin) if group and group.sends else (workload, WORKLOAD)
@@ -298,7 +304,7 @@ def _sent(user_group: UserGroup, workload: Workload, task: Task) -> list[tuple[J
 
 
 def _wires(user_group: UserGroup, workload: Workload) -> dict[str, TracedValue]:
-    """The connections and targets of a group's requests: its own, or those of the workload."""
+    """Return the connections and targets of a group's requests: its own, or those of the workload."""
     stated: dict[str, TracedValue] = {}
     for name in ("connection", "affinity"):
         own = user_group.group and getattr(user_group.group, name)
@@ -378,7 +384,7 @@ def _open(arrivals: Arrivals, origin: str, task: Task) -> Job:
 
 
 def _schedule(arrivals: Arrivals, origin: str, task: Task) -> tuple[Job, str]:
-    """The schedule and how arrivals are placed on it."""
+    """Return the schedule and how arrivals are placed on it."""
     spacing = only(arrivals.spacing) or "regular"
     if arrivals.schedule is None:
         rate = f"{origin}.rate"
@@ -427,7 +433,7 @@ def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, st
 
 
 def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task) -> dict[str, TracedValue]:
-    """The fields that only a step of a journey has."""
+    """Return the fields that only a step of a journey has."""
     parameters = _texts_of(task)
     fields = {
         "json": TracedValue(step.json_, f"{origin}.json"),
@@ -465,7 +471,10 @@ def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Jo
 
 
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
-    """The expectation with the workload's parameters filled in; raises InputError for a place without a value."""
+    """Return the expectation with the workload's parameters filled in.
+
+    Raises InputError for a place without a value.
+    """
     try:
         return _expected(expect, origin, parameters)
     except InputError as error:
@@ -473,7 +482,7 @@ def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
 
 
 def _expected(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
-    """The expectation with the workload's parameters filled in. A pattern matches them literally."""
+    """Return the expectation with the workload's parameters filled in. A pattern matches them literally."""
     parameters = {**parameters, **environment.known(expect)}
     literal = {name: re.escape(value) for name, value in parameters.items()}
     made: Job = filled(rounds.in_us(expect, without=("json", "has", "count", "body_matches")), parameters)
@@ -515,7 +524,7 @@ def longest_wait(task: Task) -> int:
 
 
 def _steps(sends: Population, values: Mapping[str, str]) -> Iterator[Step | Request]:
-    """The request of a scenario with these ``values`` of placeholders."""
+    """Yield the request of a scenario with these ``values`` of placeholders."""
     if sends.request:
         yield sends.request
     several = [journey for _, journey in depends.remaining(sends.journeys or [], values)]

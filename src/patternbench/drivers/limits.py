@@ -37,11 +37,11 @@ class LibraryLimit(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The kinds of limit."""
+        """Return the kinds of limit."""
         return ["refuses", "multiple_of"]
 
     def allowed(self, value: object) -> str | None:
-        """The allowed values instead of a value; None for a value that the library can express."""
+        """Return the allowed values instead of a value; None for a value that the library can express."""
         if self.refuses:
             return self.refuses.allowed if value in self.refuses.values else None
         unit = self.multiple_of
@@ -51,7 +51,7 @@ class LibraryLimit(OneOf):
 
 
 def problems(client: str, limits: tuple[LibraryLimit, ...], strategy: Strategy) -> Iterator[Problem]:
-    """The parts of a scenario's strategy that a client's library can't express. Paths begin with ``strategy``."""
+    """Yield the parts of a scenario's strategy that a client's library can't express. Paths begin with ``strategy``."""
     for prefix, values in _patterns(strategy):
         for limit in limits:
             for name in limit.fields:
@@ -72,7 +72,7 @@ def contradictions(strategy: Strategy) -> Iterator[Problem]:
 
 
 def _patterns(strategy: Strategy) -> Iterator[tuple[str, dict[str, object]]]:
-    """The values of a strategy's pattern, or of each policy of its stack, by path; and where they stand."""
+    """Yield the values of a strategy's pattern, or of each policy of its stack, by path; and where they stand."""
     if not strategy.stack:
         yield STRATEGY, _values(strategy.chosen, strategy.kind)
     for number, policy in enumerate(strategy.stack or []):

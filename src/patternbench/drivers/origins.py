@@ -35,7 +35,7 @@ class TracedJob:
     origins: Mapping[str, str]
 
     def origin(self, path: str) -> str:
-        """The place where a path of the job was written; for a part without an origin, below the nearest one."""
+        """Return the place where a path of the job was written; for a part without an origin, below the nearest one."""
         around = path
         while around and around not in self.origins:
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
@@ -43,19 +43,19 @@ class TracedJob:
 
 
 def traced(tree: Mapping[str, object]) -> TracedJob:
-    """The job of a tree of values with their origins."""
+    """Return the job of a tree of values with their origins."""
     return TracedJob(plain_fields(tree), dict(_origins(tree, "")))
 
 
 def throughout(tree: object, origin: str) -> TracedValue:
-    """A tree all of whose parts were written in one place."""
+    """Return a tree all of whose parts were written in one place."""
     if isinstance(tree, Mapping):
         return TracedValue({name: throughout(value, origin) for name, value in tree.items()}, origin)
     return TracedValue([throughout(entry, origin) for entry in tree] if isinstance(tree, list) else tree, origin)
 
 
 def plain(tree: object) -> object:
-    """A tree without its origins."""
+    """Return a tree without its origins."""
     if isinstance(tree, TracedValue):
         return plain(tree.value)
     if isinstance(tree, Mapping):
@@ -64,7 +64,7 @@ def plain(tree: object) -> object:
 
 
 def plain_fields(tree: Mapping[str, object]) -> Job:
-    """The fields of a tree without their origins."""
+    """Return the fields of a tree without their origins."""
     return {name: plain(value) for name, value in tree.items()}
 
 
@@ -81,7 +81,7 @@ def _origins(tree: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[str] = ()) -> dict[str, TracedValue]:
-    """A part of a study as the contracts write it, each field and entry with its origin below ``origin``.
+    """Return a part of a study as the contracts write it, each field and entry with its origin below ``origin``.
 
     Every duration is a whole number of microseconds under a name ending in ``_us``. Fields of the part itself that are
     named in ``without`` are left out.
@@ -91,7 +91,7 @@ def in_us(part: BaseModel | dict[str, object], origin: str, without: Collection[
 
 
 def with_origins(node: object, origin: str) -> TracedValue:
-    """A value as the contracts write it, with its origin."""
+    """Return a value as the contracts write it, with its origin."""
     if isinstance(node, Levels):
         return with_origins(node.level, origin)
     if isinstance(node, list):
@@ -102,5 +102,5 @@ def with_origins(node: object, origin: str) -> TracedValue:
 
 
 def _name(key: str, value: object) -> str:
-    # `max` is the one duration that may be left open, and null has no type to tell it by.
+    # ``max`` is the one duration that may be left open, and null has no type to tell it by.
     return f"{key}_us" if isinstance(value, Duration) or (key == "max" and value is None) else key

@@ -77,12 +77,12 @@ class ClientSpec:
 
 
 def names() -> list[str]:
-    """The clients that come with patternbench."""
+    """Return the clients that come with patternbench."""
     return sorted(path.parent.name for path in FOLDER.glob("*/client.yaml"))
 
 
 def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
-    """The client of that name, declared by the study or one of ours; a Problem when there is none."""
+    """Return the client of that name, declared by the study or one of ours; a Problem when there is none."""
     if name in declared:
         at = declared[name]
         return ClientSpec(name, tuple(at.command or ()), at.url or "", own=True)
@@ -94,7 +94,10 @@ def find(name: str, declared: Mapping[str, ClientAt]) -> ClientSpec | Problem:
 
 
 def required(name: str, declared: ClientAt | None) -> ClientSpec:
-    """The client of that name, declared by the study or shipped. Raises InputError if it isn't available here."""
+    """Return the client of that name, declared by the study or shipped.
+
+    Raises InputError if it isn't available here.
+    """
     client = find(name, {name: declared} if declared else {})
     problems = [client] if isinstance(client, Problem) else missing(client)
     if isinstance(client, Problem) or problems:
@@ -103,19 +106,19 @@ def required(name: str, declared: ClientAt | None) -> ClientSpec:
 
 
 def limits_of(name: str, declared: Mapping[str, ClientAt]) -> tuple[LibraryLimit, ...]:
-    """A library's limits, as far as known without starting its client; nothing for an unavailable client."""
+    """Return a library's limits, as far as known without starting its client; nothing for an unavailable client."""
     client = find(name, declared)
     return () if isinstance(client, Problem) else client.limits
 
 
 def described(name: str) -> ClientFile:
-    """The ``client.yaml`` of a shipped client."""
+    """Return the ``client.yaml`` of a shipped client."""
     path = FOLDER / name / "client.yaml"
     return _read(path, path.stat().st_mtime_ns)
 
 
 def strategy_problems(client: ClientSpec | Problem, strategy: Strategy) -> Iterator[Problem]:
-    """A strategy that a client's description leaves out; a client of the study's own is asked when it runs."""
+    """Yield a strategy that a client's description leaves out; a client of the study's own is asked when it runs."""
     if isinstance(client, Problem):
         return
     if strategy.kind not in client.strategies:
@@ -131,7 +134,7 @@ def _lacking(client: str, kind: str, path: str, allowed: Sequence[str]) -> Probl
 
 
 def missing(spec: ClientSpec) -> list[Problem]:
-    """The problem that keeps a client from starting here."""
+    """Return the problem that keeps a client from starting here."""
     message = "client `{}` cannot start: {} is missing"
     return [
         Problem(
@@ -164,7 +167,10 @@ def _ours(name: str) -> ClientSpec:
 
 
 def _how(file: ClientFile) -> str:
-    """What to type if a client isn't built. A wheel's ``doctor --install`` builds the clients whose sources it has."""
+    """Return what to type if a client isn't built.
+
+    A wheel's ``doctor --install`` builds the clients whose sources it has.
+    """
     if not shipped.from_wheel():
         return file.how
     if not file.sources_travel:
@@ -173,14 +179,17 @@ def _how(file: ClientFile) -> str:
 
 
 def marks_of(name: str) -> dict[str, str]:
-    """The values of the marks in a ``client.yaml``."""
+    """Return the values of the marks in a ``client.yaml``."""
     programs = {"${engine}": str(engine.find() or ""), "${python}": sys.executable}
     return {"${here}": str(FOLDER / name), "${clients}": str(FOLDER), **programs}
 
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _modified_ns: int) -> ClientFile:
-    """A client's file. It is asked for again before each round, so that it is read again only once it has changed."""
+    """Return a client's file.
+
+    It is asked for again before each round, so that it is read again only once it has changed.
+    """
     return cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
 
 
@@ -193,7 +202,7 @@ def _file(path: str, how: str, install: tuple[tuple[str, ...], ...]) -> Need:
 
 
 def filled(text: str, marks: Mapping[str, str]) -> str:
-    """A text of a ``client.yaml`` with its marks filled in."""
+    """Return a text of a ``client.yaml`` with its marks filled in."""
     for mark, value in marks.items():
         text = text.replace(mark, value)
     return text

@@ -51,7 +51,7 @@ class ClientRound(BaseModel):
 
 
 def client_round(treatment: Treatment, target: str, time_limit: Duration, seed: int) -> ClientRound:
-    """The round of a scenario that a library's client can drive."""
+    """Return the round of a scenario that a library's client can drive."""
     closed, request = treatment.workload.closed, treatment.workload.request
     assert closed is not None
     assert request is not None
@@ -93,7 +93,7 @@ def round_origins(treatment: Treatment) -> TracedJob:
 
 
 def _pattern(strategy: Strategy) -> TracedValue:
-    """The parameters of a strategy's pattern, or of each policy of its stack."""
+    """Return the parameters of a strategy's pattern, or of each policy of its stack."""
     origin = f"{STRATEGY}.{strategy.kind}"
     if strategy.stack:
         return TracedValue(stacked(strategy.stack, origin), origin)
@@ -101,7 +101,7 @@ def _pattern(strategy: Strategy) -> TracedValue:
 
 
 def _request(request: Request, below: str, headers: Mapping[str, str], parameters: Mapping[str, str]) -> ClientRequest:
-    """The request of a library's client, which knows neither queries nor places: they are filled in here."""
+    """Return the request of a library's client, which knows neither queries nor places: they are filled in here."""
     given = {name: depends.as_text(value.level) for name, value in (request.query or {}).items()}
     query = "&".join(f"{encoded_once(name)}={put_in(text, parameters, 'query')}" for name, text in given.items())
     path = put_in(below + request.path.level, parameters, "path")
@@ -115,7 +115,9 @@ def _request(request: Request, below: str, headers: Mapping[str, str], parameter
 
 
 def in_us(part: BaseModel, without: Collection[str] = ()) -> Job:
-    """A part as the contracts write it: every duration a whole number of microseconds under a name ending in ``_us``.
+    """Return a part as the contracts write it.
+
+    Every duration a whole number of microseconds under a name ending in ``_us``.
 
     Fields of the part itself that are named in ``without`` are left out.
     """

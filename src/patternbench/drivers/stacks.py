@@ -15,7 +15,7 @@ def stacked(stack: Sequence[Policy], origin: str) -> list[TracedValue]:
 
 
 def policy(entry: Policy, origin: str) -> TracedValue:
-    """A policy as an entry of a stack."""
+    """Return a policy as an entry of a stack."""
     chosen, below = entry.chosen, f"{origin}.{entry.kind}"
     if isinstance(chosen, Levels):
         return TracedValue({entry.kind: TracedValue({"after_us": TracedValue(chosen.level.us, below)}, below)}, origin)

@@ -31,12 +31,12 @@ class GatewayObserver(CountingObserver[GatewayCounts]):
     tables = MappingProxyType({"gateways": lambda seen: table(cast(SeenGateways, seen))})
 
     def counts(self, url: str, endpoints: Mapping[str, str], http: httpx.Client) -> GatewayCounts:
-        """A gateway's counts so far, from its statistics. Hosts have the names of components."""
+        """Return a gateway's counts so far, from its statistics. Hosts have the names of components."""
         hosts = {name: address for name, address in endpoints.items() if name != "system" and "." not in name}
         return counts(url, hosts, http)
 
     def measured(self, seen: RootModel[dict[str, GatewayCounts]], settings: Settings) -> dict[str, float]:
-        """The sums over all gateways."""
+        """Return the sums over all gateways."""
         gateways = seen.root.values()
         return {f"{PREFIX}{name}": float(sum(getattr(one, name) for one in gateways)) for name in COUNTERS}
 

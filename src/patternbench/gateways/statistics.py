@@ -47,7 +47,7 @@ class GatewayCounts(Counted):
     hosts: dict[str, int] = Field(default_factory=dict)
 
     def since(self, before: Self) -> Self:
-        """The counts since then. A gateway that was started in between began at 0."""
+        """Return the counts since then. A gateway that was started in between began at 0."""
         anew = self.requests < before.requests
         own = {name: getattr(self, name) - (0 if anew else getattr(before, name)) for name in COUNTERS}
         hosts = {name: count - (0 if anew else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
@@ -86,7 +86,7 @@ class _ClustersAnswer(BaseModel):
 
 
 def counts(admin: str, urls: Mapping[str, str], http: httpx.Client) -> GatewayCounts:
-    """The counts so far of the gateway with this admin interface. ``urls`` are those of components, by name.
+    """Return the counts so far of the gateway with this admin interface. ``urls`` are those of components, by name.
 
     Raises httpx.HTTPError if it doesn't answer, and ValueError if the answer isn't Envoy's.
     """

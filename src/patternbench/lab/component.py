@@ -33,18 +33,18 @@ class ComponentRegistry:
     folder: Path = Path()
 
     def absolute(self, path: str | None) -> str | None:
-        """A path that a component's settings name, from the folder of the system file on; None for none."""
+        """Return a path that a component's settings name, from the folder of the system file on; None for none."""
         return None if path is None else str((self.folder / path).absolute())
 
     def url(self, name_or_url: str, path: str) -> str:
-        """A reference to a component's URL, or a URL given instead.
+        """Return a reference to a component's URL, or a URL given instead.
 
         Raises InputError, at the path of the setting, when it is neither.
         """
         return name_or_url if "://" in name_or_url else self.named(name_or_url, path)
 
     def urls(self, name_or_url: str, path: str) -> list[str]:
-        """A reference to the URL of each component of a group, of a single component, or the URL itself.
+        """Return a reference to the URL of each component of a group, of a single component, or the URL itself.
 
         Raises InputError, at the path of the setting, if it is neither.
         """
@@ -53,7 +53,10 @@ class ComponentRegistry:
         return [reference(name) for name in self._members(name_or_url, path)]
 
     def named(self, name: str, path: str) -> str:
-        """A reference to a component's URL; raises InputError, at the path of the setting, when it is not in use."""
+        """Return a reference to a component's URL.
+
+        Raises InputError, at the path of the setting, when it is not in use.
+        """
         members = self._members(name, path)
         if len(members) > 1:
             message = f"names {len(members)} components, but one is needed here"
@@ -73,7 +76,10 @@ NOT_IN_USE = "is not among the components in use"
 
 
 def existing_file(folder: Path, file: str, setting: str) -> str:
-    """A file that a setting names, absolute; raises InputError, at the path of that setting, when there is none."""
+    """Return a file that a setting names, absolute.
+
+    Raises InputError, at the path of that setting, when there is none.
+    """
     path = _absolute(folder, file)
     if not path.is_file():
         if path.is_dir():
@@ -83,7 +89,7 @@ def existing_file(folder: Path, file: str, setting: str) -> str:
 
 
 def built_file(folder: Path, file: str, how: str) -> Need:
-    """The need of a file that someone has to build, called by its absolute path: only a start has to find it.
+    """Return the need of a file that someone has to build, called by its absolute path: only a start has to find it.
 
     ``how`` is what to type to build it.
     """
@@ -98,7 +104,7 @@ def _absolute(folder: Path, file: str) -> Path:
 
 
 def _alike(path: Path) -> str:
-    """A question that suggests a file with a similar name in the same folder."""
+    """Return a question that suggests a file with a similar name in the same folder."""
     return did_you_mean(path.name, (sibling.name for sibling in path.parent.glob("*")))
 
 
@@ -111,12 +117,12 @@ class Component(BaseModel, ABC):
     @staticmethod
     @abstractmethod
     def needs() -> list[Need]:
-        """The programs that must be installed for it."""
+        """Return the programs that must be installed for it."""
 
     @abstractmethod
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """How to run it under a name; raises InputError when it does not go with its neighbours."""
 
     def resets(self) -> Mapping[str, tuple[Reset, ...]]:
-        """The words by which a system file may say ``reset`` of it, with what each does; none by default."""
+        """Return the words by which a system file may say ``reset`` of it, with what each does; none by default."""
         return {}

@@ -71,7 +71,7 @@ class Environment:
         return self.host.reset(but={start.component for start in self.started})
 
     def stored_bytes(self) -> dict[str, int]:
-        """The sizes of the files of components that nothing resets, by name, without those that watch the others."""
+        """Return sizes of the files of components that nothing resets, by name, without those that watch the others."""
         kept = {name: running for name, running in self.running.items() if not running.declared.reset}
         sizes = {
             name: stored.bytes_of(running) for name, running in kept.items() if running.launch.kind not in WATCHERS
@@ -79,7 +79,7 @@ class Environment:
         return {name: size for name, size in sizes.items() if size is not None}
 
     def carried_over(self) -> dict[str, tuple[str, ...]]:
-        """The stores that stayed up with what the round before left in them, and what could reset each, by its name."""
+        """Return the stores that stayed up with state of the round before, and what could reset each."""
         started = {start.component for start in self.started}
         stayed = {name: running.declared for name, running in self.running.items() if name not in started}
         return {name: launch.offers for name, launch in stayed.items() if launch.offers and launch.reset is None}
@@ -103,7 +103,7 @@ class Environment:
         return urls
 
     def fault_admins(self, protocol: str) -> list[str]:
-        """The URLs at which faults of what is up are begun and ended by a protocol."""
+        """Return the URLs at which faults of what is up are begun and ended by a protocol."""
         return [
             running.endpoints[admin.endpoint]
             for running in self.running.values()
@@ -130,7 +130,7 @@ class Environment:
             raise StartError(f"envoy doesn't report its answers: {error or type(error).__name__}") from None
 
     def finished_logs(self) -> dict[str, list[Path]]:
-        """The files of each component's log, whole; the components that write them are ended by this."""
+        """Return the files of each component's log, whole; the components that write them are ended by this."""
         writers = {name: running for name, running in self.running.items() if running.launch.log}
         for name in writers:
             self.host.finish(name)
@@ -138,15 +138,15 @@ class Environment:
         return {name: sorted(path for path in log.iterdir() if path.is_file()) for name, log in logs.items()}
 
     def accounts(self) -> dict[str, str]:
-        """The user of each component that has its own one."""
+        """Return the user of each component that has its own one."""
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
 
     def limits(self) -> dict[str, str]:
-        """The limits of each component that has any, in words; of those that do not act, why."""
+        """Return the limits of each component that has any, in words; of those that do not act, why."""
         return self.host.limits()
 
     def cut_logs(self) -> Sequence[str]:
-        """The components whose log grew beyond its bound."""
+        """Return the components whose log grew beyond its bound."""
         return self.host.cut_logs()
 
     def refused_limits(self) -> Mapping[str, str]:
@@ -190,7 +190,7 @@ class Environment:
 
 
 def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Environment:
-    """A system of a system file, up."""
+    """Return a system of a system file, up."""
     return _up(topologies.of_file(system, settings), folder, ways)
 
 

@@ -33,7 +33,7 @@ class Disturbance:
 
 
 def facts() -> dict[str, object]:
-    """The facts of this machine that a reader needs to judge its figures."""
+    """Return the facts of this machine that a reader needs to judge its figures."""
     return {
         "system": platform.platform(),
         "kernel": platform.release(),
@@ -48,7 +48,7 @@ def facts() -> dict[str, object]:
 
 
 def cpu_model() -> str:
-    """The processor's name."""
+    """Return the processor's name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -56,13 +56,13 @@ def cpu_model() -> str:
 
 
 def governor() -> str | None:
-    """The frequency governor of the first core, if the kernel reports it."""
+    """Return the frequency governor of the first core, if the kernel reports it."""
     path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None
 
 
 def disturbances() -> list[Disturbance]:
-    """The current disturbances of measurements on this machine."""
+    """Return the current disturbances of measurements on this machine."""
     disturbing = []
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0] / cores
@@ -82,12 +82,15 @@ def disturbances() -> list[Disturbance]:
 
 
 def generator_core(cores: Collection[int]) -> int | None:
-    """The core that a generator gets for itself, or None where the system under test needs them all."""
+    """Return the core that a generator gets for itself, or None where the system under test needs them all."""
     return max(cores) if len(cores) >= ENOUGH_CORES else None
 
 
 def spare_cores(cores: Collection[int], bound: Collection[int]) -> tuple[int, ...]:
-    """The cores to which no component is bound; none where no component is bound to any, or where none is left."""
+    """Return the cores to which no component is bound.
+
+    None where no component is bound to any, or where none is left.
+    """
     return tuple(sorted(set(cores) - set(bound))) if bound else ()
 
 
@@ -148,7 +151,7 @@ class Meter:
 
     @classmethod
     def read(cls) -> Meter:
-        """The counters now."""
+        """Return the counters now."""
         times = psutil.cpu_times()
         total = float(sum(times))
         busy = total - times.idle - getattr(times, "iowait", 0.0)
@@ -163,12 +166,12 @@ class Meter:
 
 
 def _own_seconds() -> float:
-    """The CPU time of this process and of all that descend from it, those that ended meanwhile included."""
+    """Return the CPU time of this process and of all that descend from it, those that ended meanwhile included."""
     return sum(map(_seconds, [os.getpid(), *descendants(os.getpid())]))
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes that descend from one, by the kernel's lists of children.
+    """Yield the processes that descend from one, by the kernel's lists of children.
 
     Where it keeps none, every process of the machine is looked at, which takes milliseconds, twice per round.
     """
@@ -181,7 +184,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def _children(pid: int) -> list[int]:
-    """The children of all threads of a process; none once it is gone."""
+    """Return the children of all threads of a process; none once it is gone."""
     children: list[int] = []
     with suppress(OSError):
         for task in (PROC / str(pid) / "task").iterdir():
@@ -190,7 +193,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _seconds(pid: int) -> float:
-    """A process's CPU time with that of the children it has waited for; none once it is gone."""
+    """Return a process's CPU time with that of the children it has waited for; none once it is gone."""
     try:
         return float(sum(psutil.Process(pid).cpu_times()[:4]))
     except psutil.Error:

@@ -46,7 +46,7 @@ FORMS: Mapping[str, type[ResetByCall] | type[ResetByCommand]] = {"call": ResetBy
 
 
 def resets_of(stated: object, own: Words, path: str) -> tuple[Reset, ...]:
-    """The resets that ``stated`` names: a word, a call, a command, or a list of them.
+    """Return the resets that ``stated`` names: a word, a call, a command, or a list of them.
 
     ``own`` are the words of the component's kind. Raises InputError listing all that is wrong, at ``path``.
     """

@@ -12,7 +12,7 @@ CHECKOUT = PACKAGE.parent.parent
 
 
 def folder(name: str) -> Path:
-    """The shipped folder of that name: the wheel's if it is there, else the checkout's."""
+    """Return the shipped folder of that name: the wheel's if it is there, else the checkout's."""
     inside = PACKAGE / f"_{name}"
     return inside if inside.is_dir() else CHECKOUT / name
 
@@ -23,7 +23,7 @@ def from_wheel() -> bool:
 
 
 def how_to_build(target: str) -> str:
-    """What to type if something that make builds is missing; a wheel without it must be replaced."""
+    """Return what to type if something that make builds is missing; a wheel without it must be replaced."""
     if from_wheel():
         return f"install patternbench again: its wheel must be built after `make {target}`"
     return f"type `make {target}`"

@@ -24,7 +24,7 @@ LIMITS = ("memory", "cpu")
 
 
 def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = None) -> list[Need]:
-    """The needs of a system's components on this machine: of all, or of those that some levels use."""
+    """Return the needs of a system's components on this machine: of all, or of those that some levels use."""
     # Unknown kinds are reported with their settings.
     kinds = (KINDS[kind] for kind in dict.fromkeys(system.kinds(levels)) if kind in KINDS)
     by_kind = [need for kind in kinds for need in kind.needs()]
@@ -33,25 +33,25 @@ def needs(system: SystemFile, levels: Mapping[str, Sequence[object]] | None = No
 
 
 def proxy_needs() -> list[Need]:
-    """The needs of the fault proxy before a system that already runs."""
+    """Return the needs of the fault proxy before a system that already runs."""
     return list(Envoy.needs())
 
 
 def _one_by_one(levels: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
-    """The first level of each setting, then each other level with the first ones of the rest."""
+    """Yield the first level of each setting, then each other level with the first ones of the rest."""
     first = {name: values[0] for name, values in levels.items() if values}
     yield first
     yield from ({**first, name: value} for name, values in levels.items() for value in values[1:])
 
 
 def _own_needs(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Need]:
-    """The needs of components by their own settings."""
+    """Yield the needs of components by their own settings."""
     for launch in _described(system, settings):
         yield from launch.needs
 
 
 def _described(system: SystemFile, settings: Mapping[str, object]) -> Iterator[Launch]:
-    """The launches of a system's components. Those that can't be described are reported as problems elsewhere."""
+    """Yield the launches of a system's components. Those that can't be described are reported as problems elsewhere."""
     with suppress(InputError):
         entries = system.with_settings(settings)
         registry = topologies.registry_of(system, settings, entries)
@@ -61,14 +61,14 @@ def _described(system: SystemFile, settings: Mapping[str, object]) -> Iterator[L
 
 
 def needs_problems(system: SystemFile, levels: Mapping[str, Sequence[object]]) -> list[Problem]:
-    """The needs that this machine lacks, of the components that these levels of a system's settings use."""
+    """Return the needs that this machine lacks, of the components that these levels of a system's settings use."""
     message = "system `{}` cannot start: {} is missing"
     lacking = [need for need in needs(system, levels) if not need.met]
     return [Problem(message.format(system.name, need.name), path="system", hint=need.how) for need in lacking]
 
 
 def limits_problems(system: SystemFile, levels: Mapping[str, Collection[object]]) -> list[Problem]:
-    """The settings with several levels that are limits of components, where this machine lets none act."""
+    """Return the settings with several levels that are limits of components, where this machine lets none act."""
     problems = []
     for name, kind, _ in system.with_settings({}):
         for field in LIMITS if issubclass(KINDS.get(kind, Component), Program) else ():
@@ -84,7 +84,7 @@ def _without_effect(setting: str, field: str, component: str, why: str) -> Probl
 
 
 def reach_problems(system: SystemFile, levels: Mapping[str, Sequence[object]], folder: Path) -> list[Problem]:
-    """The users of components that cannot reach the folder in which their files would be."""
+    """Return the users of components that cannot reach the folder in which their files would be."""
     launches = [launch for settings in _one_by_one(levels) for launch in _described(system, settings)]
     users = dict.fromkeys((launch.name, launch.user) for launch in launches if launch.nobody_else)
     found = ((name, accounts.reach_problem(user, folder)) for name, user in users)
@@ -92,7 +92,7 @@ def reach_problems(system: SystemFile, levels: Mapping[str, Sequence[object]], f
 
 
 def settings_problems(system: SystemFile, settings: Mapping[str, object]) -> list[Problem]:
-    """The problems of these settings for the components of a system.
+    """Return the problems of these settings for the components of a system.
 
     Each is reported at the setting that it comes from, or else at its line in the system file.
     """
@@ -112,7 +112,7 @@ def _refused(system: SystemFile, settings: Mapping[str, object]) -> list[Problem
 
 
 def _placed(system: SystemFile, problem: Problem) -> Problem:
-    """A problem whose path begins with a component, where its author can mend it."""
+    """Return a problem whose path begins with a component, where its author can mend it."""
     component, _, field = problem.path.partition(".")
     settings = system.settings_of(component, field)
     return replace(problem, path=f"system.settings.{settings[0]}") if len(settings) == 1 else system.placed(problem)

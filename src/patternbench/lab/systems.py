@@ -49,7 +49,7 @@ class OnLevels(BaseModel):
 
 
 class FirstRequest(OnLevels):
-    """A first request to try, which `up` prints."""
+    """A first request to try, which ``up`` prints."""
 
     text: str
 
@@ -71,7 +71,10 @@ class SystemEntry(OnLevels):
         return self.model_extra or {}
 
     def components(self, name: str, values: Mapping[str, object]) -> list[str]:
-        """The names of its components: its own for one, numbered names for several; raises InputError for none."""
+        """Return the names of its components.
+
+        Its own for one, numbered names for several; raises InputError for none.
+        """
         number = _filled(self.replicas, values)
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST_REPLICAS:
             allowed = f"a whole number from 1 to {MOST_REPLICAS}"
@@ -108,7 +111,10 @@ class WrittenSystem(Settable):
         return self
 
     def endpoints(self, settings: Mapping[str, object]) -> list[str]:
-        """The components that load goes to with these settings, in turn: of those that it names, the ones in use."""
+        """Return the components that load goes to with these settings, in turn.
+
+        Of those that it names, the ones in use.
+        """
         entries = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
         groups = self.groups(settings)
         left_out = {entry.name or kind for kind, entry in self._entries()} - groups.keys()
@@ -116,12 +122,12 @@ class WrittenSystem(Settable):
         return [component for group in in_use for component in group] or entries
 
     def first_request_with(self, settings: Mapping[str, object]) -> str:
-        """The first request to try with these settings; nothing if the file doesn't say."""
+        """Return the first request to try with these settings; nothing if the file doesn't say."""
         levels = {name: [value] for name, value in self._values(settings).items()}
         return "\n".join(part.text.rstrip() for part in self._first_requests() if part.is_called_for(levels))
 
     def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
-        """The components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
+        """Return the components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
 
         An entry with several replicas is as many components. Raises InputError for an invalid number of replicas.
         """
@@ -134,13 +140,16 @@ class WrittenSystem(Settable):
         ]
 
     def groups(self, settings: Mapping[str, object]) -> dict[str, list[str]]:
-        """The components in use of each entry, by the name that the file gives it: NAME, or NAME-1, NAME-2, ..."""
+        """Return the components in use of each entry, by the name that the file gives it.
+
+        NAME, or NAME-1, NAME-2, ...
+        """
         values = self._values(settings)
         names = {entry.name or kind: entry for kind, entry in self._used_with(values)}
         return {name: entry.components(name, values) for name, entry in names.items()}
 
     def settings_of(self, component: str, field: str) -> list[str]:
-        """The settings in a field of a component; none if the system file gives its value itself."""
+        """Return the settings in a field of a component; none if the system file gives its value itself."""
         number = self._number_of(component)
         if number is None:
             return []
@@ -149,7 +158,10 @@ class WrittenSystem(Settable):
         return list(_mentioned(own.get(field.partition(".")[0])))
 
     def kinds(self, levels: Mapping[str, Iterable[object]] | None = None) -> list[str]:
-        """The kinds of the components in the order of starting: all, or those that some of the levels call for."""
+        """Return the kinds of the components in the order of starting.
+
+        All, or those that some of the levels call for.
+        """
         if levels is None:
             return [kind for kind, _ in self._entries()]
         defaults: dict[str, list[object]] = {name: [spec.default] for name, spec in self.settings.items()}
@@ -222,7 +234,7 @@ class SystemFile(WrittenSystem):
         return Path(self.origin.file).parent
 
     def placed(self, problem: Problem) -> Problem:
-        """A problem whose path begins with a component, with that component's line in the file."""
+        """Return a problem whose path begins with a component, with that component's line in the file."""
         component, _, field = problem.path.partition(".")
         number = self._number_of(component)
         entry = "" if number is None else f"components[{number}].{self._entries()[number][0]}"
@@ -235,14 +247,14 @@ class SystemFile(WrittenSystem):
         return f"{problem.file}:{problem.line}"
 
     def line_of(self, path: str) -> int:
-        """The line of a path, or of the nearest thing around it."""
+        """Return the line of a path, or of the nearest thing around it."""
         while path and path not in self.origin.lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.origin.lines.get(path, 1)
 
 
 def load(name: str, beside: Path | None = None) -> SystemFile:
-    """The system of that name: first next to the study (``systems/NAME.yaml``), then among the shipped ones."""
+    """Return the system of that name: first next to the study (``systems/NAME.yaml``), then among the shipped ones."""
     files = [folder / f"{name}.yaml" for folder in _folders(beside)]
     path = next((file for file in files if file.is_file()), None)
     if path is None:
@@ -254,7 +266,7 @@ def load(name: str, beside: Path | None = None) -> SystemFile:
 
 
 def _located(document: Document) -> SystemFile:
-    """The system in a document. Raises InputError listing its problems."""
+    """Return the system in a document. Raises InputError listing its problems."""
     written = cast(WrittenSystem, validated(WrittenSystem, document))
     lines = {dotted(path): line for path, line in document.lines.items() if path[:1] in LOCATED}
     origin = Origin(file=str(Path(document.file).absolute()), lines=lines)
@@ -266,12 +278,15 @@ def _located(document: Document) -> SystemFile:
 
 
 def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
-    """The file of a system that a study names; None for one that already runs."""
+    """Return the file of a system that a study names; None for one that already runs."""
     return load(system.name, beside) if isinstance(system, NamedSystem) else None
 
 
 def own_file(system: System, beside: Path) -> str | None:
-    """The name, from the study's folder, of the file that lies there and describes its system; None for any other."""
+    """Return the name, from the study's folder, of the file that lies there and describes its system.
+
+    None for any other.
+    """
     name = own_name(system)
     return name if name and (beside / name).is_file() else None
 
@@ -282,7 +297,7 @@ def own_name(system: System) -> str:
 
 
 def names(beside: Path | None = None) -> list[str]:
-    """The names of the shipped systems, and of those next to a study."""
+    """Return the names of the shipped systems, and of those next to a study."""
     return sorted({path.stem for folder in _folders(beside) for path in folder.glob("*.yaml")})
 
 
@@ -296,7 +311,7 @@ def _several(values: object) -> list[object]:
 
 
 def _mentioned(node: object) -> Iterator[str]:
-    """The names of settings in the texts of a node."""
+    """Yield the names of settings in the texts of a node."""
     if isinstance(node, str):
         yield from REFERENCE.findall(node)
     elif isinstance(node, dict):
@@ -309,7 +324,7 @@ Node = TypeVar("Node")
 
 
 def _with_all_urls(node: Node, groups: Mapping[str, list[str]]) -> Node:
-    """A node with ``${NAME.urls}`` replaced by the references to the URL of each component of that name."""
+    """Return a node with ``${NAME.urls}`` replaced by the references to the URL of each component of that name."""
 
     def urls(match: re.Match[str]) -> str:
         return ",".join(map(reference, groups.get(match[1], [match[1]])))
@@ -318,7 +333,7 @@ def _with_all_urls(node: Node, groups: Mapping[str, list[str]]) -> Node:
 
 
 def _filled(node: Node, values: Mapping[str, object]) -> Node:
-    """A node with every ``${setting}`` replaced; a text that is one alone becomes the level itself."""
+    """Return a node with every ``${setting}`` replaced; a text that is one alone becomes the level itself."""
 
     def level(text: str) -> object:
         whole = REFERENCE.fullmatch(text)
@@ -328,7 +343,7 @@ def _filled(node: Node, values: Mapping[str, object]) -> Node:
 
 
 def _in_texts(node: Node, change: Callable[[str], object]) -> Node:
-    """A node with each of its texts changed."""
+    """Return a node with each of its texts changed."""
     changed: object = node
     if isinstance(node, dict):
         changed = {key: _in_texts(value, change) for key, value in node.items()}

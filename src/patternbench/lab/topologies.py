@@ -25,7 +25,7 @@ RESET = "reset"
 
 
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
-    """The topology to launch for a system of a system file."""
+    """Return the topology to launch for a system of a system file."""
     entries = system.with_settings(settings)
     topology = of_entries(entries, system.endpoints(settings), registry_of(system, settings, entries))
     launches = [replace(launch, origin=system.origin_of(launch.name)) for launch in topology.launches]
@@ -33,31 +33,31 @@ def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
 
 
 def registry_of(system: SystemFile, settings: Mapping[str, object], entries: Sequence[Entry]) -> ComponentRegistry:
-    """The components of a system file that are in use with these settings."""
+    """Return the components of a system file that are in use with these settings."""
     return ComponentRegistry([name for name, _, _ in entries], system.groups(settings), system.folder)
 
 
 def of_url(url: str, trust: Mapping[str, object]) -> Topology:
-    """The topology to launch for a running service: Envoy in front of it."""
+    """Return the topology to launch for a running service: Envoy in front of it."""
     return of_entries([("envoy", "envoy", {"upstream": url, **trust})], ["envoy"])
 
 
 def direct(urls: Sequence[str]) -> Topology:
-    """A service that already runs, with nothing in front of it: there is nothing to launch."""
+    """Return a service that already runs, with nothing in front of it: there is nothing to launch."""
     return Topology((), (), tuple(urls))
 
 
 def of_entries(
     entries: Sequence[Entry], endpoints: Sequence[str], registry: ComponentRegistry | None = None
 ) -> Topology:
-    """The launches of components. Raises InputError if one refuses its settings."""
+    """Return the launches of components. Raises InputError if one refuses its settings."""
     registry = registry or ComponentRegistry([name for name, _, _ in entries])
     launches = [launch_of(entry, registry) for entry in entries]
     return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
 
 
 def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
-    """A system with a fault proxy on some of its ways. Raises InputError for a way that it doesn't have."""
+    """Return a system with a fault proxy on some of its ways. Raises InputError for a way that it doesn't have."""
     for way in ways:
         registry = ComponentRegistry([launch.name for launch in topology.launches])
         proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), registry)
@@ -66,13 +66,16 @@ def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
 
 
 def proxy_name(way: Way) -> str:
-    """The name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
+    """Return the name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
     name = f"{way.consumer}-to-{way.producer}"
     return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
 
 
 def launch_of(entry: Entry, registry: ComponentRegistry) -> Launch:
-    """The launch of one component, without the needs of its kind. Raises InputError if it refuses its settings."""
+    """Return the launch of one component, without the needs of its kind.
+
+    Raises InputError if it refuses its settings.
+    """
     name, kind, fields = entry
     component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
     launch = component.describe(name, registry)

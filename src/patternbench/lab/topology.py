@@ -47,7 +47,7 @@ class Topology:
         return edge + [Way(launch.name, *address) for launch in self.launches for address in addresses(launch)]
 
     def through(self, way: Way, proxy: Launch) -> Topology:
-        """The same system with a proxy on a way; raises InputError when there is no such way."""
+        """Return the same system with a proxy on a way; raises InputError when there is no such way."""
         if way not in self.ways():
             ways = self.ways()
             hint = did_you_mean(str(way), map(str, ways))
@@ -70,7 +70,10 @@ class Topology:
 
 
 def in_order(launches: Sequence[Launch]) -> list[Launch]:
-    """Launches, each after those that it needs, else in the order given; raises InputError when that cannot be."""
+    """Return launches, each after those that it needs, else in the order given.
+
+    Raises InputError when that cannot be.
+    """
     problems = list(problems_of(launches))
     if problems:
         raise InputError(problems)
@@ -106,7 +109,7 @@ def _unknown_producers(launches: Sequence[Launch], names: Collection[str]) -> It
 
 
 def _unknown_parts(launches: Sequence[Launch]) -> Iterator[Problem]:
-    """References to parts that a component lacks, such as ``${db.user}`` for ``${db.url.user}``."""
+    """Yield references to parts that a component lacks, such as ``${db.user}`` for ``${db.url.user}``."""
     by_name = {launch.name: launch for launch in launches}
     for launch in launches:
         for name, what, known in unknown(launch, by_name):
@@ -117,7 +120,7 @@ def _unknown_parts(launches: Sequence[Launch]) -> Iterator[Problem]:
 
 
 def _meant(name: str, what: str, known: Sequence[str]) -> str:
-    """What a reference to nothing should probably have been."""
+    """Return what a reference to nothing should probably have been."""
     last = what.rpartition(".")[2]
     if last in PARTS:
         return f"write `{reference(name, f'{URL}.{last}')}`, a part of its URL"

@@ -61,12 +61,15 @@ def problems(kinds: Collection[str], traces: Traces | None) -> list[Problem]:
 
 
 def needs(counting: bool = True) -> list[Need]:
-    """The needs of traces of a JVM, in counting passes or in rounds."""
+    """Return the needs of traces of a JVM, in counting passes or in rounds."""
     return [otel_agent.need(), *([jvm_calls.need()] if counting else [])]
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:
-    """The system with a receiver, announced to every component that can send spans; unchanged without tracing."""
+    """Return the system with a receiver, announced to every component that can send spans.
+
+    Unchanged without tracing.
+    """
     if tracing is None:
         return topology
     receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, ComponentRegistry())
@@ -84,12 +87,12 @@ def protocol_problems(launches: Iterable[Launch]) -> Iterator[Problem]:
 
 
 def _own_protocol(launch: Launch) -> tuple[str, str] | None:
-    """The variable by which a component names its exporter's protocol, and the protocol."""
+    """Return the variable by which a component names its exporter's protocol, and the protocol."""
     return next(((name, launch.env[name].strip()) for name in OWN_PROTOCOL if launch.env.get(name, "").strip()), None)
 
 
 def _reported(launch: Launch, tracing: Tracing) -> Launch:
-    """A launch that sends its spans to the receiver. Its name and its exporter's protocol are its own affair."""
+    """Return a launch that sends its spans to the receiver. Its name and its exporter's protocol are its own affair."""
     own = _own_protocol(launch)
     reported = replace(tracing, protocol=own[1]) if own else tracing
     env = {"OTEL_SERVICE_NAME": launch.name, **launch.env, **environment(reported)}
@@ -100,7 +103,7 @@ def _reported(launch: Launch, tracing: Tracing) -> Launch:
 
 
 def environment(tracing: Tracing) -> Mapping[str, str]:
-    """The variables that the SDKs of every language read: where spans go, and how many are made."""
+    """Return the variables that the SDKs of every language read: where spans go, and how many are made."""
     sampler = {"OTEL_TRACES_SAMPLER": "parentbased_always_on"}
     if tracing.share < 1:
         sampler = {

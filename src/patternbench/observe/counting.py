@@ -24,7 +24,7 @@ class Counted(BaseModel):
 
     @abstractmethod
     def since(self, before: Self) -> Self:
-        """The counts since then. A component that was started in between began at 0."""
+        """Return the counts since then. A component that was started in between began at 0."""
 
 
 Counts = TypeVar("Counts", bound=Counted)
@@ -47,7 +47,10 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
 
     @abstractmethod
     def counts(self, url: str, endpoints: Mapping[str, str], http: httpx.Client) -> Counts:
-        """The counts so far of the component at this URL. Raises httpx.HTTPError or ValueError if there are none."""
+        """Return the counts so far of the component at this URL.
+
+        Raises httpx.HTTPError or ValueError if there are none.
+        """
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
@@ -76,7 +79,7 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
             raise ObservationError(what) from None
 
     def read(self, kept: RoundFiles) -> RootModel[dict[str, Counts]] | None:
-        """The counts of a round; None in a system without such a component."""
+        """Return the counts of a round; None in a system without such a component."""
         file = kept.folder / f"{self.name}.json"
         if not kept.folder.is_dir():
             return None

@@ -32,19 +32,19 @@ DERIVE = "derive"
 
 @cache
 def observers() -> tuple[Observer[object], ...]:
-    """The ``OBSERVER`` of each such folder, in the folders' alphabetical order; loaded when first asked for."""
+    """Return the ``OBSERVER`` of each such folder, in the folders' alphabetical order; loaded when first asked for."""
     return tuple(importlib.import_module(f"{folder}.{MODULE}").OBSERVER for folder in folders())
 
 
 def folders() -> list[str]:
-    """The packages of the observers."""
+    """Return the packages of the observers."""
     modules = pkgutil.iter_modules(patternbench.__path__)
     packages = [f"patternbench.{module.name}" for module in modules if module.ispkg]
     return sorted(name for name in packages if find_spec(f"{name}.{MODULE}"))
 
 
 def sections(run: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The sections of all wings; ``rounds`` has the columns of contracts/records."""
+    """Return the sections of all wings; ``rounds`` has the columns of contracts/records."""
     return [section for module in _modules(SECTIONS) for section in module.sections(run, rounds)]
 
 
@@ -55,7 +55,7 @@ def derive(run: Path) -> None:
 
 
 def _modules(name: str) -> Iterator[ModuleType]:
-    """The modules of this name that wings have."""
+    """Yield the modules of this name that wings have."""
     for folder in folders():
         if has(folder, name):
             yield importlib.import_module(f"{folder}.{name}")
@@ -68,18 +68,18 @@ def has(folder: str, name: str) -> bool:
 
 
 def aim_of(columns: Collection[str]) -> Aim | None:
-    """The aim of the first observer that saw something in a run, by the columns of its rounds."""
+    """Return the aim of the first observer that saw something in a run, by the columns of its rounds."""
     aims = (one.aim for one in observers() if any(response.name in columns for response in one.responses))
     return next((aim for aim in aims if aim), None)
 
 
 def responses() -> list[Response]:
-    """The responses of all observers that are the same for every study."""
+    """Return the responses of all observers that are the same for every study."""
     return [response for observer in observers() for response in observer.responses]
 
 
 def responses_of(watch: Watch) -> list[Response]:
-    """The responses of all observers, for a study that asks for this."""
+    """Return the responses of all observers, for a study that asks for this."""
     return [response for observer in observers() for response in observer.responses_of(watch)]
 
 

@@ -23,7 +23,10 @@ def write(folder: Path, samples: pd.DataFrame, schema: pa.Schema) -> None:
 
 
 def read(folder: Path, schema: pa.Schema) -> pd.DataFrame:
-    """The samples in a folder, as `schema` says; raises ObservationError for a file that is missing or damaged."""
+    """Return the samples in a folder, as ``schema`` says.
+
+    Raises ObservationError for a file that is missing or damaged.
+    """
     try:
         table: pd.DataFrame = pq.read_table(folder / FILE).cast(schema).to_pandas()
         return table

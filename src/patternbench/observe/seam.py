@@ -111,7 +111,7 @@ class Observer(ABC, Generic[Seen]):
         return ()
 
     def responses_of(self, watch: Watch) -> Sequence[Response]:
-        """The columns that it adds to the table of rounds of a study that asks for this."""
+        """Return the columns that it adds to the table of rounds of a study that asks for this."""
         return self.responses
 
     def watch(self, watched: Watched) -> AbstractContextManager[object]:
@@ -120,12 +120,12 @@ class Observer(ABC, Generic[Seen]):
 
     @abstractmethod
     def read(self, kept: RoundFiles) -> Seen | None:
-        """The observations of a round; None if there were none. Raises ObservationError for damaged files."""
+        """Return the observations of a round; None if there were none. Raises ObservationError for damaged files."""
 
     def doubts(self, seen: Seen) -> Sequence[Doubt]:
         """Why the round's numbers may mislead."""
         return ()
 
     def measured(self, seen: Seen, settings: Settings) -> Mapping[str, float]:
-        """The ``responses`` of a round, by name; one that is missing or undefined is NaN. Pure."""
+        """Return the ``responses`` of a round, by name; one that is missing or undefined is NaN. Pure."""
         return {}

@@ -45,9 +45,9 @@ class Drawing:
 class Stand:
     """What a choice says under one condition, by the ids of scenarios, so that no other sentence says otherwise.
 
-    It rests on `response`. `among` are all that it chose from, `best` what it calls clearly the choice, `broken` what
-    breaks one of its limits. `no_gain`: that none shows a gain over the baseline. `closest`: it names what came closest
-    to the limits, which nothing keeps.
+    It rests on ``response``. ``among`` are all that it chose from, ``best`` what it calls clearly the choice,
+    ``broken`` what breaks one of its limits. ``no_gain``: that none shows a gain over the baseline. ``closest``: it
+    names what came closest to the limits, which nothing keeps.
     """
 
     response: str
@@ -62,9 +62,9 @@ class Stand:
 class Section:
     """A further section of the report: plain words first, then drawings, tables and pictures.
 
-    `anchor` is its address in the page (letters, digits, hyphens) and the stem of its files. `choice` is what it
+    ``anchor`` is its address in the page (letters, digits, hyphens) and the stem of its files. ``choice`` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
-    `choice_is_clear` says whether the rounds show it under every condition, `stands` what it says under each.
+    ``choice_is_clear`` says whether the rounds show it under every condition, ``stands`` what it says under each.
     """
 
     anchor: str

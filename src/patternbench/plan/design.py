@@ -20,7 +20,7 @@ SMALLEST_ZIP = 2
 
 
 def select(scenarios: list[Scenario], factors: Factors, design: Design, seed: int = 1) -> list[Scenario]:
-    """The scenarios that the design keeps, in their order. Raises InputError listing the design's problems."""
+    """Return the scenarios that the design keeps, in their order. Raises InputError listing the design's problems."""
     problems = [
         *fraction.problems(design),
         *_zip_problems(design.zip, factors),
@@ -61,7 +61,7 @@ def _levels(value: object) -> list[Level]:
 
 
 def _canonical(level: object) -> Level:
-    """A duration in its normal form, as in levels; any other value unchanged."""
+    """Return a duration in its normal form, as in levels; any other value unchanged."""
     if not isinstance(level, str):
         return cast(Level, level)  # it can't be a level, equals none, and is reported as unknown
     try:

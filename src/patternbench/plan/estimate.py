@@ -22,9 +22,9 @@ LARGEST_FAULT = 0.99
 
 
 def seconds(scenarios: tuple[Scenario, ...], rounds: int, warming_s: float, reconfigurations: int = 0) -> float:
-    """A guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
+    """Return a guess of the whole run's duration in seconds: attempts needed, at the guessed pace, plus back-off.
 
-    `warming_s` is how long all warm-ups take together, `reconfigurations` is how many rounds components are started
+    ``warming_s`` is how long all warm-ups take together, ``reconfigurations`` is how many rounds components are started
     for.
     """
     durations_s = (round_seconds(one) + OVERHEAD_S for one in scenarios)
@@ -32,7 +32,7 @@ def seconds(scenarios: tuple[Scenario, ...], rounds: int, warming_s: float, reco
 
 
 def round_seconds(scenario: Scenario) -> float:
-    """A guess of one round's duration in seconds."""
+    """Return a guess of one round's duration in seconds."""
     workload = scenario.workload
     lasting = only(workload.lasting)
     if lasting:
@@ -41,7 +41,7 @@ def round_seconds(scenario: Scenario) -> float:
 
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
-    """The duration of a closed workload that ends by a count of each user's calls."""
+    """Return the duration of a closed workload that ends by a count of each user's calls."""
     together = (only(closed.calls) or 0) / closed.users.level
     calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or together
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
@@ -56,7 +56,10 @@ def _failing(faults: tuple[Fault, ...]) -> float:
 
 
 def _pause(strategy: Strategy) -> float:
-    """The wait after a failure, in seconds: the first back-off, or a breaker's open time once in two failures."""
+    """Return the wait after a failure, in seconds.
+
+    The first back-off, or a breaker's open time once in two failures.
+    """
     stack = strategy.stack or []
     breaker = strategy.circuit_breaker or next((one.circuit_breaker for one in stack if one.circuit_breaker), None)
     if breaker:

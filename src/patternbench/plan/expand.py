@@ -55,12 +55,12 @@ class Plan:
     left_out: tuple[str, ...] = ()
 
     def files(self) -> list[str]:
-        """The names of all files that some scenario reads, each once."""
+        """Return the names of all files that some scenario reads, each once."""
         values = (value for scenario in self.scenarios for _, value in scenario.leaves())
         return list(dict.fromkeys(str(value) for value in values if isinstance(value, FileName)))
 
     def as_json(self) -> dict[str, object]:
-        """The plan as plain data."""
+        """Return the plan as plain data."""
         factors = [factor.as_json() for factor in self.factors.values()]
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
         return {"factors": factors, "scenarios": [scenario.as_json() for scenario in self.scenarios], **left_out}
@@ -107,7 +107,7 @@ class StoredPlan(Protocol):
 
 
 def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
-    """The factors of a run's plan; of an older plan, which held their levels alone, as its scenarios tell."""
+    """Return the factors of a run's plan; of an older plan, which held their levels alone, as its scenarios tell."""
     reported = {factor.name: Factor.of_stored(factor) for factor in planned.factors}
     if all(reported.values()):
         return {name: factor for name, factor in reported.items() if factor}
@@ -120,7 +120,7 @@ def factors_of_stored(planned: StoredPlan) -> dict[str, Factor]:
 
 
 def size(study: Study) -> int:
-    """The number of combinations before ``design`` leaves any out: Equation 1."""
+    """Return the number of combinations before ``design`` leaves any out: Equation 1."""
     shared = math.prod(count(part) for part in (study.system, study.workload, study.sampling, *study.faults))
     return shared * sum(count(strategy) for strategy in study.strategies)
 
@@ -133,7 +133,7 @@ class NamedLevels:
         self._by_part: dict[tuple[int, Path], tuple[object, dict[str, Level]]] = {}
 
     def of(self, scenario: Scenario) -> dict[str, Level]:
-        """The levels of one scenario, its parts in declared order."""
+        """Return the levels of one scenario, its parts in declared order."""
         named: dict[str, Level] = {}
         for path, part in scenario.parts():
             named |= self._of_part(part, path)
@@ -162,7 +162,7 @@ def factors_of(
 
 
 def levels_of(named: Mapping[str, Level], factors: Iterable[str]) -> dict[str, Level]:
-    """The level of each factor that applies to a scenario."""
+    """Return the level of each factor that applies to a scenario."""
     return {name: named[name] for name in factors if name in named}
 
 
@@ -177,7 +177,7 @@ def _scenarios(study: Study) -> Iterator[Scenario]:
 
 
 def _declared(study: Study) -> set[str]:
-    """The names of the fields that were given as a list, even one of a single level."""
+    """Return the names of the fields that were given as a list, even one of a single level."""
     parts: list[tuple[Path, object]] = [(("system",), study.system), (("workload",), study.workload)]
     for name, fault in by_name(study.faults).items():
         parts += [(("faults", name), fault.chosen), (("faults", name), fault.bounds)]
@@ -196,7 +196,7 @@ def _varied(node: object, path: Path) -> Iterator[Path]:
 
 
 def _possible(scenarios: Iterable[Scenario], system: Settable) -> tuple[tuple[Scenario, ...], tuple[str, ...]]:
-    """The scenarios whose settings go together, and of the others how many there are by which rule."""
+    """Return the scenarios whose settings go together, and of the others how many there are by which rule."""
     refused: Counter[str] = Counter()
     kept = []
     for scenario in scenarios:
@@ -219,7 +219,7 @@ def _combinations(number: int) -> str:
 
 
 def _in_words(rule: Rule) -> str:
-    """A rule as a reader says it: ``algorithm: gcra with synchronisation: lazy or eager``."""
+    """Return a rule as a reader says it: ``algorithm: gcra with synchronisation: lazy or eager``."""
     sides = ((name, levels if isinstance(levels, list) else [levels]) for name, levels in rule.items())
     return " with ".join(f"{name}: {' or '.join(map(str, levels))}" for name, levels in sides)
 

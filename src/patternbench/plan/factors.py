@@ -79,13 +79,13 @@ class Factor:
         return len(self.levels) > 1
 
     def as_json(self) -> dict[str, object]:
-        """The factor as plain data, as ``plan.json`` holds it."""
+        """Return the factor as plain data, as ``plan.json`` holds it."""
         written = {"name": self.name, "path": list(self.path), "role": self.role.value, "unit": self.unit.value}
         return {**written, "none": self.none, "levels": list(self.levels)}
 
     @classmethod
     def of_stored(cls, stored: StoredFactor) -> Factor | None:
-        """The factor that ``as_json`` wrote; None for one of an older plan, which says no role and unit."""
+        """Return the factor that ``as_json`` wrote; None for one of an older plan, which says no role and unit."""
         if stored.role is None or stored.unit is None:
             return None
         if stored.name == SAMPLE:  # plans of before took it for a pattern
@@ -147,7 +147,10 @@ def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settab
 
 
 def factor_of(name: str, levels: Iterable[Level], field: FactorField) -> Factor:
-    """The factor of a field, now that its levels are known; what has no unit of its own has that of its writing."""
+    """Return the factor of a field, now that its levels are known.
+
+    What has no unit of its own has that of its writing.
+    """
     listed = tuple(levels)
     unit = field.meaning.unit or _as_written(listed)
     none = field.none if field.none in listed else None
@@ -155,7 +158,7 @@ def factor_of(name: str, levels: Iterable[Level], field: FactorField) -> Factor:
 
 
 def with_levels(factors: Factors, levels: Mapping[str, Sequence[Level]]) -> dict[str, Factor]:
-    """The factors with their remaining levels. A factor without any is left out."""
+    """Return the factors with their remaining levels. A factor without any is left out."""
     remaining = {}
     for name, factor in factors.items():
         kept = tuple(level for level in factor.levels if level in levels[name])
@@ -174,7 +177,7 @@ def is_baseline(levels: Mapping[str, Level], factors: Factors) -> bool:
 
 
 def factor_name(path: Path) -> str:
-    """The short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
+    """Return the short name under which a path of a configuration is a factor: ``users``, ``abort.percentage``."""
     if path[:2] == STACK:
         path = (path[2], *path[4:])  # a policy's name, and not its kind once more
     name = ".".join(path)
@@ -195,7 +198,7 @@ def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[P
 
 
 def _as_written(levels: Sequence[Level]) -> Unit:
-    """The unit of levels without a declared one: ``20ms`` is a time, and a bare number never is."""
+    """Return the unit of levels without a declared one: ``20ms`` is a time, and a bare number never is."""
     present = [level for level in levels if level is not None]
     if present and all(is_duration(level) for level in present):
         return Unit.DURATION

@@ -58,7 +58,7 @@ def reduced(every: Sequence[Levels], factors: Factors, design: Design, seed: int
 
 
 def grouped(every: Sequence[Levels]) -> dict[tuple[object, ...], list[int]]:
-    """The places of the combinations of each client and strategy that have the same factors."""
+    """Return the places of the combinations of each client and strategy that have the same factors."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, levels in enumerate(every):
         groups.setdefault((*(levels.get(name) for name in WHO), *levels), []).append(index)
@@ -66,7 +66,7 @@ def grouped(every: Sequence[Levels]) -> dict[tuple[object, ...], list[int]]:
 
 
 def varying(every: Sequence[Levels]) -> list[str]:
-    """The factors that have several levels among the combinations."""
+    """Return the factors that have several levels among the combinations."""
     return [name for name in every[0] if name not in WHO and len({levels[name] for levels in every}) > 1]
 
 
@@ -83,7 +83,7 @@ def _chosen(every: Sequence[Levels], names: Sequence[str], design: Design, seed:
 
 
 def _fraction(levels: Sequence[Sequence[Level]], names: Sequence[str], design: Design) -> Rows:
-    """A generalized subset design (Surowiec et al., Chemometrics and Intelligent Laboratory Systems 2017)."""
+    """Return a generalized subset design (Surowiec et al., Chemometrics and Intelligent Laboratory Systems 2017)."""
     part = int(str(design.fraction).split("/")[1])
     smallest = max(len(one) for one in levels)
     if part > smallest:
@@ -150,13 +150,13 @@ def _sentence(name: str, other: str, shared: float) -> str:
 
 
 def _contrasts(values: Sequence[Level]) -> Floats:
-    """A column for each level but the first: 1 where it holds."""
+    """Return a column for each level but the first: 1 where it holds."""
     levels = list(dict.fromkeys(values))
     return np.array([[float(value == level) for level in levels[1:]] for value in values])
 
 
 def _overlap(left: Floats, right: Floats, without: Floats) -> float:
-    """The largest squared canonical correlation of two sets of columns after ``without`` is taken out of the second."""
+    """Return the largest squared canonical correlation of two sets of columns, the second less ``without``."""
     base, own = (
         _basis(left - left.mean(axis=0)),
         _basis(right - without @ np.linalg.lstsq(without, right, rcond=None)[0]),
@@ -167,6 +167,6 @@ def _overlap(left: Floats, right: Floats, without: Floats) -> float:
 
 
 def _basis(columns: Floats) -> Floats:
-    """An orthonormal basis of what the columns span."""
+    """Return an orthonormal basis of what the columns span."""
     u, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(u[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1.0)])

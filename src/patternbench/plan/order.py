@@ -18,7 +18,7 @@ Group = Callable[[Scenario], str]
 
 
 def by_system(scenario: Scenario) -> str:
-    """The group of all scenarios of one system with the same settings and the same tracing."""
+    """Return the group of all scenarios of one system with the same settings and the same tracing."""
     return content_id([plain(scenario.system), scenario.sample])
 
 
@@ -36,7 +36,7 @@ class Round:
         return self.index == OUTSIDE
 
     def as_json(self) -> dict[str, object]:
-        """The round as plain data."""
+        """Return the round as plain data."""
         return {"index": self.index, "block": self.block, "scenario": self.scenario}
 
 
@@ -59,7 +59,7 @@ def rounds_of(
 
 
 def counting_passes(scenarios: Sequence[Scenario], group: Group = by_system) -> list[Round]:
-    """The counting pass of each scenario, in declared order but for those of one group, which stay together."""
+    """Return the counting pass of each scenario, in declared order but for those of one group, which stay together."""
     ordered = chain.from_iterable(_groups(scenarios, group))
     return [Round(OUTSIDE, OUTSIDE, scenario.id) for scenario in ordered]
 
@@ -73,7 +73,10 @@ def next_block(
     *,
     group: Group = by_system,
 ) -> list[Round]:
-    """The block that follows ``rounds``: a round of each ``kept`` scenario (by id), in the whole block's order."""
+    """Return the block that follows ``rounds``.
+
+    A round of each ``kept`` scenario (by id), in the whole block's order.
+    """
     block = max((round_.block for round_ in rounds), default=-1) + 1
     ordered = _block(scenarios, seed, block, order, group)
     ids = [scenario.id for scenario in ordered if scenario.id in kept]
@@ -81,7 +84,7 @@ def next_block(
 
 
 def _block(scenarios: Sequence[Scenario], seed: int, block: int, order: Order, group: Group) -> list[Scenario]:
-    """The scenarios in the order of one block."""
+    """Return the scenarios in the order of one block."""
     if order == "declared":
         return list(scenarios)
     source = random.Random(f"{seed}/{block}")
@@ -93,7 +96,7 @@ def _block(scenarios: Sequence[Scenario], seed: int, block: int, order: Order, g
 
 
 def _groups(scenarios: Sequence[Scenario], group: Group) -> list[list[Scenario]]:
-    """The scenarios of each group, in the order of first mention."""
+    """Return the scenarios of each group, in the order of first mention."""
     groups: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
         groups.setdefault(group(scenario), []).append(scenario)

@@ -76,18 +76,18 @@ class Scenario:
         }
 
     def as_json(self) -> dict[str, object]:
-        """The scenario as plain data, durations written with their units."""
+        """Return the scenario as plain data, durations written with their units."""
         return {"id": self.id, "levels": self.levels, "config": self.configuration}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Scenario:
-        """The scenario that ``as_json`` wrote."""
+        """Return the scenario that ``as_json`` wrote."""
         plain_scenario = _PlainScenario.model_validate(stored)
         return cls.of(plain_scenario.config, plain_scenario.levels)
 
     @classmethod
     def of(cls, config: Configuration, levels: dict[str, Level]) -> Scenario:
-        """The scenario of a configuration, as a plan's file holds it."""
+        """Return the scenario of a configuration, as a plan's file holds it."""
         strategy = Strategy.model_validate({"client": config.client, **config.strategy})
         faults = tuple(from_plain(name, fault) for name, fault in config.faults.items())
         workload = Workload.model_validate(config.workload)
@@ -100,7 +100,7 @@ class Scenario:
         return (leaf for path, part in self.parts() for leaf in leaves(part, path))
 
     def parts(self) -> Iterator[tuple[Path, object]]:
-        """What its configuration is made of, with paths; the strategy follows the word that it is known by."""
+        """Yield what its configuration is made of, with paths; the strategy follows the word that it is known by."""
         yield ("system",), self.system
         for name, fault in by_name(self.faults).items():
             yield ("faults", name), fault.chosen

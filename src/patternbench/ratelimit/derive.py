@@ -95,7 +95,7 @@ def _scenario(one: LimitedRound, path: Path) -> SimulatorScenario:
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
-    """Requests in the order of their decisions, as the simulator reads them; names of clients do not matter to it."""
+    """Write requests in the order of decisions, as the simulator reads them; names of clients do not matter to it."""
     ordered = table.sort_values("time_us", kind="stable")
     named = ordered.assign(client=pd.factorize(ordered["client"])[0])
     named[["client", "time_us", "cost", "holder"]].to_csv(path, sep="\t", index=False, header=False)
@@ -123,7 +123,7 @@ def _map(one: LimitedRound, rounds: list[LimitedRound], path: Path) -> LimitMap:
 
 
 def _with_all_settings(limit: EnforcedLimit, others: list[EnforcedLimit]) -> EnforcedLimit:
-    """The limit with the burst and the lease that others of the same limit have: rules hold only their own."""
+    """Return the limit with the burst and the lease that others of the same limit have: rules hold only their own."""
     alike = [limit, *(other for other in others if other.limit == limit.limit)]
     burst = next((other.burst for other in alike if other.burst), None)
     lease = next((other.lease for other in alike if other.lease), None)

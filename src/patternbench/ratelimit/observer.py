@@ -24,11 +24,11 @@ class RateLimits(Observer[Decisions]):
     tables = MappingProxyType({"decisions": attrgetter("table")})
 
     def read(self, kept: RoundFiles) -> Decisions | None:
-        """The decisions of a round, if a balancer logged any."""
+        """Return the decisions of a round, if a balancer logged any."""
         return decisions.read(kept)
 
     def doubts(self, seen: Decisions) -> list[Doubt]:
-        """A warning if too many decisions were made without the store."""
+        """Return a warning if too many decisions were made without the store."""
         return store_doubts(len(seen.table), seen.without_store)
 
     def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:
@@ -37,7 +37,7 @@ class RateLimits(Observer[Decisions]):
 
 
 def store_doubts(made: int, without_store: int) -> list[Doubt]:
-    """The warnings about a rate limit, from the numbers of decisions with and without an answer of the store."""
+    """Return the warnings about a rate limit, from the numbers of decisions with and without an answer of the store."""
     if not without_store:
         return []
     text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"

@@ -75,12 +75,12 @@ AIM = Aim(
 
 
 def rule_of(limit: EnforcedLimit) -> LimitRule:
-    """The rule of a limit over all balancers, with the judge's usual band of tolerance."""
+    """Return the rule of a limit over all balancers, with the judge's usual band of tolerance."""
     return LimitRule(limit.window.us, limit.limit, min(DEFAULT_TOLERANCE_US, limit.window.us - 1))
 
 
 def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:
-    """The responses of a round by name, from its decisions and the settings of the system that made them."""
+    """Return the responses of a round by name, from its decisions and the settings of the system that made them."""
     limit = replay.over_all(seen.limit, settings, seen.balancers)
     summary = summarize(seen.table, rule_of(limit))
     responses = {name: float(summary[own]) for name, own in FROM_SUMMARY.items()}

@@ -29,7 +29,7 @@ BLOCK = 1 << 17
 class Batch:
     """Attempts of a client as columns of equal length; times in microseconds from the round's start.
 
-    `outcome` holds codes into `OUTCOMES`; `status` the status of the answer, 0 where there was none.
+    ``outcome`` holds codes into ``OUTCOMES``; ``status`` the status of the answer, 0 where there was none.
     """
 
     user: Ints
@@ -95,7 +95,7 @@ def write(path: Path, table: pa.Table) -> None:
 
 
 def damage(path: Path, rows: int, sha256: str | None) -> str:
-    """The problem of a round's file, if there is one. The journal has its rows and, in newer runs, its hash.
+    """Return the problem of a round's file, if there is one. The journal has its rows and, in newer runs, its hash.
 
     Empty when nothing is.
     """
@@ -119,7 +119,7 @@ def _readable(path: Path) -> int:
 
 
 def read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """A round's attempts as a data frame, with these columns or with all."""
+    """Return a round's attempts as a data frame, with these columns or with all."""
     frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
     return frame
 
@@ -137,12 +137,15 @@ class StoredAttempts:
         return names
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """These columns in blocks of rows, in the order of the file."""
+        """Yield these columns in blocks of rows, in the order of the file."""
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(BLOCK, columns=list(columns)):
                 yield batch.to_pandas()
 
 
 def of_round(path: Path) -> pd.DataFrame | StoredAttempts:
-    """A round's attempts: in memory where they are few, else in blocks, so that a round of any size can be read."""
+    """Return a round's attempts.
+
+    In memory where they are few, else in blocks, so that a round of any size can be read.
+    """
     return read(path) if pq.read_metadata(path).num_rows <= BLOCK else StoredAttempts(path)

@@ -25,7 +25,7 @@ _EXACT = ("int64", "float64")
 
 
 def typed(texts: pd.DataFrame, responses: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The table with a type for each column of texts, and in sentences what isn't evident."""
+    """Return the table with a type for each column of texts, and in sentences what isn't evident."""
     made, notes = {}, []
     for name in texts.columns:
         cells = _trimmed(texts[name])
@@ -35,13 +35,13 @@ def typed(texts: pd.DataFrame, responses: Collection[str]) -> tuple[pd.DataFrame
 
 
 def _trimmed(cells: pd.Series) -> pd.Series:
-    """The cells without blanks around them, in one form of each accented letter: what prints alike is alike."""
+    """Return the cells without blanks around them, in one form of each accented letter: what prints alike is alike."""
     forms = {text: unicodedata.normalize("NFC", text.strip()) for text in cells.unique()}
     return cells.map(forms)
 
 
 def _typed(cells: pd.Series, response: bool) -> tuple[pd.Series, list[str]]:
-    """A column, and notes on how it was read."""
+    """Return a column, and notes on how it was read."""
     texts = set(cells.unique()) - {""}
     words = (_NOTHING if response else _NO_NUMBER) & texts
     rest = texts - words

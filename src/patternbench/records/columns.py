@@ -126,7 +126,7 @@ STEPS = (
 
 
 def names(columns: Iterable[Column]) -> list[str]:
-    """The names of columns, in order."""
+    """Return the names of columns, in order."""
     return [column.name for column in columns]
 
 
@@ -167,7 +167,7 @@ JSON_TYPES: dict[Kind, JsonType] = {
 def row_schema(
     title: str, about: str, columns: Iterable[Column], *, optional: Iterable[Column] = (), more: bool = False
 ) -> dict[str, object]:
-    """A table's row as JSON Schema; ``x-arrow`` is a column's Arrow type, ``x-unit`` its unit.
+    """Return a table's row as JSON Schema; ``x-arrow`` is a column's Arrow type, ``x-unit`` its unit.
 
     Files have all of the ``optional`` columns, after the others, or none. ``more`` says whether one may have further.
     """

@@ -27,7 +27,7 @@ def keep(run: RunFolder, round_name: str, logs: Mapping[str, Sequence[Path]]) ->
 
 
 def kept_of(run: RunFolder, round_name: str) -> dict[str, list[Path]]:
-    """The compressed files of each component of a round; empty when none kept a log."""
+    """Return the compressed files of each component of a round; empty when none kept a log."""
     folder = run.component_logs_of(round_name)
     if not folder.is_dir():
         return {}

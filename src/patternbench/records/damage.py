@@ -20,24 +20,24 @@ PIECE = 1 << 20
 
 
 def rounds(run: RunFolder) -> list[Entry]:
-    """The last entry of each round of the plan, in order; of status ``damaged`` where its records are."""
+    """Return the last entry of each round of the plan, in order; of status ``damaged`` where its records are."""
     return [_judged(run, entry) for entry in journal.latest(_of_plan(run))]
 
 
 def counting_passes(run: RunFolder) -> dict[str, Entry]:
-    """The last counting pass of each scenario, by its id; of status ``damaged`` where its records are."""
+    """Return the last counting pass of each scenario, by its id; of status ``damaged`` where its records are."""
     passes = journal.counting_passes(_of_plan(run))
     return {scenario: _judged(run, entry) for scenario, entry in passes.items()}
 
 
 def lost_lines(run: RunFolder) -> list[int]:
-    """The numbers of the journal's lines that cannot be read, or that tell of no round of the plan."""
+    """Return the numbers of the journal's lines that cannot be read, or that tell of no round of the plan."""
     scenarios = _scenarios_of_plan(run)
     return [number for number, entry in journal.lines(run.journal) if entry is None or not _planned(entry, scenarios)]
 
 
 def sentences(run: RunFolder, entries: list[Entry]) -> list[str]:
-    """The damages of a run in words, with what to type."""
+    """Return the damages of a run in words, with what to type."""
     damaged = [entry for entry in entries if entry.status == DAMAGED]
     lines = lost_lines(run)
     reported = []
@@ -86,7 +86,7 @@ def _judged(run: RunFolder, entry: Entry) -> Entry:
 
 
 def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
-    """The problems of a finished round's files."""
+    """Yield the problems of a finished round's files."""
     path = run.attempts_of(entry.file)
     wrong = attempts.damage(path, entry.rows, entry.sha256)
     if wrong:
@@ -95,14 +95,14 @@ def _of_round(run: RunFolder, entry: Entry) -> Iterator[str]:
 
 
 def _stamps(run: RunFolder, round_name: str) -> Iterator[Stamp]:
-    """The sizes and times of a round's files, which change if a file changes after it was checked."""
+    """Yield the sizes and times of a round's files, which change if a file changes after it was checked."""
     for folder in (run.component_logs_of(round_name), run.observed_of(round_name)):
         yield from map(stamp, sorted(folder.rglob("*")))
 
 
 @cache
 def _of_logs(path: Path, round_name: str, _stamped: tuple[Stamp, ...]) -> tuple[str, ...]:
-    """The problems of a round's logs. They are checked once, because they never change and take long to read."""
+    """Return the problems of a round's logs. They are checked once, because they never change and take long to read."""
     run = RunFolder(path)
     logs = [file for files in component_logs.kept_of(run, round_name).values() for file in files]
     packed = [f"{file.relative_to(path)} cannot be unpacked" for file in logs if not _unpacks(file)]

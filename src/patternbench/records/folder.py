@@ -107,7 +107,7 @@ class RunFolder:
             sync_folder(self.path)
 
     def _mark(self) -> bytes:
-        """What the file of our mark begins with; nothing if there is none."""
+        """Return what the file of our mark begins with; nothing if there is none."""
         with suppress(InputError):
             return read_start(self.path / MARK_FILE, len(MARK))
         return b""
@@ -166,22 +166,25 @@ class RunFolder:
         return type(self), (self.path,)
 
     def attempts_of(self, name: str) -> Path:
-        """The Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name.
+        """Return the Parquet file of a round's attempts; ``name`` is its index of five digits, or a warm-up's name.
 
         A round that was run again has the number of its try behind the index; the journal tells which counts.
         """
         return self.attempts / f"{name}.parquet"
 
     def component_logs_of(self, name: str) -> Path:
-        """The folder of what components wrote in a round, of the same name as its attempts."""
+        """Return the folder of what components wrote in a round, of the same name as its attempts."""
         return self.component_logs / name
 
     def observed_of(self, name: str) -> Path:
-        """The folder of what observers kept of a round, of the same name as its attempts; one folder each in it."""
+        """Return the folder of what observers kept of a round, of the same name as its attempts.
+
+        One folder each in it.
+        """
         return self.observed / name
 
     def files_of(self, name: str) -> list[str]:
-        """The records of a round or a warm-up, by their names in this folder."""
+        """Return the records of a round or a warm-up, by their names in this folder."""
         places = [self.attempts_of(name), self.load / name, self.component_logs_of(name), self.observed_of(name)]
         files = [file for path in places for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
         return [str(file.relative_to(self.path)) for file in files if file.is_file()]
@@ -196,19 +199,19 @@ class RunFolder:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a regular file, in hex digits. Raises OSError."""
+    """Return the SHA-256 of a regular file, in hex digits. Raises OSError."""
     with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def stamp(path: Path) -> Stamp:
-    """What tells whether a file is still the one that was looked into; raises OSError."""
+    """Return what tells whether a file is still the one that was looked into; raises OSError."""
     stat = path.stat()
     return path, stat.st_size, stat.st_mtime_ns
 
 
 def write_json(path: Path, value: object, private: bool = False) -> None:
-    """Write a JSON file as `write_text` does."""
+    """Write a JSON file as ``write_text`` does."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", private)
 
 
@@ -261,7 +264,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_json(path: Path) -> object:
-    """A JSON file's value; raises InputError naming it when it cannot be read."""
+    """Return a JSON file's value; raises InputError naming it when it cannot be read."""
     try:
         return json.loads(read_text(path, LARGEST))
     except json.JSONDecodeError as error:
@@ -273,7 +276,7 @@ def read_json(path: Path) -> object:
 
 
 def unused(path: Path) -> Path:
-    """A new, empty folder of that name, or of the first of ``NAME-2``, ``NAME-3`` ... that is not taken.
+    """Return a new, empty folder of that name, or of the first of ``NAME-2``, ``NAME-3`` ... that is not taken.
 
     Two processes never get the same one. Raises InputError if it can't be made.
     """
@@ -290,7 +293,9 @@ def unused(path: Path) -> Path:
 
 
 def _resolved(path: Path) -> Path:
-    """The absolute path without links. Raises InputError for links that lead in a circle, and names that are too long.
+    """Return the absolute path without links.
+
+    Raises InputError for links that lead in a circle, and names that are too long.
 
     Raises FileNotFoundError where the folder that we are in is gone.
     """

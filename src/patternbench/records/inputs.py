@@ -27,7 +27,7 @@ class Inputs:
     copies: Mapping[str, Path] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
-        """The file of that name, as an absolute path."""
+        """Return the file of that name, as an absolute path."""
         return self.copies.get(name) or (self.beside / name).resolve()
 
 
@@ -58,7 +58,7 @@ def _copied(source: Path, copy: Path) -> None:
 
 
 def kept(run: RunFolder, noted: Mapping[str, KeptFile], beside: Path) -> Inputs:
-    """The copies that a manifest tells of; raises InputError naming each that is no longer what it was."""
+    """Return the copies that a manifest tells of; raises InputError naming each that is no longer what it was."""
     problems = [problem for name, entry in noted.items() for problem in _changed(run, name, entry)]
     if problems:
         raise InputError(problems)
@@ -66,13 +66,13 @@ def kept(run: RunFolder, noted: Mapping[str, KeptFile], beside: Path) -> Inputs:
 
 
 def by_hash(run: RunFolder, hashes: Mapping[str, str], beside: Path) -> Inputs:
-    """The copies of that content in a run's folder; raises InputError naming each that is not there."""
+    """Return the copies of that content in a run's folder; raises InputError naming each that is not there."""
     files = {name: KeptFile(sha256=sha256, copied_to=_copy_of(run, sha256)) for name, sha256 in hashes.items()}
     return kept(run, files, beside)
 
 
 def _copy_of(run: RunFolder, sha256: str) -> str:
-    """The name of the copy with a hash, independent of the original's name."""
+    """Return the name of the copy with a hash, independent of the original's name."""
     copies = sorted(run.inputs.glob(f"{sha256[:SHORT]}-*"))
     return str(copies[0].relative_to(run.path)) if copies else str(Path(run.inputs.name) / sha256[:SHORT])
 

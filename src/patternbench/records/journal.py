@@ -174,12 +174,12 @@ class Journal:
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """The entries of a journal file; what is damaged of it is passed over."""
+    """Return the entries of a journal file; what is damaged of it is passed over."""
     return (entry for _, entry in lines(path) if entry is not None)
 
 
 def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
-    """The lines of a journal file with their numbers; None for one that is damaged.
+    """Yield the lines of a journal file with their numbers; None for one that is damaged.
 
     An incomplete last line is ignored: its round had not ended.
     """
@@ -193,12 +193,12 @@ def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
 
 
 def voids(block: int, lane: str, cause: str) -> Entry:
-    """The line by which the rounds of a block that were made on a lane stop to count."""
+    """Return the line by which the rounds of a block that were made on a lane stop to count."""
     return Entry(-1, block, "", VOIDED, f"block-{block:05d}", time.time(), 0.0, cause=cause, lane=lane)
 
 
 def standing(entries: Iterable[Entry]) -> list[Entry]:
-    """The rounds whose block was not voided after them, in the journal's order."""
+    """Return the rounds whose block was not voided after them, in the journal's order."""
     standing: dict[tuple[int, str], list[tuple[int, Entry]]] = {}
     for number, entry in enumerate(entries):
         if entry.status == VOIDED:
@@ -209,16 +209,16 @@ def standing(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def latest(entries: list[Entry]) -> list[Entry]:
-    """The rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
+    """Return the rounds that count: of each its last entry (a round may have been run again), in order of rounds."""
     rounds = {entry.round: entry for entry in standing(entries)}
     return [rounds[index] for index in sorted(rounds)]
 
 
 def counting_passes(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """The counting pass of each scenario, by its id: the last one, as it may have been run again."""
+    """Return the counting pass of each scenario, by its id: the last one, as it may have been run again."""
     return {entry.scenario: entry for entry in entries if entry.counting}
 
 
 def files_of_rounds(path: Path) -> dict[int, str]:
-    """The name of each round's records: of its last try."""
+    """Return the name of each round's records: of its last try."""
     return {entry.round: entry.file for entry in latest(list(read(path)))}

@@ -29,7 +29,7 @@ def keep(run: RunFolder, round_name: str) -> None:
 
 
 def read(run: RunFolder, round_name: str, observer: Observer[Seen], counting: str = "") -> Seen | None:
-    """An observer's observations of a round; None if there are none. Raises ObservationError.
+    """Return an observer's observations of a round; None if there are none. Raises ObservationError.
 
     ``counting`` names the counting pass of its scenario, where there is one.
     """
@@ -45,7 +45,7 @@ def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
 
 
 def measured(run: RunFolder, round_name: str, settings: Settings, counting: str = "") -> dict[str, float]:
-    """The responses of the observers that saw something in a round, by name. Raises ObservationError.
+    """Return the responses of the observers that saw something in a round, by name. Raises ObservationError.
 
     ``counting`` names the counting pass of its scenario, where there is one.
     """
@@ -58,7 +58,7 @@ def measured(run: RunFolder, round_name: str, settings: Settings, counting: str 
 
 
 def damage(run: RunFolder, round_name: str) -> Iterator[str]:
-    """The problems of observers' records of a round."""
+    """Yield the problems of observers' records of a round."""
     for observer in observers():
         try:
             read(run, round_name, observer)
@@ -67,5 +67,5 @@ def damage(run: RunFolder, round_name: str) -> Iterator[str]:
 
 
 def settings(run: RunFolder) -> dict[str, Settings]:
-    """The settings of the system under test in each scenario of a run's plan, by the scenario's id."""
+    """Return the settings of the system under test in each scenario of a run's plan, by the scenario's id."""
     return {scenario.id: scenario.config.settings for scenario in stored.plan(run).scenarios}

@@ -41,7 +41,7 @@ def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path] = (), force: b
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file as `written_whole` does."""
+    """Write a file as ``written_whole`` does."""
     with written_whole(path) as draft:
         draft.write_bytes(content)
 
@@ -65,7 +65,7 @@ def written_whole(path: Path, hint: str = "") -> Iterator[Path]:
 
 
 def _draft(path: Path) -> Iterator[Path]:
-    """A draft next to a file, which gets the file's name in the end, with the rights that the old one had."""
+    """Yield a draft next to a file, which gets the file's name in the end, with the rights that the old one had."""
     # The file's whole name could be too long, and in containers that share a folder processes have the same number.
     draft = path.with_name(f".patternbench-{os.getpid()}-{secrets.token_hex(6)}{path.suffix[:_LONGEST_SUFFIX]}")
     try:
@@ -89,7 +89,7 @@ def _take_place(draft: Path, path: Path) -> None:
 
 
 def _problems(path: Path, inputs: Sequence[Path], force: bool) -> list[Problem]:
-    """The first reason against writing a file."""
+    """Return the first reason against writing a file."""
     if path.is_dir():
         return [Problem("is a folder; a file is needed", file=str(path))]
     if any(_same(path, one) for one in inputs):

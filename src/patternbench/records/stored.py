@@ -33,7 +33,7 @@ class StoredPart(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     def as_json(self) -> dict[str, object]:
-        """The part as plain data: what it was given or read with, and nothing that it was not."""
+        """Return the part as plain data: what it was given or read with, and nothing that it was not."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -124,7 +124,7 @@ class ComponentStarts(StoredPart):
     reasons: dict[str, int] = {}
 
     def and_another(self, start: RecordedStart) -> ComponentStarts:
-        """The notes with one more added."""
+        """Return the notes with one more added."""
         reasons = {**self.reasons, start.why: self.reasons.get(start.why, 0) + 1}
         return ComponentStarts(count=self.count + 1, seconds=self.seconds + start.seconds, reasons=reasons)
 
@@ -168,12 +168,12 @@ class Manifest(StoredPart):
     refused_lanes: dict[str, str] = {}
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
-        """The same manifest with more in one of its parts."""
+        """Return the same manifest with more in one of its parts."""
         return self.model_copy(update={part: {**getattr(self, part, {}), **more}})
 
 
 def plan(run: RunFolder) -> RunPlan:
-    """The plan of a run. Raises InputError if the file isn't a complete plan whose parts agree."""
+    """Return the plan of a run. Raises InputError if the file isn't a complete plan whose parts agree."""
     read = _checked(RunPlan, read_json(run.plan), str(run.plan))
     wrong = [Problem(f"is damaged: {what}", path, str(run.plan), hint=HINT) for path, what in disagreements(read)]
     if wrong:
@@ -216,7 +216,7 @@ def _strange_levels(
 
 
 def manifest(run: RunFolder) -> Manifest:
-    """The manifest of a run. Raises InputError if the file isn't a manifest of this version."""
+    """Return the manifest of a run. Raises InputError if the file isn't a manifest of this version."""
     tree = read_json(run.manifest)
     version = tree.get("manifest") if isinstance(tree, dict) else None
     if isinstance(version, int) and version != VERSION:

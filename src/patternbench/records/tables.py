@@ -88,7 +88,7 @@ def _as_defined(table: pd.DataFrame, columns: Iterable[Column], noted: Mapping[b
 
 
 def counting(entries: Sequence[Entry], folder: Path) -> list[Entry]:
-    """The rounds of a run that count. Raises `TableError` where none does."""
+    """Return the rounds of a run that count. Raises ``TableError`` where none does."""
     _finished(pd.DataFrame([{"status": one.status, "valid": one.valid} for one in _some(entries, folder)]), folder)
     return [one for one in entries if one.counts]
 
@@ -104,9 +104,9 @@ def _nothing_yet(folder: Path) -> TableError:
 
 
 def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
-    """The finished, valid rounds among those that were measured in a run's folder, as ``read`` reads them.
+    """Return the finished, valid rounds among those that were measured in a run's folder, as ``read`` reads them.
 
-    Raises `TableError` where none counts.
+    Raises ``TableError`` where none counts.
     """
     if rounds.empty:
         raise _nothing_yet(folder)
@@ -114,18 +114,18 @@ def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
 
 
 def as_stored(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Rounds that were measured, as whoever reads ``rounds.parquet`` gets them."""
+    """Return rounds that were measured, as whoever reads ``rounds.parquet`` gets them."""
     table: pd.DataFrame = _as_defined(rounds, ROUND_COLUMNS, {}).to_pandas()
     return table
 
 
 def factors_of(path: Path) -> list[dict[str, object]]:
-    """The factors of a table of rounds, as plain rows; none if no run wrote the table."""
+    """Return the factors of a table of rounds, as plain rows; none if no run wrote the table."""
     return _parsed(_FACTOR_ROWS, path, _FACTORS, b"[]")
 
 
 def units_of(path: Path) -> dict[str, str]:
-    """The units that a table of rounds says of columns for which none is defined; none where no run wrote it."""
+    """Return the units that a table of rounds says of columns for which none is defined; none where no run wrote it."""
     return _parsed(_UNITS, path, _COLUMN_UNITS, b"{}")
 
 
@@ -133,7 +133,7 @@ Noted = TypeVar("Noted")
 
 
 def _parsed(kind: TypeAdapter[Noted], path: Path, key: bytes, otherwise: bytes) -> Noted:
-    """The metadata under a key. Raises TableError where it is damaged."""
+    """Return the metadata under a key. Raises TableError where it is damaged."""
     try:
         return kind.validate_json(_noted(path, key, otherwise))
     except ValidationError:
@@ -142,7 +142,7 @@ def _parsed(kind: TypeAdapter[Noted], path: Path, key: bytes, otherwise: bytes) 
 
 
 def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
-    """The metadata of a table of rounds, or of that of a run's folder. Raises TableError."""
+    """Return the metadata of a table of rounds, or of that of a run's folder. Raises TableError."""
     file = path / ROUNDS if path.is_dir() else path
     if file.suffix.lower() not in {".parquet", ".pq"}:
         return otherwise
@@ -154,14 +154,14 @@ def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read the rows of the table at `path`, as ``read`` does."""
+    """Read the rows of the table at ``path``, as ``read`` does."""
     return read(path).rows
 
 
 def read(path: Path) -> ReadTable:
-    """Read the table at `path`: a run folder (its finished, valid rounds), a .csv or a .parquet file.
+    """Read the table at ``path``: a run folder (its finished, valid rounds), a .csv or a .parquet file.
 
-    Column names lose surrounding spaces. Raises `TableError` in plain words.
+    Column names lose surrounding spaces. Raises ``TableError`` in plain words.
     """
     if not path.exists():
         raise TableError(f"{path} does not exist. Give a run folder, a .csv or a .parquet file.")
@@ -178,7 +178,7 @@ def read(path: Path) -> ReadTable:
 
 
 def _read_file(rows: pd.DataFrame, notes: Sequence[str], path: Path) -> ReadTable:
-    """The table of a file, noting its empty cells; one that a run wrote knows which factors apply where."""
+    """Return the table of a file, noting its empty cells; one that a run wrote knows which factors apply where."""
     gaps = () if factors_of(path) else empty_cells.sentences(_checked(rows, path))
     return ReadTable(_checked(rows, path), notes=[*notes, *gaps])
 
@@ -215,14 +215,14 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _as_numbers(table: pa.Table) -> pa.Table:
-    """The table with decimals, and columns without any value, as numbers: pandas would hold both as objects."""
+    """Return the table with decimals, and columns without any value, as numbers: pandas would hold both as objects."""
     numbers = [pa.types.is_decimal(kind) or pa.types.is_null(kind) for kind in table.schema.types]
     fields = [field.with_type(pa.float64()) if odd else field for field, odd in zip(table.schema, numbers, strict=True)]
     return table.cast(pa.schema(fields))
 
 
 def _check_columns(table: pa.Table, path: Path) -> None:
-    """Raise `TableError` for columns of one name, and for those whose cells aren't single values."""
+    """Raise ``TableError`` for columns of one name, and for those whose cells aren't single values."""
     problems = [f"{path}{problem}" for problem in _header_problems([name.strip() for name in table.column_names])]
     nested = [field for field in table.schema if pa.types.is_nested(field.type)]
     raw = [
@@ -262,7 +262,7 @@ def _read_csv(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _separator(path: Path) -> str:
-    """The sign between cells: a tab in a .tsv, else that of , ; and tab which the header line holds most."""
+    """Return the sign between cells: a tab in a .tsv, else that of , ; and tab which the header line holds most."""
     header = _header(path)
     return "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
 
@@ -284,7 +284,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 
 def _of_one_width(path: Path, sign: str) -> None:
-    """Raise `TableError` for header and rows that do not fit together, naming the lines."""
+    """Raise ``TableError`` for header and rows that do not fit together, naming the lines."""
     with _opened(path) as lines:
         rows = csv.reader(lines, delimiter=sign, skipinitialspace=True)
         header = [name.strip() for name in next((row for row in rows if row), [])]

@@ -1,6 +1,7 @@
-"""Faults of which one acts at a time, as a reader sees them: one factor, `fault`, whose levels name the one that acts.
+"""Faults of which one acts at a time, as a reader sees them: one factor, ``fault``, whose levels name the one that
+acts.
 
-In a plan each fault has its own factors (`freeze.when.for`, `crash_2.when.for`), most of which are at zero in any
+In a plan each fault has its own factors (``freeze.when.for``, ``crash_2.when.for``), most of which are at zero in any
 one scenario. A single fault, and faults that act together, keep their factors, since figures run along them.
 """
 
@@ -24,7 +25,7 @@ T = TypeVar("T", Level, object)
 
 @dataclass(frozen=True)
 class ActingFaults:
-    """Factors with those of several faults as one; `varied` are these, `texts` the words for their levels."""
+    """Factors with those of several faults as one; ``varied`` are these, ``texts`` the words for their levels."""
 
     factors: Factors
     varied: Sequence[Factor] = ()
@@ -40,7 +41,7 @@ class ActingFaults:
 
 
 def acting_faults(factors: Factors, scenarios: Sequence[PlannedScenario]) -> ActingFaults:
-    """What scenarios have in place of several faults of which at most one acts; else the factors as they are."""
+    """Return what scenarios have in place of several faults of which at most one acts; else the factors as they are."""
     varied = [one for one in factors.values() if one.varies and one.role is Role.FAULT and one.path[:1] == ("faults",)]
     acting = [_acting(scenario, varied) for scenario in scenarios if _says_all(scenario, varied)]
     several = len({one.path[1] for one in varied}) > 1
@@ -54,7 +55,7 @@ def acting_faults(factors: Factors, scenarios: Sequence[PlannedScenario]) -> Act
 
 
 def _key(factors: Sequence[Factor], levels: Mapping[str, object]) -> tuple[object, ...]:
-    """Levels of factors, alike for a plan's `4s` and the seconds of an analysis."""
+    """Levels of factors, alike for a plan's ``4s`` and the seconds of an analysis."""
     return tuple(_value(factor, levels.get(factor.name)) for factor in factors)
 
 
@@ -69,14 +70,14 @@ def _says_all(scenario: PlannedScenario, varied: Sequence[Factor]) -> bool:
 
 
 def _acting(scenario: PlannedScenario, varied: Sequence[Factor]) -> list[str]:
-    """The faults with varying levels that act in a scenario, in words: `crash registry for 4 s`."""
+    """Return the faults with varying levels that act in a scenario, in words: ``crash registry for 4 s``."""
     own = {name: [one for one in varied if one.path[1] == name] for name in _faults(scenario)}
     acting = ((name, fault) for name, fault in _faults(scenario).items() if own[name] and fault.acts)
     return [_words(fault, own[name], scenario.levels) for name, fault in acting]
 
 
 def _faults(scenario: PlannedScenario) -> dict[str, Fault]:
-    """The faults of a scenario by name; without those that today's patternbench doesn't know."""
+    """Return the faults of a scenario by name; without those that today's patternbench doesn't know."""
     faults: dict[str, Fault] = {}
     for name, written in scenario.config.faults.items():
         try:

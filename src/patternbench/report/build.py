@@ -119,7 +119,7 @@ def build(run: RunFolder, include_invalid: bool = False) -> Built:
 
 
 def _with_lanes(run: RunFolder, report: RunReport) -> RunReport:
-    """The report with the section on its lanes, if it had any."""
+    """Return the report with the section on its lanes, if it had any."""
     if not report.lanes:
         return report
     found = lanes.sections(report.lanes, list(journal.read(run.journal)), report)
@@ -127,13 +127,13 @@ def _with_lanes(run: RunFolder, report: RunReport) -> RunReport:
 
 
 def judged_claims(run: RunFolder, include_invalid: bool = False) -> JudgedClaims | None:
-    """The claims of a run's study, held against its rounds; None without any. No report is written."""
+    """Return the claims of a run's study, held against its rounds; None without any. No report is written."""
     study = _study(run)
     return claims.judged(gather(run, include_invalid), study) if study.claims else None
 
 
 def _claims(report: RunReport, study: Study) -> JudgedClaims | None:
-    """The claims of a study; None without any, and where they have no meaning, as their section then says."""
+    """Return the claims of a study; None without any, and where they have no meaning, as their section then says."""
     with suppress(DataError):
         return claims.judged(report, study) if study.claims else None
     return None
@@ -191,18 +191,18 @@ def _taken_for_valid(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of(rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table that belong to certain rounds."""
+    """Return the rows of a table that belong to certain rounds."""
     return rows[rows["round"].isin(rounds["round"])] if len(rows) else rows
 
 
 def _entries_of(rounds: pd.DataFrame, entries: Sequence[Entry]) -> list[Entry]:
-    """The journal's entries of the rounds."""
+    """Return the journal's entries of the rounds."""
     kept = set(rounds["round"])
     return [entry for entry in entries if entry.round in kept]
 
 
 def refresh_rounds(run: RunFolder) -> RunMeasures:
-    """The results recomputed from journal and attempts. Rounds and steps are also written to the folder."""
+    """Return the results recomputed from journal and attempts. Rounds and steps are also written to the folder."""
     measured = measures(run)
     declared = [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
     with writing(run, run.rounds):
@@ -213,12 +213,14 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
 
 
 def units_of_responses(run: RunFolder) -> dict[str, str]:
-    """The units of observers' responses, and of those that the run's study chooses."""
+    """Return the units of observers' responses, and of those that the run's study chooses."""
     return dict(units_of_observers(_watch(run)))
 
 
 def finished_rounds(run: RunFolder) -> tables.ReadTable:
-    """The finished, valid rounds, as analyses read them: from the records as they are now, never from an older table.
+    """Return the finished, valid rounds, as analyses read them.
+
+    From the records as they are now, never from an older table.
 
     Nothing is written. Raises TableError where no round counts.
     """
@@ -226,7 +228,7 @@ def finished_rounds(run: RunFolder) -> tables.ReadTable:
 
 
 def measures(run: RunFolder) -> RunMeasures:
-    """The results recomputed from journal and attempts."""
+    """Return the results recomputed from journal and attempts."""
     planned = stored.plan(run)
     factors = factors_of_stored(planned)
     levels = {scenario.id: in_table(scenario.levels, factors) for scenario in planned.scenarios}
@@ -254,20 +256,20 @@ def _study(run: RunFolder) -> Study:
 
 
 def _watch(run: RunFolder) -> Watch:
-    """What a run's study asks observers for; nothing if its version isn't supported any more."""
+    """Return what a run's study asks observers for; nothing if its version isn't supported any more."""
     with suppress(InputError):
         return _study(run).watch
     return NOTHING_ASKED
 
 
 def _shown(run: RunFolder) -> str:
-    """The study's text, as it may be shown to others."""
+    """Return the study's text, as it may be shown to others."""
     text = read_text(run.study)
     return secrets.blanked(text, parse_study(text, str(run.study)))
 
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
-    """The frames of all rounds in one frame, with the scenario and the round of each row."""
+    """Return the frames of all rounds in one frame, with the scenario and the round of each row."""
     pairs = zip(entries, frames, strict=True)
     kept = [frame.assign(scenario=entry.scenario, round=entry.round) for entry, frame in pairs if len(frame)]
     return pd.concat(kept or [empty.assign(scenario=[], round=[])], ignore_index=True)

@@ -22,13 +22,13 @@ _REMEDY = "warm up by answers instead of time, such as `warm_up: {until: settled
 
 
 def with_colder(entries: Sequence[Entry]) -> list[Entry]:
-    """The rounds, each that was colder than the others with a warning of it."""
+    """Return the rounds, each that was colder than the others with a warning of it."""
     doubts = {**dict(_unwarmed(entries)), **dict(_briefly_warmed(entries))}
     return [replace(one, doubts=[*one.doubts, doubts[one.round]]) if one.round in doubts else one for one in entries]
 
 
 def _unwarmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
-    """Rounds right after a start and without a warm-up, in a run where that isn't so in all rounds."""
+    """Yield rounds right after a start and without a warm-up, in a run where that isn't so in all rounds."""
     known = [one for one in entries if one.counts and one.warmed]
     cold = [one for one in known if one.starts and one.warmed and one.warmed.where == "none"]
     if len(cold) == len(known):
@@ -40,7 +40,7 @@ def _unwarmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
 
 
 def _briefly_warmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
-    """Rounds before which something was started, whose warm-up had far fewer attempts than is usual in the scenario."""
+    """Return rounds after a start whose warm-up had far fewer attempts than is usual in the scenario."""
     by_scenario: dict[str, list[tuple[Entry, int]]] = {}
     for one in entries:
         if one.counts and one.warmed and one.warmed.where != "none":

@@ -20,9 +20,9 @@ _SHOWN = ["scenario", "response", "median", "low", "high", "rounds", "coverage"]
 def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give every table of the report by its file stem; times in seconds, as in the records.
 
-    `figure-RESPONSE` (one row per scenario: its levels, median, interval, rounds, coverage), `comparisons`
-    (against the reference), `noise`, `drift`, `failed-rounds`, `rounds-not-valid`, `warnings`, `left-out`, and
-    `SECTION-N` for further sections. Empty ones are left out.
+    ``figure-RESPONSE`` (one row per scenario: its levels, median, interval, rounds, coverage), ``comparisons``
+    (against the reference), ``noise``, ``drift``, ``failed-rounds``, ``rounds-not-valid``, ``warnings``, ``left-out``,
+    and ``SECTION-N`` for further sections. Empty ones are left out.
     """
     arrangement = layout(report)
     frames = {
@@ -39,13 +39,13 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
 
 
 def write_tables(report: RunReport, folder: Path) -> list[Path]:
-    """Write every table into a folder, as `NAME.csv`, and list the files."""
+    """Write every table into a folder, as ``NAME.csv``, and list the files."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_written(folder / f"{name}.csv", table) for name, table in tables(report).items()]
 
 
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
-    """The numbers of a figure: one row per scenario, in the plan's order, with its levels."""
+    """Return the numbers of a figure: one row per scenario, in the plan's order, with its levels."""
     measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
     levels = pd.DataFrame([{"scenario": scenario.id, **scenario.levels} for scenario in report.scenarios])
     names = ["scenario", *(name for name in report.factors if name in levels.columns)]
@@ -53,7 +53,7 @@ def figure_table(report: RunReport, response: str) -> pd.DataFrame:
 
 
 def comparisons(compared: Findings, arrangement: Layout) -> pd.DataFrame:
-    """The comparisons with the reference in one table: over all conditions, then under each."""
+    """Return the comparisons with the reference in one table: over all conditions, then under each."""
     parts = [
         ("all conditions", compared.by_item),
         ("one level", compared.by_level),

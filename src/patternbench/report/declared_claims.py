@@ -1,4 +1,4 @@
-"""The claims that a study declares, as values: apart from their section, so that `plan` need not load what draws it."""
+"""The claims that a study declares, as values: apart from their section, so that plan need not load what draws it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from patternbench.study.models import Study
 
 
 def claims_of(study: Study) -> list[Claim]:
-    """The claims of a study; raises `DataError` for one that has no meaning."""
+    """Return the claims of a study; raises ``DataError`` for one that has no meaning."""
     texts = (cast(ClaimText, declared.model_dump()) for declared in study.claims)
     return [parse_claim(text, f"claims[{index}]") for index, text in enumerate(texts)]

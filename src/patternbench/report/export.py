@@ -65,12 +65,12 @@ def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force:
 
 
 def _factors(run: RunFolder) -> Sequence[Mapping[str, object]]:
-    """What is known of the factors of a run, as its table of rounds notes it."""
+    """Return what is known of the factors of a run, as its table of rounds notes it."""
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
-    """The functions that make ``TABLES``."""
+    """Return the functions that make ``TABLES``."""
     seen = {name: partial(_all_seen, observer, name) for observer in observers() for name in observer.tables}
     return {"rounds": rounds, "attempts": all_attempts, **seen}
 
@@ -100,7 +100,7 @@ def _all_seen(observer: Observer[Any], table: str, run: RunFolder, every_round: 
 
 
 def _placed(frame: pd.DataFrame, entry: Entry, marked: bool) -> pd.DataFrame:
-    """The rows of a round with what tells which it was."""
+    """Return the rows of a round with what tells which it was."""
     valid = {"valid": entry.valid} if marked else {}
     return frame.assign(round=entry.round, block=entry.block, scenario=entry.scenario, **valid)
 
@@ -140,7 +140,10 @@ def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame
 
 
 def _fault(faults: tuple[Fault, ...]) -> dict[str, object]:
-    """The fault in that tool's columns; it knows one fault per run, and of those that it knows abort goes first."""
+    """Return the fault in that tool's columns.
+
+    It knows one fault per run, and of those that it knows abort goes first.
+    """
     kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
     kind = next((name for name in ("abort", "delay", *kinds) if name in kinds), "none")
     chosen = kinds.get(kind)
@@ -155,13 +158,13 @@ def _fault(faults: tuple[Fault, ...]) -> dict[str, object]:
 
 
 def _configuration(strategy: Strategy) -> dict[str, object]:
-    """The parameters of a strategy; those of a stack have their policy's name: ``retry.max_attempts``."""
+    """Return the parameters of a strategy; those of a stack have their policy's name: ``retry.max_attempts``."""
     within = STACK if strategy.stack else ()
     return {factor_name(path): _plain(value) for path, value in leaves(strategy.chosen, within)}
 
 
 def _plain(value: object) -> object:
-    """A duration in milliseconds, as that tool's columns hold it."""
+    """Return a duration in milliseconds, as that tool's columns hold it."""
     return value.us / 1000 if isinstance(value, Duration) else value
 
 

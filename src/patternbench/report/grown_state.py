@@ -27,7 +27,7 @@ STEP = 1000
 
 
 def marked(rounds: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
-    """The table of rounds, with the warning at those of the last block if something grows over the blocks."""
+    """Return the table of rounds, with the warning at those of the last block if something grows over the blocks."""
     if rounds.empty:
         return rounds
     found = [doubt(growth) for growth in grown(_amounts(rounds, entries))]
@@ -40,7 +40,7 @@ def marked(rounds: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
 
 
 def doubt(growth: StateGrowth) -> Doubt:
-    """The warning about an amount that grows."""
+    """Return the warning about an amount that grows."""
     show = size if growth.name.startswith(FILES) else "{:,.3g}".format
     text = f"{growth.name} grew from {show(growth.first)} to {show(growth.last)} over {growth.blocks} blocks of rounds"
     _, of_files, component = growth.name.partition(FILES)
@@ -49,13 +49,13 @@ def doubt(growth: StateGrowth) -> Doubt:
 
 
 def sentences(rounds: pd.DataFrame) -> list[str]:
-    """The warnings of this kind in a table of rounds, each once, with its remedy."""
+    """Return the warnings of this kind in a table of rounds, each once, with its remedy."""
     reported = [one for cell in rounds["warnings"] if isinstance(cell, str) for one in json.loads(cell)]
     return list(dict.fromkeys(f"{one['message']}; {one['remedy']}" for one in reported if one.get("kind") == KIND))
 
 
 def size(count: float) -> str:
-    """A number of bytes in the unit that a reader can take in: ``1.2 MB``."""
+    """Return a number of bytes in the unit that a reader can take in: ``1.2 MB``."""
     for unit in UNITS[:-1]:
         if count < STEP:
             return f"{count:.3g} {unit}"
@@ -64,7 +64,7 @@ def size(count: float) -> str:
 
 
 def _amounts(rounds: pd.DataFrame, entries: Sequence[Entry]) -> dict[str, pd.DataFrame]:
-    """The amounts that may grow, by the name that a reader knows: a row per round that counts."""
+    """Return the amounts that may grow, by the name that a reader knows: a row per round that counts."""
     counts = [entry.counts and entry.status == DONE for entry in entries]
     calls = {CALLS[name]: rounds[name] for name in CALLS if name in rounds.columns}
     names = dict.fromkeys(name for entry in entries for name in entry.stored_bytes)
@@ -74,7 +74,7 @@ def _amounts(rounds: pd.DataFrame, entries: Sequence[Entry]) -> dict[str, pd.Dat
 
 
 def _sizes(entries: Sequence[Entry], name: str) -> list[float]:
-    """The bytes of a component's files after each round; NaN where they were not measured."""
+    """Return the bytes of a component's files after each round; NaN where they were not measured."""
     return [float(entry.stored_bytes.get(name, "nan")) for entry in entries]
 
 

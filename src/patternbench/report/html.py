@@ -103,13 +103,13 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
 
 
 def _headlines(report: RunReport, arrangement: Layout, comparisons: Findings) -> list[Headline]:
-    """What to choose, how clients differ, then one response after another."""
+    """Return what to choose, how clients differ, then one response after another."""
     reported = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
     return [*reported[:1], *client_headlines(report, arrangement), *reported[1:]]
 
 
 def _limited(report: RunReport) -> str:
-    """The greatest share of a scenario's calls that a limit rejected; empty where it rejected none."""
+    """Return the greatest share of a scenario's calls that a limit rejected; empty where it rejected none."""
     if "limited_rate" not in report.done:
         return ""
     most = float(report.done.groupby("scenario")["limited_rate"].mean().max())
@@ -133,7 +133,10 @@ def _scorecard(comparisons: Findings) -> dict[str, object]:
 
 
 def by_condition(comparisons: Findings, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The comparisons of each line; under each condition by itself where there are few, since a mean hides a turn."""
+    """Return the comparisons of each line.
+
+    Under each condition by itself where there are few, since a mean hides a turn.
+    """
     single = comparisons.by_scenario
     single = single.assign(where=single["scenario"].map(comparisons.beside))[single["response"].isin(table["response"])]
     several = single["where"].nunique()
@@ -162,7 +165,7 @@ def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict
 
 
 def _neutral(cell: dict[str, str], response: str, comparisons: Findings) -> dict[str, str]:
-    """A cell without a verdict where the study's limits set the response: what a limit refuses is not worse."""
+    """Return a cell without a verdict where the study's limits set the response: what a limit refuses is not worse."""
     return {**cell, "verdict": Verdict.INCONCLUSIVE.style} if response in comparisons.set_by_limits else cell
 
 
@@ -199,7 +202,7 @@ def _total(rounds: pd.DataFrame, response: str) -> str:
 
 
 def _in_short(manifest: Mapping[str, object]) -> dict[str, object]:
-    """The parts of a manifest that say what was measured on what; the whole is under provenance."""
+    """Return the parts of a manifest that say what was measured on what; the whole is under provenance."""
     machines = manifest.get("machines")
     alone = ("machines",) if isinstance(machines, Mapping) and len(machines) == 1 else ()
     return {name: value for name, value in manifest.items() if name not in (*_IN_FULL_BELOW, *alone)}
@@ -233,7 +236,7 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def _noise(report: RunReport) -> list[dict[str, object]]:
-    """The noise floor and the drift of each headline response."""
+    """Return the noise floor and the drift of each headline response."""
     responses = [name for name in HEADLINES if name in report.rounds.columns]
     return [_noise_row(report, name, floor) for name, floor in floors(report.done, responses).items()]
 
@@ -260,7 +263,7 @@ def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object
 
 
 def _few_rounds(report: RunReport) -> int | None:
-    """The fewest rounds of a scenario, if they are too few for a 95 % interval of a median; else None."""
+    """Return the fewest rounds of a scenario, if they are too few for a 95 % interval of a median; else None."""
     fewest = int(report.done["scenario"].value_counts().min()) if len(report.done) else 0
     return fewest if fewest < _FEWEST_ROUNDS else None
 

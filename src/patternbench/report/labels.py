@@ -28,7 +28,7 @@ _LONGEST_IN_MS = 2.0
 
 
 def units_of_observers(watch: Watch = NOTHING_ASKED) -> dict[str, str]:
-    """The unit in the records of each response that observers of a study measure."""
+    """Return the unit in the records of each response that observers of a study measure."""
     in_records = {kind: name.strip() for kind, (name, _) in _UNITS.items()} | {"time": "s"}
     return {response.name: response.unit or in_records[response.kind] for response in responses_of(watch)}
 
@@ -64,7 +64,7 @@ _UNTOLD = ("when", "parameters")
 
 
 def factor_title(name: str) -> str:
-    """Turn a factor's name into words: the last two telling parts of its path, such as `abort percentage`."""
+    """Turn a factor's name into words: the last two telling parts of its path, such as ``abort percentage``."""
     parts = [part for part in name.split(".") if not part.isdigit() and part not in _UNTOLD]
     return TITLES.get(tuple(parts[-2:])) or " ".join(parts[-2:]).replace("_", " ")
 
@@ -79,7 +79,7 @@ def numeric(level: object, unit: Unit) -> float | None:
 
 
 def level_with_unit(factor: Factor, level: Level) -> str:
-    """Write a level with the unit that a study leaves out: `40 %`, `250/s`."""
+    """Write a level with the unit that a study leaves out: ``40 %``, ``250/s``."""
     text = level_text(level)
     if factor.unit is Unit.RATE and re.fullmatch(r"[0-9.,]+", text):
         return f"{text}/s"
@@ -87,7 +87,7 @@ def level_with_unit(factor: Factor, level: Level) -> str:
 
 
 def switch_text(factor: Factor, level: object) -> str | None:
-    """Write a level of what is on or off: `breaker`, `no breaker`; None for any other factor."""
+    """Write a level of what is on or off: ``breaker``, ``no breaker``; None for any other factor."""
     if not all(isinstance(one, bool) for one in factor.levels):
         return None
     return f"{'' if str(level) == str(True) else 'no '}{factor_title(factor.name)}"

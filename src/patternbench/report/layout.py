@@ -21,7 +21,7 @@ _MOST_WIDTHS = 6
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis: title with unit, positions and texts of its levels; whether it is a `quantity`."""
+    """The horizontal axis: title with unit, positions and texts of its levels; whether it is a ``quantity``."""
 
     title: str
     places: tuple[float, ...]
@@ -29,7 +29,7 @@ class Axis:
     quantity: bool
 
     def named(self, text: str, *, first: bool = False, last: bool = False) -> str:
-        """Write a level, a bare number with what it counts: `25 users`, `size 10`; of `first` to `last` only once."""
+        """Write a level, a bare number with what it counts: ``25 users``, ``size 10``; of first to last only once."""
         if not text.isdigit():
             return text
         if self.title.endswith("s"):
@@ -41,9 +41,9 @@ class Axis:
 class PlacedScenario:
     """A scenario, by its id, with its position: in a panel of figures, on the axis, as a point of a line.
 
-    `x` is its place on the axis. `detail` tells apart the lines of a strategy. `client` is "" if the study has one;
-    `item` is the line and the client. `beside` is the condition without the level of the axis. With a `reference` other
-    lines are compared. `baseline` is the scenario that it is compared with, if there is one.
+    ``x`` is its place on the axis. ``detail`` tells apart the lines of a strategy. ``client`` is "" if the study has
+    one; ``item`` is the line and the client. ``beside`` is the condition without the level of the axis. With a
+    ``reference`` other lines are compared. ``baseline`` is the scenario that it is compared with, if there is one.
     """
 
     scenario: str
@@ -67,8 +67,8 @@ class PlacedScenario:
 class Layout:
     """The arrangement of a run's figures.
 
-    `factors` and the `levels` of each scenario are the plan's, with several faults as one (`acting_faults`).
-    `scenarios` are in the plan's order.
+    ``factors`` and the ``levels`` of each scenario are the plan's, with several faults as one (``acting_faults``).
+    ``scenarios`` are in the plan's order.
     """
 
     factors: Factors
@@ -78,7 +78,7 @@ class Layout:
     levels: Sequence[Levels]
 
     def frame(self) -> pd.DataFrame:
-        """The scenarios as a table, with a column per field of `PlacedScenario`, for figures and for medians."""
+        """Give the scenarios as a table, with a column per field of ``PlacedScenario``, for figures and for medians."""
         return pd.DataFrame([vars(placed) for placed in self.scenarios])
 
     @property
@@ -104,7 +104,7 @@ class Layout:
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """The different ones of some texts, in their order."""
+    """Return the different ones of some texts, in their order."""
     return list(dict.fromkeys(texts))
 
 
@@ -127,7 +127,7 @@ def layout(report: RunReport) -> Layout:
 
 
 def _placed(scenario: PlannedScenario, levels: Levels, factors: Factors, roles: Roles, axis: Axis) -> PlacedScenario:
-    """A scenario in its panel and on the axis, under its condition."""
+    """Return a scenario in its panel and on the axis, under its condition."""
     row, column = (_named(factors[name], levels[name]) if name else "" for name in (roles.row, roles.column))
     level_index = list(factors[roles.x].levels).index(levels[roles.x]) if roles.x else 0
     conditions = _conditions(factors, roles)
@@ -150,7 +150,7 @@ def _placed(scenario: PlannedScenario, levels: Levels, factors: Factors, roles: 
 def _with_lines(
     placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors, roles: Roles
 ) -> list[PlacedScenario]:
-    """The scenarios, each with its line and with the name by which it is compared."""
+    """Return the scenarios, each with its line and with the name by which it is compared."""
     details = _details(levels, [one.strategy for one in placed], [factors[name] for name in roles.detail])
     lines = [line(one.strategy, detail) for one, detail in zip(placed, details, strict=True)]
     items = [_item(one, text, own, factors, roles) for one, text, own in zip(placed, lines, levels, strict=True)]
@@ -161,7 +161,10 @@ def _with_lines(
 
 
 def _item(placed: PlacedScenario, line: str, levels: Levels, factors: Factors, roles: Roles) -> str:
-    """What is compared: the level of an axis that is a pattern, else a line, with its client if there are several."""
+    """Return what is compared.
+
+    The level of an axis that is a pattern, else a line, with its client if there are several.
+    """
     if roles.x is not None and _is_chosen(factors, roles):
         return _named(factors[roles.x], levels[roles.x]) + _client_in_brackets(placed.client)
     return line if _of_details(factors, roles) else line + _client_in_brackets(placed.client)
@@ -174,7 +177,7 @@ def _client_in_brackets(client: str) -> str:
 def _compared(
     placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors, roles: Roles
 ) -> list[PlacedScenario]:
-    """The scenarios, each with whether it is a reference, and with its baseline."""
+    """Return the scenarios, each with whether it is a reference, and with its baseline."""
     reported = _references(placed, levels, factors)
     marked = [replace(one, reference=reference) for one, reference in zip(placed, reported, strict=True)]
     baselines = _baselines(marked, levels, factors)
@@ -182,7 +185,9 @@ def _compared(
 
 
 def _conditions(factors: Factors, roles: Roles) -> list[str]:
-    """The factors that are equal between compared patterns: those of the conditions, and others without a pattern.
+    """Return the factors that are equal between compared patterns.
+
+    Those of the conditions, and others without a pattern.
 
     Where the axis is the pattern, the lines are among them.
     """
@@ -203,7 +208,7 @@ def _of_details(factors: Factors, roles: Roles) -> bool:
 
 
 def _named(factor: Factor, level: Level) -> str:
-    """Write a level with its factor: `100 users`, `abort percentage 40 %`, `open for 20 ms`, `no breaker`.
+    """Write a level with its factor: ``100 users``, ``abort percentage 40 %``, ``open for 20 ms``, ``no breaker``.
 
     A client is named by itself.
     """
@@ -228,7 +233,7 @@ def _words(factor: Factor, level: Level) -> str:
 
 
 def pattern_text(factor: Factor, text: str) -> str:
-    """Write a level of the pattern that names a configuration: `circuit breaker`, `no breaker`, `no limiter`."""
+    """Write a level of the pattern that names a configuration: ``circuit breaker``, ``no breaker``, ``no limiter``."""
     words = f"no {factor_title(factor.name)}" if text == "none" else text.replace("_", " ")
     if factor.unit in (Unit.COUNT, Unit.DURATION, Unit.RATE, Unit.PERCENT) and text != "none":
         words = f"{factor_title(factor.name)} {level_with_unit(factor, text)}"
@@ -247,7 +252,7 @@ def _axis(factors: Factors, roles: Roles) -> Axis:
 
 
 def _details(levels: Sequence[Levels], strategies: Sequence[str], factors: Sequence[Factor]) -> list[str]:
-    """The details that distinguish each scenario's line from others of its strategy."""
+    """Return the details that distinguish each scenario's line from others of its strategy."""
     varying = {strategy: _varying(levels, strategies, strategy, factors) for strategy in strategies}
     return [
         detail([(factor, level.get(factor.name)) for factor in varying[strategy]])
@@ -275,7 +280,7 @@ def _is_none(factor: Factor, level: Level) -> bool:
 
 
 def line(strategy: str, detail: str) -> str:
-    """Name a strategy with its configuration, which doesn't repeat it: `retry · 5 ms`, `retry · jitter full`."""
+    """Name a strategy with its configuration, which doesn't repeat it: ``retry · 5 ms``, ``retry · jitter full``."""
     reported = ", ".join(part.removeprefix(f"{strategy} ") for part in detail.split(", "))
     return f"{strategy} · {reported}" if reported else strategy
 
@@ -287,7 +292,7 @@ def _references(placed: Sequence[PlacedScenario], levels: Sequence[Levels], fact
 
 
 def _baselines(placed: Sequence[PlacedScenario], levels: Sequence[Levels], factors: Factors) -> list[str | None]:
-    """The reference of each scenario under its own condition; of several, the most similar one."""
+    """Return the reference of each scenario under its own condition; of several, the most similar one."""
     references: dict[tuple[str, str], list[int]] = {}
     for index, one in enumerate(placed):
         if one.reference:

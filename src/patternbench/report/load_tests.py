@@ -38,7 +38,7 @@ class LoadRequests:
 
 
 def requests_of(run: RunFolder, expected: str | None = None, unit: Unit = "request") -> list[LoadRequests]:
-    """The load tests of a run, over the factor ``expected``, or over the only factor with the role load.
+    """Return the load tests of a run, over the factor ``expected``, or over the only factor with the role load.
 
     A row is an attempt on the wire after the warm-up, with its response time from the intended start, or a journey that
     ended. Only valid rounds count. ``block`` is the block of the row's round. Raises InputError if the factor isn't
@@ -65,7 +65,7 @@ class _OfRound:
 
 
 def _requests(run: RunFolder, rows_of: Rows) -> Iterator[_OfRound]:
-    """The requests of the rounds that count by the records as they are now."""
+    """Yield the requests of the rounds that count by the records as they are now."""
     for entry in tables.counting(damage.rounds(run), run.path):
         rows = rows_of(attempts.read(run.attempts_of(entry.file)))
         time = entry.started * MS_PER_S + rows["time"]
@@ -73,7 +73,7 @@ def _requests(run: RunFolder, rows_of: Rows) -> Iterator[_OfRound]:
 
 
 def _sent(rows: pd.DataFrame) -> pd.DataFrame:
-    """The attempts on the wire after the warm-up; ``time`` is in milliseconds from the round's start."""
+    """Return the attempts on the wire after the warm-up; ``time`` is in milliseconds from the round's start."""
     sent = rows[~rows["warm_up"] & (rows["attempt"] > 0)]
     status, outcome = sent["status"].astype("Int64").astype(str), sent["outcome"].astype(str)
     unexpected = (outcome == "expectation_failed") & sent["status"].notna()
@@ -90,7 +90,10 @@ def _sent(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _travelled(rows: pd.DataFrame) -> pd.DataFrame:
-    """The journeys that ended; ``time`` is in milliseconds from the round's start. Raises InputError without any."""
+    """Return the journeys that ended; ``time`` is in milliseconds from the round's start.
+
+    Raises InputError without any.
+    """
     if "journey" not in rows:
         message = "the rounds of this run have no journeys"
         raise InputError(Problem(message, "--unit", allowed="request", hint="a study with `journey` or `journeys` has"))
@@ -104,7 +107,7 @@ ROWS: dict[Unit, Rows] = {"request": _sent, "journey": _travelled}
 
 
 def _chosen(factors: Factors, expected: str | None) -> str:
-    """The factor that is the load. If that isn't clear, raises InputError naming the possible ones."""
+    """Return the factor that is the load. If that isn't clear, raises InputError naming the possible ones."""
     numbers = [
         name
         for name, one in factors.items()

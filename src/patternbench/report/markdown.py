@@ -14,13 +14,13 @@ _ACTS = re.compile(r"([\\|<>*_\[\]#])")
 
 
 def markdown(section: Section) -> str:
-    """The section as Markdown, with a heading of the second level."""
+    """Return the section as Markdown, with a heading of the second level."""
     parts = [f"## {escaped(section.title)}", *map(escaped, section.words), *_tables(section.tables)]
     return "\n\n".join(parts) + "\n"
 
 
 def escaped(text: str) -> str:
-    """A text on one line as Markdown shows it."""
+    """Return a text on one line as Markdown shows it."""
     return _ACTS.sub(r"\\\1", visible(" ".join(text.split())))
 
 

@@ -27,9 +27,9 @@ class Measuring:
         return {scenario.id: cls(objective_s, scenario.length_s) for scenario in stored.plan(run).scenarios}
 
     def summary(self, attempts: pd.DataFrame | Blocks) -> RoundSummary:
-        """The responses of a round, and its curves."""
+        """Return the responses of a round, and its curves."""
         return summary_of(attempts, self.objective_s, self.length_s)
 
     def steps(self, attempts: pd.DataFrame | Blocks, whole: RoundSummary) -> pd.DataFrame:
-        """The responses of each step of a round, whose own summary is known already."""
+        """Return the responses of each step of a round, whose own summary is known already."""
         return step_metrics(attempts, self.objective_s, self.length_s, whole)

@@ -18,15 +18,15 @@ _NO_LATENCIES = ("scenario", "round", "kind", "quantile", "seconds")
 class RunReport:
     """Everything that the report of one run shows.
 
-    - `factors`: the plan's, by name. `scenarios`: those of the plan, in its order (in `levels` a factor that does not
-      apply is missing or None).
-    - `rounds`: the columns of `contracts/records`; `warnings`, when present, holds for each round a list of
-      mappings (or its JSON) with `message` and `remedy`, and optionally `kind` and `invalidates`.
-    - `latencies`: `scenario`, `round` and the columns of `analyze.metrics.latency_curve`; may be empty.
-    - `left_out`: mappings with `what` and `why`. `sections`: further sections, shown after the built-in ones.
-    - `failure_limit`: how many percent of calls may fail with a configuration that findings may call a gain.
-    - `question`: what the study asks, in its author's words.
-    - `looks`: how was looked at whether rounds may stop; none where their number is given, and in older runs.
+    - ``factors``: the plan's, by name. ``scenarios``: those of the plan, in its order (in ``levels`` a factor that does
+    not apply is missing or None).
+    - ``rounds``: the columns of ``contracts/records``; ``warnings``, when present, holds for each round a list of
+      mappings (or its JSON) with ``message`` and ``remedy``, and optionally ``kind`` and ``invalidates``.
+    - ``latencies``: ``scenario``, ``round`` and the columns of ``analyze.metrics.latency_curve``; may be empty.
+    - ``left_out``: mappings with ``what`` and ``why``. ``sections``: further sections, shown after the built-in ones.
+    - ``failure_limit``: how many percent of calls may fail with a configuration that findings may call a gain.
+    - ``question``: what the study asks, in its author's words.
+    - ``looks``: how was looked at whether rounds may stop; none where their number is given, and in older runs.
     """
 
     study_name: str
@@ -66,7 +66,7 @@ class RunReport:
 
 
 def counting(rounds: pd.DataFrame) -> pd.DataFrame:
-    """The rounds that count: finished, and not invalidated by a warning."""
+    """Return the rounds that count: finished, and not invalidated by a warning."""
     if "status" not in rounds:
         return rounds
     valid = rounds["valid"].astype(bool) if "valid" in rounds else True
@@ -105,7 +105,7 @@ GRAVE = ("nothing_succeeded", "no_call", "not_started", "target_gone")
 
 
 def worst(reported: Sequence[DoubtCount]) -> DoubtCount | None:
-    """The warning to name first: what invalidates, then rounds that measured nothing, then the commonest."""
+    """Return the warning to name first: what invalidates, then rounds that measured nothing, then the commonest."""
     return min(reported, key=lambda one: (not one.invalidates, one.kind not in GRAVE, -one.rounds), default=None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 COLUMNS = "$columns"
-"""The key that stands for rows; `unpacked` in `page.js` makes the rows again."""
+"""The key that stands for rows; ``unpacked`` in ``page.js`` makes the rows again."""
 _EXACT = 2**53
 
 
@@ -27,7 +27,7 @@ class _WrittenColumns:
 
 
 def packed(data: Mapping[str, object]) -> dict[str, object]:
-    """Replace each list of rows with equal keys by the numbers of its columns, which are in `columns`."""
+    """Replace each list of rows with equal keys by the numbers of its columns, which are in ``columns``."""
     columns = _WrittenColumns()
     rest = {key: _packed(value, columns) for key, value in data.items()}
     return {"columns": columns.written, "rest": rest}
@@ -45,7 +45,7 @@ def _packed(value: object, columns: _WrittenColumns) -> object:
 
 
 def _keys(rows: Sequence[object]) -> list[str] | None:
-    """The keys that all rows have; None if these aren't rows, or too few to gain by it."""
+    """Return the keys that all rows have; None if these aren't rows, or too few to gain by it."""
     first = rows[0] if len(rows) > 1 else None
     if not isinstance(first, Mapping) or not first:
         return None

@@ -25,7 +25,7 @@ from patternbench.terms.visible import all_visible
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A Vega-Lite spec with the words under it; `name` is unique on a page."""
+    """A Vega-Lite spec with the words under it; ``name`` is unique on a page."""
 
     name: str
     spec: Spec
@@ -43,20 +43,20 @@ class PageSection:
 
 
 def rendered(template: str, data: Mapping[str, object], **words: object) -> str:
-    """Make a whole page, which loads nothing from elsewhere. `data` is the data of its script."""
+    """Make a whole page, which loads nothing from elsewhere. ``data`` is the data of its script."""
     shown = {name: all_visible(part) for name, part in data.items()}
     embedded = _embedded({"themes": {theme: config(theme) for theme in ("light", "dark")}, **shown})
     return environment().get_template(template).render(**words, data=embedded, library=_library())
 
 
 def page_html(title: str, sections: Sequence[PageSection], about: Sequence[str] = ()) -> str:
-    """Return one self-contained page of `sections`."""
+    """Return one self-contained page of ``sections``."""
     figures = {figure.name: bare(figure.spec) for section in sections for figure in section.figures}
     return rendered("sections.html.j2", {"figures": figures}, title=title, about=about, sections=sections)
 
 
 def _written_out(value: object) -> object:
-    """A text of the page with what would act on it written out, as in its data; markup is made of such texts."""
+    """Return a text of the page with what would act on it written out, as in its data; markup is made of such texts."""
     return all_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -87,7 +87,7 @@ def environment() -> jinja2.Environment:
 
 
 def _coded(sentence: str) -> Markup:
-    """A sentence whose names and commands in backticks are set as code."""
+    """Return a sentence whose names and commands in backticks are set as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(all_visible(sentence)))))
 
 

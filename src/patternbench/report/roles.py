@@ -18,7 +18,7 @@ _MOST_PANELS = 6
 
 @dataclass(frozen=True)
 class Roles:
-    """The factor of each role, or None. `detail` are the factors that distinguish lines of one colour."""
+    """The factor of each role, or None. ``detail`` are the factors that distinguish lines of one colour."""
 
     row: str | None
     column: str | None
@@ -35,7 +35,7 @@ class Roles:
 def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
     """Give every factor with several levels a role.
 
-    `partial` names those that don't apply to every scenario (a retry's delay doesn't apply to a breaker). They can
+    ``partial`` names those that don't apply to every scenario (a retry's delay doesn't apply to a breaker). They can
     only distinguish lines.
     """
     free = [name for name, factor in factors.items() if factor.varies]
@@ -59,7 +59,7 @@ def roles(factors: Factors, partial: Collection[str] = ()) -> Roles:
 
 
 def main_patterns(factors: Factors, partial: Collection[str] = ()) -> list[str]:
-    """The patterns that vary. First come those that may also be none, because they name a configuration best."""
+    """Return the patterns that vary. First come those that may also be none, because they name a configuration best."""
     patterns = [factor for factor in factors.values() if factor.varies and factor.role is Role.PATTERN]
     ordered = sorted(patterns, key=lambda f: (f.name in partial, f.none is None, f.path != ("strategy",)))
     return [factor.name for factor in ordered]

@@ -35,7 +35,7 @@ def figures(report: RunReport) -> dict[str, str]:
 
 
 def write_figures(report: RunReport, folder: Path) -> list[Path]:
-    """Write every figure into a folder, as `NAME.svg`, and list the files."""
+    """Write every figure into a folder, as ``NAME.svg``, and list the files."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_written(folder / f"{name}.svg", text) for name, text in figures(report).items()]
 
@@ -47,7 +47,7 @@ def draw(spec: Mapping[str, object]) -> str:
 
 
 def _shown(spec: Mapping[str, object]) -> dict[str, object]:
-    """The specification without characters that end the drawing program, which levels and labels may hold."""
+    """Return the specification without characters that end the drawing program, which levels and labels may hold."""
     return {name: all_visible(part) for name, part in spec.items()}
 
 

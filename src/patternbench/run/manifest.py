@@ -47,7 +47,7 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: di
 
 
 def git_commit(folder: Path) -> str | None:
-    """The commit checked out where the study lies, read from git's own files; None outside a repository."""
+    """Return the commit checked out where the study lies, read from git's own files; None outside a repository."""
     for directory in (folder, *folder.parents):
         if (directory / ".git").is_dir():
             return _head(directory / ".git")

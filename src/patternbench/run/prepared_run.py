@@ -56,13 +56,13 @@ class PreparedRun:
     by_engine: frozenset[str]
 
     def todo(self, again: RerunSelection = NONE_AGAIN) -> list[Round]:
-        """The rounds that the journal does not hold yet, and those that are to be run again."""
+        """Return the rounds that the journal does not hold yet, and those that are to be run again."""
         entries = damage.rounds(self.folder)
         over = {entry.round for entry in entries if not again.wants(entry)}
         return [round_ for round_ in self.rounds if round_.index not in over]
 
     def counting(self, again: RerunSelection = NONE_AGAIN) -> list[Round]:
-        """The counting passes that the study asks for, of which the journal holds none, and those to run again."""
+        """Give the counting passes that the study asks for, of which the journal holds none, and those to run again."""
         traces = self.study.watch.traces
         if traces is None or not traces.counting_pass:
             return []
@@ -96,14 +96,14 @@ class PreparedRun:
             self._run(lanes, listener, NONE_AGAIN)
 
     def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Sequence[Round]]:
-        """The rounds to come, in batches of which each begins when the one before is over."""
+        """Return the rounds to come, in batches of which each begins when the one before is over."""
         group = Reconfigurations(self.study, self.inputs).group
         adaptive = AdaptiveStopping.of(self.study, self.plan, self.folder, self.rounds, group)
         counting = self.counting(again)
         return chain([counting] if counting else [], adaptive.after(self.todo(again), lanes))
 
     def orders(self) -> Orders:
-        """Makes the orders of its rounds."""
+        """Return makes the orders of its rounds."""
         copied = stored.manifest(self.folder).files
         return Orders(
             self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside, self.by_engine
@@ -152,7 +152,7 @@ def _locked_unless_raised(folder: RunFolder) -> Iterator[None]:
 
 
 def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
-    """A run whose drivers have said that they can do every round."""
+    """Return a run whose drivers have said that they can do every round."""
     inputs, by_engine = Inputs(beside), choice.engine_clients(study)
     plan, available = _examined(study, inputs, skip_unavailable, by_engine)
     preflight.check_reach(study, inputs, out)
@@ -191,7 +191,7 @@ def _reopened(folder: RunFolder) -> PreparedRun:
 
 
 def _engine_clients(study: Study, noted: Manifest) -> frozenset[str]:
-    """The clients whose rounds the load engine drives in a run, which keeps the drivers that it began with."""
+    """Return the clients whose rounds the load engine drives in a run, which keeps the drivers that it began with."""
     return choice.engine_clients_before(study) if noted.by_engine is None else frozenset(noted.by_engine)
 
 
@@ -214,14 +214,14 @@ def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
 
 
 def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
-    """The run's own copies of the files that its study names."""
+    """Return the run's own copies of the files that its study names."""
     return kept(folder, stored.manifest(folder).files, beside)
 
 
 def _examined(
     study: Study, inputs: Inputs, skip_unavailable: bool, by_engine: frozenset[str]
 ) -> tuple[Plan, AvailableClients]:
-    """The plan and the available clients. Raises InputError listing the problems of all checks."""
+    """Return the plan and the available clients. Raises InputError listing the problems of all checks."""
     plan, available = preflight.expanded(study, inputs), AvailableClients({}, {})
     problems = preflight.driver_problems(study, plan)
     with gathered(problems):
@@ -253,7 +253,7 @@ def _write(prepared: PreparedRun, file: StudyFile, private: bool) -> None:
 
 
 def planned(plan: Plan, rounds: Iterable[Round], study: Study) -> RunPlan:
-    """The plan of a run as its folder holds it."""
+    """Return the plan of a run as its folder holds it."""
     scenarios = [{**one.as_json(), "length_s": _length_s(one, study)} for one in plan.scenarios]
     parts = {**plan.as_json(), "scenarios": scenarios, "rounds": [one.as_json() for one in rounds]}
     return RunPlan.model_validate(parts)

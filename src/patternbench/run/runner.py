@@ -28,13 +28,13 @@ class Listener(Protocol):
     """Receives a run's progress."""
 
     def round_started(self, scenario: Scenario) -> None:
-        """A round begins."""
+        """Take note that a round begins."""
 
     def round_progressed(self, progress: LoadProgress) -> None:
-        """A round that the load engine drives is so far."""
+        """Take note of how far a round is that the load engine drives."""
 
     def round_ended(self, entry: Entry) -> None:
-        """A round has ended, well or not."""
+        """Take note that a round has ended, well or not."""
 
     def place_noticed(self, sentence: str) -> None:
         """Something is odd about the place where rounds run."""
@@ -74,7 +74,7 @@ class Runner:
             self._listener.round_ended(result.entry)
 
     def _ordered(self, batch: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
-        """The orders of rounds, as long as what was made gives hope for the next."""
+        """Yield the orders of rounds, as long as what was made gives hope for the next."""
         for round_ in batch:
             standing = [entry for entry in made if entry.status != VOIDED]
             if stops(standing, round_):
@@ -114,6 +114,6 @@ class Runner:
 
 
 def _named(round_: Round, tries: int) -> str:
-    """The name of a round's records after this many earlier tries."""
+    """Return the name of a round's records after this many earlier tries."""
     name = f"counting-{round_.scenario}" if round_.counting else f"{round_.index:05d}"
     return f"{name}-{tries + 1}" if tries else name

@@ -24,7 +24,7 @@ from patternbench.study.models import Study
 
 
 def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: StoppingRule) -> list[str]:
-    """The scenarios that need one more round after the last block, in the order of that block.
+    """Return the scenarios that need one more round after the last block, in the order of that block.
 
     ``values`` gives the response of every round that counts by its index; one without failed or is not valid, and is
     one of the most rounds all the same. A scenario that left the blocks does not come back.
@@ -51,11 +51,11 @@ class AdaptiveStopping:
 
     @classmethod
     def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round], group: Group) -> AdaptiveStopping:
-        """The growth that the study asks for; none where it names a number of rounds."""
+        """Return the growth that the study asks for; none where it names a number of rounds."""
         return cls(study, plan, folder, rounds, rule_of(study), group)
 
     def after(self, todo: Sequence[Round], lanes: Callable[[], int] = lambda: 1) -> Iterator[Sequence[Round]]:
-        """The remaining rounds, then a block for each lane. The blocks are decided on after all before them."""
+        """Yield the remaining rounds, then a block for each lane. The blocks are decided on after all before them."""
         if todo:
             yield todo
         while batch := self._next(lanes):

@@ -15,7 +15,7 @@ from patternbench.run.stopping_early import out_of_reach
 
 
 def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
-    """What a run lacks apart from failed rounds, in sentences; nothing if it is what the study asked for."""
+    """Return what a run lacks apart from failed rounds, in sentences; nothing if it is what the study asked for."""
     scenarios = {scenario.id: scenario for scenario in prepared.plan.scenarios}
     return [
         *_untried_rounds(prepared, entries),
@@ -27,7 +27,7 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
 
 
 def _untried_rounds(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
-    """Rounds that were left out because what they need never came up, while others were run."""
+    """Return rounds that were left out because what they need never came up, while others were run."""
     count = len(_unreachable_rounds(prepared, entries))
     why, was = "their system or client did not come up in the rounds before", "was" if count == 1 else "were"
     return [f"{count} of {len(prepared.rounds)} rounds {was} not tried: {why}"] if count else []
@@ -66,13 +66,13 @@ def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) 
 
 
 def _idle(entries: Sequence[Entry]) -> list[str]:
-    """Rounds in which no call was made."""
+    """Return rounds in which no call was made."""
     count = sum(any(doubt.kind == NO_CALL for doubt in entry.doubts) for entry in entries)
     return [f"in {_plural(count, 'round')} no call was made"] if count else []
 
 
 def _nothing_good(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
-    """Rounds in which every call failed although no fault was injected."""
+    """Return rounds in which every call failed although no fault was injected."""
     count = sum(_bad(entry) and not _faulty(scenarios[entry.scenario]) for entry in entries)
     return [f"in {_plural(count, 'round')} every call failed, and no fault was injected"] if count else []
 

@@ -75,13 +75,13 @@ class PrometheusApi:
         self._requested("query", {"query": query}, TypeAdapter(_AnyAnswer))
 
     def at(self, query: str, moment: float) -> list[InstantValue]:
-        """The values of a query at a moment (Unix time); raises ApiError."""
+        """Return the values of a query at a moment (Unix time); raises ApiError."""
         return self._requested(
             "query", {"query": query, "time": f"{moment:.3f}"}, TypeAdapter(_VectorAnswer)
         ).data.result
 
     def over(self, query: str, began: float, ended: float, step_s: float) -> Iterator[AnsweredSeries]:
-        """The values of a query from one moment to another, a step apart; raises ApiError.
+        """Yield the values of a query from one moment to another, a step apart; raises ApiError.
 
         A series may come in several parts.
         """
@@ -106,7 +106,7 @@ class PrometheusApi:
             raise ApiError(f"{self.url} doesn't answer like Prometheus: {_shown(body)}") from None
 
     def _body(self, url: str, fields: Mapping[str, str]) -> bytes:
-        """The body of a successful answer, up to a size."""
+        """Return the body of a successful answer, up to a size."""
         try:
             with self._http.stream("POST", url, data=dict(fields), headers=self._headers) as reply:
                 body = b"".join(_limited(reply, url))
@@ -118,8 +118,8 @@ class PrometheusApi:
 
 
 def client() -> httpx.Client:
-    """A client for queries, each of which takes a time at most, however slowly its answer comes."""
-    return asking.client(Bounds(ANSWER_S, asking.UNBOUNDED))  # `_limited` says what to do about a long answer
+    """Return a client for queries, each of which takes a time at most, however slowly its answer comes."""
+    return asking.client(Bounds(ANSWER_S, asking.UNBOUNDED))  # ``_limited`` says what to do about a long answer
 
 
 def _limited(reply: httpx.Response, url: str) -> Iterator[bytes]:

@@ -44,7 +44,7 @@ class Asker:
             raise ObservationError("; ".join(reported))
 
     def series(self, requested: Mapping[str, Series], load: LoadTimes) -> SeenSeries:
-        """The series of a round whose load is over; raises ObservationError."""
+        """Return the series of a round whose load is over; raises ObservationError."""
         try:
             self._await_last_scrape(load.ended)
             values = {name: self._values(series, load) for name, series in requested.items()}
@@ -125,7 +125,7 @@ def _requested(series: Series, label_sets: int, kept: int) -> RequestedSeries:
 
 
 def _text(line: AnsweredSeries) -> str:
-    """The labels of a series as text; its metric's name is that of the query."""
+    """Return the labels of a series as text; its metric's name is that of the query."""
     labels = {name: value for name, value in line.metric.items() if name != "__name__"}
     return json.dumps(labels, sort_keys=True, ensure_ascii=False)
 

@@ -14,7 +14,7 @@ FEWEST_SCRAPES = 3
 
 
 def doubts_of(seen: SeenSeries) -> Iterator[Doubt]:
-    """The warnings about the series of a round."""
+    """Yield the warnings about the series of a round."""
     yield from _empty(seen)
     yield from _left_out(seen)
     yield from _down(seen)

@@ -36,7 +36,7 @@ class SeriesObserver(Observer[SeenSeries]):
     tables = MappingProxyType({"series": attrgetter("samples")})
 
     def problems(self, watch: Watch) -> list[Problem]:
-        """The errors of a running Prometheus for the queries."""
+        """Return the errors of a running Prometheus for the queries."""
         if not watch.series or not isinstance(watch.prometheus, PrometheusAt):
             return []
         try:
@@ -45,7 +45,7 @@ class SeriesObserver(Observer[SeenSeries]):
             return [replace(problem, path=f"prometheus.{problem.path}") for problem in error.problems]
 
     def responses_of(self, watch: Watch) -> list[Response]:
-        """The summaries of each series."""
+        """Return the summaries of each series."""
         return [_response(name, series, summary) for name, series in watch.series.items() for summary in SUMMARIES]
 
     @contextmanager
@@ -62,7 +62,7 @@ class SeriesObserver(Observer[SeenSeries]):
             files.write(watched.folder, asker.series(requested, watched.load))
 
     def read(self, kept: RoundFiles) -> SeenSeries | None:
-        """The series of a round, if the study asks for any."""
+        """Return the series of a round, if the study asks for any."""
         return files.read(kept.folder)
 
     def doubts(self, seen: SeenSeries) -> list[Doubt]:
@@ -70,7 +70,7 @@ class SeriesObserver(Observer[SeenSeries]):
         return list(doubts_of(seen))
 
     def measured(self, seen: SeenSeries, settings: Settings) -> Mapping[str, float]:
-        """The summaries of each series with one label set. Several label sets have no single number."""
+        """Return the summaries of each series with one label set. Several label sets have no single number."""
         nothing = {response_name(name, summary): math.nan for name in seen.requested.series for summary in SUMMARIES}
         table = only_ones(summaries(seen.samples, seen.requested.measured_from_s))
         values = {
@@ -82,7 +82,7 @@ class SeriesObserver(Observer[SeenSeries]):
 
 
 def _refused(at: PrometheusAt, requested: Mapping[str, Series]) -> list[Problem]:
-    """The errors of a Prometheus for queries; if it doesn't answer at all, only that."""
+    """Return the errors of a Prometheus for queries; if it doesn't answer at all, only that."""
     with api.client() as http:
         prometheus = _api(at, http)
         silent = asking.why_not(prometheus, ANSWERED_BY_ALL)
@@ -93,12 +93,12 @@ def _refused(at: PrometheusAt, requested: Mapping[str, Series]) -> list[Problem]
 
 
 def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:
-    """A running Prometheus. Raises InputError if the environment lacks a variable of its headers."""
+    """Return a running Prometheus. Raises InputError if the environment lacks a variable of its headers."""
     return PrometheusApi(at.url, {name: resolved(text) for name, text in at.headers.items()}, http)
 
 
 def _asker(watched: Watched, http: httpx.Client) -> Asker:
-    """The asker of a round's series. Raises ObservationError if the system has no such component."""
+    """Return the asker of a round's series. Raises ObservationError if the system has no such component."""
     where = watched.watch.prometheus
     if isinstance(where, PrometheusAt):
         try:

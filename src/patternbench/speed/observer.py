@@ -47,7 +47,7 @@ class SpeedObserver(Observer[pd.DataFrame]):
         return []
 
     def responses_of(self, watch: Watch) -> list[Response]:
-        """The probe's time, if the study asks for a probe."""
+        """Return the probe's time, if the study asks for a probe."""
         return [RESPONSE] if watch.speed_probe else []
 
     @contextmanager
@@ -63,11 +63,11 @@ class SpeedObserver(Observer[pd.DataFrame]):
         samples.write(watched.folder, samples.of_pauses(before, _pause(requested), watched.load))
 
     def read(self, kept: RoundFiles) -> pd.DataFrame | None:
-        """The samples of a round; None if the study asks for no probe."""
+        """Return the samples of a round; None if the study asks for no probe."""
         return samples.read(kept.folder)
 
     def measured(self, seen: pd.DataFrame, settings: Settings) -> Mapping[str, float]:
-        """The geometric mean over both pauses: a sample that an interrupt has lengthened counts little.
+        """Return the geometric mean over both pauses: a sample that an interrupt has lengthened counts little.
 
         NaN for rounds of earlier versions, which were probed during the load: that speed is partly the scenario's.
         """

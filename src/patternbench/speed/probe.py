@@ -54,7 +54,7 @@ def refuse_missing(cpus: Sequence[int]) -> None:
 
 
 def allowed() -> list[int]:
-    """The CPUs that this process may use, in order."""
+    """Return the CPUs that this process may use, in order."""
     return sorted(os.sched_getaffinity(os.getpid()))
 
 
@@ -68,7 +68,7 @@ def _probe(samples: Samples, over: threading.Event, cpus: Sequence[int], every_s
 
 
 def _cpu_time_of_work() -> float:
-    """The CPU time of the second of two repetitions: the first one finds caches as others left them."""
+    """Return the CPU time of the second of two repetitions: the first one finds caches as others left them."""
     _work()
     begun = time.thread_time_ns()
     _work()

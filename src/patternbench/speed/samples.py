@@ -22,7 +22,10 @@ SCHEMA = pa.schema(
 
 
 def of_pauses(before: Samples, after: Samples, load: LoadTimes) -> pd.DataFrame:
-    """The samples before the load and after it (``SCHEMA``); none of a round whose load did not come to its end."""
+    """Return the samples before the load and after it (``SCHEMA``).
+
+    None of a round whose load did not come to its end.
+    """
     rows = [row for row in before.rows if row[0] < load.began] + [row for row in after.rows if row[0] > load.ended]
     frame = pd.DataFrame(rows, columns=["second", "cpu", "cpu_time"])
     return frame.assign(second=lambda rows: rows["second"] - load.began)
@@ -39,5 +42,5 @@ def write(folder: Path, rows: pd.DataFrame) -> None:
 
 
 def read(folder: Path) -> pd.DataFrame | None:
-    """The samples in a folder; None if there was no probe. Raises ObservationError for a damaged file."""
+    """Return the samples in a folder; None if there was no probe. Raises ObservationError for a damaged file."""
     return samples.read(folder, SCHEMA) if folder.is_dir() else None

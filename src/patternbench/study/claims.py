@@ -1,6 +1,6 @@
 """What a study expects of its results: claims, which the report holds against the rounds.
 
-Their texts are only texts here. The analysis checks what they mean (`analyze/statements/claims.py`).
+Their texts are only texts here. The analysis checks what they mean (``analyze/statements/claims.py``).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9]\d)$")]
-"""The part of all combinations that is run: `1/2`, `1/3`."""
+"""The part of all combinations that is run: ``1/2``, ``1/3``."""
 
 
 WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
@@ -78,15 +78,15 @@ class DeclaredCriteria(Model):
 
 
 def fewest(rounds: int | Rounds) -> int:
-    """The rounds that every scenario gets in any case."""
+    """Return the rounds that every scenario gets in any case."""
     return rounds.min if isinstance(rounds, Rounds) else rounds
 
 
 def most(rounds: int | Rounds) -> int:
-    """The rounds that no scenario exceeds."""
+    """Return the rounds that no scenario exceeds."""
     return rounds.max if isinstance(rounds, Rounds) else rounds
 
 
 def plain(rounds: int | Rounds) -> int | dict[str, object]:
-    """The rounds as a study would write them."""
+    """Return the rounds as a study would write them."""
     return rounds.model_dump() if isinstance(rounds, Rounds) else rounds

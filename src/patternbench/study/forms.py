@@ -22,12 +22,12 @@ KEPT = ("patternbench", QUICK, "form")
 
 
 def chosen(document: Document) -> Document:
-    """The document in the form that it asks for; raises InputError where it has no quick form."""
+    """Return the document in the form that it asks for; raises InputError where it has no quick form."""
     return quick(document) if document.fields.get("form") == QUICK else document
 
 
 def quick(document: Document) -> Document:
-    """The document with its ``quick`` section laid over it; what comes from there keeps its line."""
+    """Return the document with its ``quick`` section laid over it; what comes from there keeps its line."""
     section = document.fields.get(QUICK)
     if not isinstance(section, dict):
         hint = "leave out --quick, or give the study a section `quick` with the fields that are other there"
@@ -73,7 +73,7 @@ def _moved(lines: dict[Path, int], source: Path, path: Path) -> None:
 
 
 def asking(text: str, file: str) -> str:
-    """The text of a study, with the line that asks for its quick form; no line of it changes its number."""
+    """Return the text of a study, with the line that asks for its quick form; no line of it changes its number."""
     if not file.endswith(".json"):
         return f"{text.rstrip()}\n\nform: {QUICK}\n"
     end = without_comments(text).rstrip().rfind("}")

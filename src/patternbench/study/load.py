@@ -79,7 +79,7 @@ class StudyFile:
         return parse_study(self.text, self.file)
 
     def study(self) -> Study:
-        """The study; raises InputError with every problem of it."""
+        """Return the study; raises InputError with every problem of it."""
         return loads(self.text, self.file)
 
     def placed(self) -> AbstractContextManager[None]:
@@ -88,7 +88,7 @@ class StudyFile:
 
 
 def _whole_of(path: FilePath) -> FilePath | None:
-    """The study of a name that ends with ``-quick``; None where that is a file, and for other names."""
+    """Return the study of a name that ends with ``-quick``; None where that is a file, and for other names."""
     if not path.stem.endswith(forms.SUFFIX) or path.exists():
         return None
     whole = path.with_stem(path.stem.removesuffix(forms.SUFFIX))
@@ -96,12 +96,12 @@ def _whole_of(path: FilePath) -> FilePath | None:
 
 
 def load(path: str | FilePath) -> Study:
-    """The study in a YAML or JSON file, or in a ResilienceBench JSON file; raises InputError."""
+    """Return the study in a YAML or JSON file, or in a ResilienceBench JSON file; raises InputError."""
     return StudyFile.read(path).study()
 
 
 def loads(text: str, file: str) -> Study:
-    """The study that a text holds; ``file`` is its name in messages.
+    """Return the study that a text holds; ``file`` is its name in messages.
 
     A whole study whose quick form has a problem has that problem too, so that no one meets it later.
     """
@@ -115,7 +115,10 @@ def loads(text: str, file: str) -> Study:
 
 
 def parse_study(text: str, file: str) -> Document:
-    """The document that a text holds, as it is written; ``file`` tells JSON, which may hold comments, from YAML."""
+    """Return the document that a text holds, as it is written.
+
+    ``file`` tells JSON, which may hold comments, from YAML.
+    """
     return parse(without_comments(text) if file.endswith(".json") else text, file)
 
 
@@ -131,7 +134,7 @@ def placed(text: str, file: str) -> Iterator[None]:
 
 
 def located(problem: Problem, document: Document) -> Problem:
-    """A problem that only has its path in a document, with file and line."""
+    """Return a problem that only has its path in a document, with file and line."""
     lines = {dotted(path): line for path, line in document.lines.items() if path}
     path = _as_written(problem.path, lines)
     around = path
@@ -143,13 +146,13 @@ def located(problem: Problem, document: Document) -> Problem:
 
 
 def _as_written(path: str, paths: Collection[str]) -> str:
-    """A path in the study as its author wrote it: a journey may be its list of steps."""
+    """Return a path in the study as its author wrote it: a journey may be its list of steps."""
     journey, steps, rest = path.partition(".steps[")
     return f"{journey}[{rest}" if steps and f"{journey}.steps" not in paths and f"{journey}[0]" in paths else path
 
 
 def validated(model: type[BaseModel], document: Document) -> BaseModel:
-    """The document as the model, or an InputError listing every problem with its line."""
+    """Return the document as the model, or an InputError listing every problem with its line."""
     if not isinstance(document.value, dict):
         raise InputError(Problem("is empty, or isn't a mapping", file=document.file, allowed="key: value lines"))
     try:
@@ -189,7 +192,7 @@ def _allowed(kind: str, context: Mapping[str, object]) -> str:
 
 
 def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseModel], lacks_last: bool) -> Path:
-    """The location without pydantic's additions: the index of a single scalar, the name of a union's member.
+    """Return the location without pydantic's additions: the index of a single scalar, the name of a union's member.
 
     Only of a key that is missing the last step isn't in the document.
     """
@@ -203,7 +206,7 @@ def _real_path(loc: tuple[str | int, ...], document: Document, model: type[BaseM
 
 
 def dotted(path: Path) -> str:
-    """A path as a user would say it: ``strategies[1].retry.max_attempts``."""
+    """Return a path as a user would say it: ``strategies[1].retry.max_attempts``."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -211,13 +214,13 @@ def dotted(path: Path) -> str:
 
 
 def _keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
-    """The keys that the model at a location knows."""
+    """Return the keys that the model at a location knows."""
     models = _models_at(model, loc)
     return [field.alias or name for name, field in models[0].model_fields.items()] if models else []
 
 
 def _models_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[type[BaseModel]]:
-    """The models that a value at a location may be; a union's tags are the names of its members."""
+    """Return the models that a value at a location may be; a union's tags are the names of its members."""
     models = [model]
     for step in loc:
         models = _members(models, step) or _below(models, step)
@@ -229,7 +232,7 @@ def _members(models: list[type[BaseModel]], step: str | int) -> list[type[BaseMo
 
 
 def _below(models: list[type[BaseModel]], step: str | int) -> list[type[BaseModel]]:
-    """The models of a field. A step that isn't a field is pydantic's addition to a location, and is skipped."""
+    """Return the models of a field. A step that isn't a field is pydantic's addition to a location, and is skipped."""
     fields = [(field.alias or name, field) for model in models for name, field in model.model_fields.items()]
     groups = [_models_in(field.annotation) for name, field in fields if name == step]
     return [model for group in groups for model in group] if groups else models

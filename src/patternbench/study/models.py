@@ -42,7 +42,7 @@ class Strategy(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The strategies there are."""
+        """Return the strategies there are."""
         return ["baseline", "retry", "circuit_breaker", "stack"]
 
     @property
@@ -67,7 +67,7 @@ class Strategy(OneOf):
 
 
 def _no_pattern() -> list[Strategy]:
-    """The strategy of a study without one: the client that is always available, without a pattern."""
+    """Return the strategy of a study without one: the client that is always available, without a pattern."""
     return [Strategy(client=Levels.one(ALWAYS_THERE), baseline=Baseline())]
 
 

@@ -40,13 +40,13 @@ class _AsWritten(GenerateJsonSchema):
         return str(dft) if isinstance(dft, Duration) else super().encode_default(dft)
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> dict[str, object]:
-        """A union of which a text may fit several members, which only code here distinguishes."""
+        """Return a union of which a text may fit several members, which only code here distinguishes."""
         made = super().tagged_union_schema(schema)
         return {"anyOf" if key == "oneOf" else key: value for key, value in made.items() if key != "discriminator"}
 
 
 def study_schema() -> dict[str, object]:
-    """The schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
+    """Return the schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
     schema = Study.model_json_schema(schema_generator=_AsWritten)
     for name, short in SHORTHANDS.items():
         schema["$defs"][name] = {"anyOf": [short, schema["$defs"][name]]}

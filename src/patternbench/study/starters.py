@@ -190,7 +190,7 @@ class Budget:
         return scenarios * self.rounds * (self.seconds + AROUND_S) / 60
 
     def too_few(self, scenarios: int) -> str:
-        """What fewer rounds than are good lack, and the time that those take; nothing if there are enough."""
+        """Return what fewer rounds than are good lack, and the time that those take; nothing if there are enough."""
         if self.rounds >= GOOD:
             return ""
         enough = math.ceil(Budget(GOOD, LENGTHS_S[-1]).minutes(scenarios))
@@ -206,7 +206,7 @@ class Budget:
 
 
 def budget(scenarios: int, minutes: float) -> Budget:
-    """The rounds that fit into a time; raises InputError where not even the fewest of the shortest do."""
+    """Return the rounds that fit into a time; raises InputError where not even the fewest of the shortest do."""
     if not math.isfinite(minutes):
         raise InputError(Problem("isn't a number of minutes", "--minutes", value=f"{minutes:g}", allowed="such as 10"))
     fitting = [Budget(int(minutes * 60 // (scenarios * (seconds + AROUND_S))), seconds) for seconds in LENGTHS_S]
@@ -219,7 +219,7 @@ def budget(scenarios: int, minutes: float) -> Budget:
 
 
 def study(subject: Subject, goal: Goal, plan: Budget) -> str:
-    """The text of a study that finds something out about a subject."""
+    """Return the text of a study that finds something out about a subject."""
     own = isinstance(subject, StartedService) and subject.kind == "process" and goal.component
     request = f"  request: {{path: {_written(subject.path)}}}"
     numbers = {"users": str(USERS), "rate": str(RATE), "seconds": str(plan.seconds)}
@@ -243,12 +243,12 @@ def _system(subject: Subject) -> str:
 
 
 def _written(value: object) -> str:
-    """A value as YAML: what JSON writes, every character as it is."""
+    """Return a value as YAML: what JSON writes, every character as it is."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def system(subject: StartedService) -> str:
-    """The text of the system file of a subject that the lab starts."""
+    """Return the text of the system file of a subject that the lab starts."""
     lines = "\n".join(
         f"{name}: {_written(value)}" for name, value in {"name": subject.name, **subject.settings}.items()
     )

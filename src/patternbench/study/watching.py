@@ -24,7 +24,7 @@ _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?%")
 
 
 def response_name(series: str, summary: str) -> str:
-    """The response that a summary of a series is: ``series.cpu.mean``."""
+    """Return the response that a summary of a series is: ``series.cpu.mean``."""
     return f"{SERIES_PREFIX}{series}.{summary}"
 
 
@@ -69,7 +69,7 @@ PrometheusChoice = Annotated[
 
 
 def _portion(value: object) -> object:
-    """A share in percent, as text; a number is the share itself: 0.01 is ``1%``."""
+    """Return a share in percent, as text; a number is the share itself: 0.01 is ``1%``."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = f"{100 * value:.10g}%"
     match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -86,7 +86,7 @@ Portion = Annotated[str, BeforeValidator(_portion, json_schema_input_type=str | 
 
 
 def share_of(portion: str) -> float:
-    """The share that a portion writes: 0.01 for ``1%``."""
+    """Return the share that a portion writes: 0.01 for ``1%``."""
     return float(portion.removesuffix("%")) / ALL_PERCENT
 
 
@@ -143,12 +143,12 @@ NOTHING_ASKED = Watch()
 
 
 def counting_watch(watch: Watch) -> Watch:
-    """The requests to observers in a counting pass: every request is traced, and nothing else is observed."""
+    """Return the requests to observers in a counting pass: every request is traced, and nothing else is observed."""
     return sampled(watch.model_copy(update={"series": {}, "speed_probe": None}), ALL_TRACED)
 
 
 def sampled(watch: Watch, portion: str | None) -> Watch:
-    """The requests to observers with this portion of requests traced; unchanged with None."""
+    """Return the requests to observers with this portion of requests traced; unchanged with None."""
     if watch.traces is None or portion is None:
         return watch
     traces = None if portion == NOT_TRACED else watch.traces.model_copy(update={"sample": Levels.one(portion)})

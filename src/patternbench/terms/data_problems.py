@@ -35,7 +35,7 @@ class DataError(ValueError):
 class Note:
     """Something the analysis did on its own that the reader must know (a fallback taken, a caveat).
 
-    `kind` is a stable word for programs: missing, dropped_term, aliased, ...; `text` is the sentence.
+    ``kind`` is a stable word for programs: missing, dropped_term, aliased, ...; ``text`` is the sentence.
     """
 
     kind: str
@@ -43,14 +43,14 @@ class Note:
 
 
 def raise_if_any(problems: Iterable[DataProblem]) -> None:
-    """Raise one `DataError` that carries all of `problems`; do nothing when there are none."""
+    """Raise one ``DataError`` that carries all of ``problems``; do nothing when there are none."""
     listed = tuple(problems)
     if listed:
         raise DataError(*listed)
 
 
 def gathered(*attempts: Callable[[], _T]) -> list[_T]:
-    """Return what each attempt gives, or raise one `DataError` with the problems of all that fail."""
+    """Return what each attempt gives, or raise one ``DataError`` with the problems of all that fail."""
     results: list[_T] = []
     problems: list[DataProblem] = []
     for attempt in attempts:
@@ -72,11 +72,11 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `count` and `noun` with its plural s: `1 row`, `1,200 rows`."""
+    """Return ``count`` and ``noun`` with its plural s: ``1 row``, ``1,200 rows``."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def and_more(names: Iterable[str]) -> str:
-    """Return the first name, and how many others there are: `users=80 and 3 more`."""
+    """Return the first name, and how many others there are: ``users=80 and 3 more``."""
     listed = list(names)
     return listed[0] + (f" and {len(listed) - 1:,} more" if len(listed) > 1 else "")

@@ -35,7 +35,7 @@ class Trait:
 
 
 class FactorRow(BaseModel):
-    """One factor as plain data holds it; `none` and `levels` are as a table of rounds, or as a study, holds them."""
+    """One factor as plain data holds it; none and ``levels`` are as a table of rounds, or as a study, holds them."""
 
     name: str
     role: str
@@ -54,12 +54,15 @@ class FactorTable:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, object]], units: Mapping[str, str] = NO_UNITS) -> FactorTable:
-        """The table from plain rows with the fields of `FactorRow`; raises ValueError where one lacks a field."""
+        """Return the table from plain rows with the fields of ``FactorRow``.
+
+        Raises ValueError where one lacks a field.
+        """
         return replace(cls.of_rows(FactorRow.model_validate(row) for row in rows), units=units)
 
     @classmethod
     def of_rows(cls, rows: Iterable[FactorRow]) -> FactorTable:
-        """The table from rows that were read."""
+        """Return the table from rows that were read."""
         return cls({row.name: _as_held(Trait(row.role, row.unit, row.none, row.levels)) for row in rows})
 
     def __bool__(self) -> bool:
@@ -81,7 +84,7 @@ class FactorTable:
         return {name: self.traits[name].none for name in self.patterns if self.traits[name].none is not None}
 
     def unit(self, response: str) -> str:
-        """The unit of a response that an observer measures; empty for any other."""
+        """Return the unit of a response that an observer measures; empty for any other."""
         return self.units.get(response, "")
 
     def is_duration(self, name: str) -> bool:
@@ -89,12 +92,12 @@ class FactorTable:
         return name in self.traits and self.traits[name].unit == DURATION
 
     def level(self, name: str, value: object) -> object:
-        """A value of a column as a level that knows how it is written."""
+        """Return a value of a column as a level that knows how it is written."""
         timed = self.is_duration(name) and isinstance(value, (int, float)) and not isinstance(value, bool)
         return Seconds(value) if timed else value  # type: ignore[arg-type]  # a number, as was just asked
 
     def text(self, name: str, value: object) -> str:
-        """Write a level of a factor: durations as a study does (`20ms`), other numbers plainly."""
+        """Write a level of a factor: durations as a study does (``20ms``), other numbers plainly."""
         return level_text(self.level(name, value))
 
     def measured_at(self, name: str, value: float) -> str:
@@ -118,7 +121,7 @@ class FactorTable:
         return bool(nones) and all(levels.get(name, none) == none for name, none in nones.items())
 
     def place(self, name: str, level: object) -> int:
-        """The place of a level in the declared order; what doesn't apply comes first, an unknown level last."""
+        """Return the place of a level in the declared order; what doesn't apply comes first, an unknown level last."""
         if level is None or name not in self.traits:
             return -1
         declared = [level_text(self.level(name, one)) for one in self.traits[name].levels]
@@ -126,7 +129,10 @@ class FactorTable:
         return declared.index(text) if text in declared else len(declared)
 
     def rows(self, names: Sequence[str]) -> list[dict[str, object]]:
-        """These factors as plain rows, which `of` reads; without their levels, of which a fitted model has its own."""
+        """Return these factors as plain rows, which ``of`` reads.
+
+        Without their levels, of which a fitted model has its own.
+        """
         known = ((name, self.traits[name]) for name in names if name in self.traits)
         return [{"name": name, "role": one.role, "unit": one.unit, "none": one.none} for name, one in known]
 
@@ -135,7 +141,7 @@ NOTHING_KNOWN = FactorTable()
 
 
 def _as_held(trait: Trait) -> Trait:
-    """A trait whose levels are numbers of seconds where those of its factor are."""
+    """Return a trait whose levels are numbers of seconds where those of its factor are."""
     if trait.unit != DURATION:
         return trait
     return replace(trait, none=_in_seconds(trait.none), levels=tuple(map(_in_seconds, trait.levels)))

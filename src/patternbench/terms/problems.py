@@ -40,11 +40,11 @@ class Problem:
         return f"{text}; {self.hint}" if self.hint else text
 
     def below(self, path: str) -> Problem:
-        """The same problem as one of a larger document, in which this part is at a path."""
+        """Return the same problem as one of a larger document, in which this part is at a path."""
         return replace(self, path=f"{path}.{self.path}" if self.path else path)
 
     def as_json(self) -> dict[str, object]:
-        """The problem as plain data, for ``--json``."""
+        """Return the problem as plain data, for ``--json``."""
         return {
             "file": self.file,
             "line": self.line,
@@ -81,12 +81,12 @@ def distinct(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def reason(error: OSError) -> str:
-    """The operating system's message for an error, also if a library put words around it."""
+    """Return the operating system's message for an error, also if a library put words around it."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 def shown(value: object) -> str:
-    """The value as a user would type it, cut to one readable length."""
+    """Return the value as a user would type it, cut to one readable length."""
     if isinstance(value, bool):
         text = str(value).lower()
     elif isinstance(value, str):
@@ -100,6 +100,6 @@ def shown(value: object) -> str:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A hint naming the nearest known word, or nothing when none is near."""
+    """Return a hint naming the nearest known word, or nothing when none is near."""
     near = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else ""

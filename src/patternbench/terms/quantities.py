@@ -36,15 +36,15 @@ def number(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Write a change as `number` does, with its sign: `+1,880`, `−3.2`."""
+    """Write a change as ``number`` does, with its sign: ``+1,880``, ``−3.2``."""
     return f"{'+' if value > 0 else ''}{number(value)}".replace("-", MINUS, 1 if value < 0 else 0)
 
 
 def unit_of(response: str, largest: float, declared: str = "") -> tuple[str, float]:
     """Return the unit to show a response in, empty when unknown, and the factor to it from the table's values.
 
-    `declared` is the unit of a response whose name is not among those above: one that an observer measures. Times are
-    shown in milliseconds while the `largest` stays below 2 s.
+    ``declared`` is the unit of a response whose name is not among those above: one that an observer measures. Times are
+    shown in milliseconds while the ``largest`` stays below 2 s.
     """
     if response in SECONDS or declared == "s":
         return ("ms", 1000.0) if abs(largest) < _LONGEST_IN_MS else ("s", 1.0)
@@ -52,13 +52,13 @@ def unit_of(response: str, largest: float, declared: str = "") -> tuple[str, flo
 
 
 def quantity(response: str, value: float, declared: str = "") -> str:
-    """Write a response's value with its unit: `12.5 ms`, `0.5 %`, `1,200/s`, or the bare number."""
+    """Write a response's value with its unit: ``12.5 ms``, ``0.5 %``, ``1,200/s``, or the bare number."""
     unit, factor = unit_of(response, value, declared)
     return f"{number(value * factor)}{_behind(unit)}"
 
 
 def span(response: str, low: float, high: float, declared: str = "", between: str = "to") -> str:
-    """Write two ends of a response in one unit: `102 to 137 ms`."""
+    """Write two ends of a response in one unit: ``102 to 137 ms``."""
     unit, factor = unit_of(response, max(abs(low), abs(high)), declared)
     return f"{number(low * factor)} {between} {number(high * factor)}{_behind(unit)}"
 
@@ -73,7 +73,7 @@ def apart(text: str) -> str:
 
 
 def titled(response: str, largest: float, declared: str = "") -> tuple[str, float]:
-    """Return an axis title with its unit, `p95 (ms)`, and the factor to that unit."""
+    """Return an axis title with its unit, ``p95 (ms)``, and the factor to that unit."""
     unit, factor = unit_of(response, largest, declared)
     return (f"{response} ({unit})" if unit else response), factor
 
@@ -84,18 +84,18 @@ class Seconds(float):
     __slots__ = ()
 
     def __str__(self) -> str:
-        """The duration with its unit: `20ms`."""
+        """Return the duration with its unit: ``20ms``."""
         return duration_text(float(self))
 
 
 def level_text(level: object) -> str:
-    """Write a level: durations as a study writes them (`20ms`), other numbers plainly."""
+    """Write a level: durations as a study writes them (``20ms``), other numbers plainly."""
     plain = isinstance(level, float) and not isinstance(level, Seconds)
     return f"{level:g}" if plain else str(level)
 
 
 def duration_text(seconds: float) -> str:
-    """Write seconds as a study does, in the largest unit that leaves no more than three decimals: `20ms`, `1.5s`.
+    """Write seconds as a study does, in the largest unit that leaves no more than three decimals: ``20ms``, ``1.5s``.
 
     >>> duration_text(0.02)
     '20ms'

@@ -1,7 +1,7 @@
 """The one list of responses: name, title, unit, which direction is better, what it means, where it comes from.
 
-Studies, records, analysis, reports and commands read it. To add a response, compute it in `analyze/metrics.py` and add
-its row here. Observers have rows of their own (`responses` of their folders).
+Studies, records, analysis, reports and commands read it. To add a response, compute it in ``analyze/metrics.py`` and
+add its row here. Observers have rows of their own (``responses`` of their folders).
 """
 
 from __future__ import annotations
@@ -434,22 +434,22 @@ OF_STEPS = ("TotalCalls", "failure_rate", "amplification", "p50", "p95", "p99")
 
 
 def in_order(responses: Mapping[str, Response]) -> dict[str, Response]:
-    """The responses with those foremost that are asked for most."""
+    """Return the responses with those foremost that are asked for most."""
     return {name: responses[name] for name in dict.fromkeys([*FOREMOST, *responses])}
 
 
 def named(kind: str) -> frozenset[str]:
-    """The names of the responses of a kind."""
+    """Return the names of the responses of a kind."""
     return frozenset(response.name for response in RECORDED if response.kind == kind)
 
 
 def counted_by(response: str) -> str:
-    """The response that counts what a share is a share of: `TotalCalls`, `journeys` or `items`."""
+    """Return the response that counts what a share is a share of: ``TotalCalls``, ``journeys`` or ``items``."""
     return BY_NAME[response].of if response in BY_NAME else "TotalCalls"
 
 
 def defaults() -> str:
-    """What is compared by default, in words."""
+    """Return what is compared by default, in words."""
     return f"{', '.join(USUAL)}; of a table without these {', '.join(WITHOUT_SUCCESSES)}"
 
 

@@ -27,7 +27,7 @@ class Duration:
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """The duration that ``text`` writes; raises ValueError when it writes none."""
+        """Return the duration that ``text`` writes; raises ValueError when it writes none."""
         match = _PATTERN.fullmatch(text.strip())
         if match is None:
             raise ValueError(f"{text!r} is not a duration; write for example 20ms or 3s")
@@ -42,7 +42,7 @@ class Duration:
         return self.us / 1_000_000
 
     def __str__(self) -> str:
-        """The shortest whole-numbered writing, which is also the canonical one."""
+        """Return the shortest whole-numbered writing, which is also the canonical one."""
         if self.us == 0:
             return "0ms"
         unit = max((u for u in _UNITS if self.us % _UNITS[u] == 0), key=lambda u: _UNITS[u])

@@ -56,17 +56,23 @@ def sendable(path: str) -> bool:
 
 
 def encoded_value(text: str) -> str:
-    """A text as one value of a query or a form."""
+    """Return a text as one value of a query or a form."""
     return quote(text, safe=UNRESERVED)
 
 
 def encoded_once(text: str, kept: str = UNRESERVED) -> str:
-    """A text in which every sign but letters, digits and those ``kept`` is encoded; ``%XX`` is encoded already."""
+    """Return a text in which every sign but letters, digits and those ``kept`` is encoded.
+
+    ``%XX`` is encoded already.
+    """
     return "".join(
         part if _CODE.fullmatch(part) else quote(part, safe=kept.replace("%", "")) for part in _CODE.split(text)
     )
 
 
 def encoded(path: str) -> str:
-    """A path as it is sent: every sign that it can't hold as ``%XX`` in UTF-8. Half a character stays as it is."""
+    """Return a path as it is sent: every sign that it can't hold as ``%XX`` in UTF-8.
+
+    Half a character stays as it is.
+    """
     return path if not_utf8(path) else quote(path, safe=_KEPT)

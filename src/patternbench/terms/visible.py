@@ -14,7 +14,7 @@ _ACTS = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with such characters written out: ``\\x1b`` instead of an escape, ``\\u202e`` of a turn."""
+    """Return the text with such characters written out: ``\\x1b`` instead of an escape, ``\\u202e`` of a turn."""
     return _ACTS.sub(_written_out, text)
 
 

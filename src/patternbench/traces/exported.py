@@ -16,24 +16,24 @@ MEANS = ("seconds", *CALLS, *TIMES)
 
 
 def spans(traced: object) -> pd.DataFrame:
-    """A row per span (``traces.columns``)."""
+    """Return a row per span (``traces.columns``)."""
     return _round(traced).own.spans
 
 
 def requests(traced: object) -> pd.DataFrame:
-    """A row per traced request (``analyze.calls``)."""
+    """Return a row per traced request (``analyze.calls``)."""
     return _round(traced).own.requests
 
 
 def operations(traced: object) -> pd.DataFrame:
-    """A row per operation: how many requests of it, then the means of their calls and times."""
+    """Return a row per operation: how many requests of it, then the means of their calls and times."""
     means = {name: (name, "mean") for name in MEANS}
     table = _round(traced).own.requests.astype(dict.fromkeys(MEANS, float))
     return table.groupby("operation", sort=False).agg(requests=("seconds", "size"), **means).reset_index()
 
 
 def service_calls(traced: object) -> pd.DataFrame:
-    """A row per caller and callee (``analyze.edges``)."""
+    """Return a row per caller and callee (``analyze.edges``)."""
     table = pd.DataFrame(edges(_round(traced).own.forest.requests), columns=list(ServiceEdge._fields))
     return table.assign(kind=[kind.value for kind in table["kind"]])
 

@@ -26,7 +26,7 @@ class TraceObserver(Observer[TracedRound]):
     tables = TABLES
 
     def responses_of(self, watch: Watch) -> Sequence[Response]:
-        """Counts and times, where traces are asked for."""
+        """Return counts and times, where traces are asked for."""
         return self.responses if watch.traces else ()
 
     def watch(self, watched: Watched) -> AbstractContextManager[object]:
@@ -41,7 +41,7 @@ class TraceObserver(Observer[TracedRound]):
         return collected(watched.endpoints[RECEIVER], spans, watched.folder, time.monotonic, time.sleep)
 
     def read(self, kept: RoundFiles) -> TracedRound | None:
-        """The spans of a round, when it was traced."""
+        """Return the spans of a round, when it was traced."""
         return read(kept)
 
     def doubts(self, seen: TracedRound) -> list[Doubt]:
@@ -49,12 +49,12 @@ class TraceObserver(Observer[TracedRound]):
         return list(responses.doubts(seen))
 
     def measured(self, seen: TracedRound, settings: Settings) -> dict[str, float]:
-        """Calls by type and where the time goes."""
+        """Return calls by type and where the time goes."""
         return responses.of_round(seen)
 
 
 def _end_of_warm_up(watched: Watched, own_clock: bool) -> int:
-    """The end of the warm-up in Unix time (ns); 0 where that is not known by the clock of the spans."""
+    """Return the end of the warm-up in Unix time (ns); 0 where that is not known by the clock of the spans."""
     known = own_clock and math.isfinite(watched.load.measured_from)
     return int(watched.load.measured_from * NS_PER_S) if known else 0
 

@@ -53,7 +53,7 @@ TIMES = ("in_memory_time", "database_time", "distributed_time", "distributed_tim
 
 
 def of_round(traced: TracedRound) -> dict[str, float]:
-    """The responses of a round by name; what is not known is NaN."""
+    """Return the responses of a round by name; what is not known is NaN."""
     own = traced.own.requests
     backend = mean_or_nan(own["seconds"])
     return {

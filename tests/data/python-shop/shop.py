@@ -1,4 +1,4 @@
-"""A small shop as an application for both kinds of server: `wsgi` for gunicorn, `asgi` for uvicorn."""
+"""A small shop as an application for both kinds of server: ``wsgi`` for gunicorn, ``asgi`` for uvicorn."""
 
 import json
 import os

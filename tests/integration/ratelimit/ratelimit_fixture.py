@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 def eventually(check: Callable[[], Any], seconds: float = 10.0) -> Any:
-    """Return the first true answer of `check`; fail when there is none in time."""
+    """Return the first true answer of ``check``; fail when there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
         answer = check()
@@ -95,7 +95,7 @@ class Component:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate for `localhost` and its key."""
+    """Make a certificate for ``localhost`` and its key."""
     pem, key = folder / "cert.pem", folder / "key.pem"
     name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]
@@ -346,7 +346,7 @@ def balancer(
     state: str = "16m",
     extra: Callable[[str], str] = lambda text: text,
 ) -> Nginx:
-    """Return a load balancer that is not started yet; its decision log goes to `folder`/log."""
+    """Return a load balancer that is not started yet; its decision log goes to ``folder``/log."""
     port = free_port()
     config = render(
         MODULES=MODULES,
@@ -408,7 +408,7 @@ def get(nginx: Nginx, key: str | None = "alice", path: str = "/", **headers: str
 def burst(
     nginxes: list[Nginx], count: int, key: str = "alice", *, users: int = 32, path: str = "/", wait: int = 10
 ) -> Counter[int]:
-    """Send `count` requests at full speed, spread over load balancers; return how often each status came."""
+    """Send ``count`` requests at full speed, spread over load balancers; return how often each status came."""
     each = count // len(nginxes)
     users = max(n for n in range(1, min(users, each) + 1) if each % n == 0)  # hey sends whole rounds only
     runs = [
@@ -446,7 +446,7 @@ def with_door(config: str) -> str:
 
 
 def decide(nginx: Nginx, **ask: Any) -> list[list[Any]]:
-    """Decide requests behind the door of `with_door`; return the answers of the store."""
+    """Decide requests behind the door of ``with_door``; return the answers of the store."""
     answer = httpx.post(nginx.url + "/decide", content=json.dumps(ask), timeout=60)
     assert answer.status_code == 200, answer.text + nginx.errors()
     decoded: list[list[Any]] = answer.json()

@@ -41,7 +41,7 @@ def pair(workshop: Path, behind: Nginx, mariadb: MariaDB) -> Iterator[list[Nginx
 
 @contextmanager
 def locked_row(mariadb: MariaDB) -> Iterator[None]:
-    """Hold the lock on the rows of the client `greedy`, as a transaction that does not come to its end."""
+    """Hold the lock on the rows of the client ``greedy``, as a transaction that does not come to its end."""
     command = ["mariadb", "--no-defaults", f"--socket={mariadb.socket}", "-uroot", "-N", "-B", "ratelimit"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
@@ -88,7 +88,7 @@ def test_64_connections_that_wait_for_one_locked_row_hold_up_no_other_client(
         eventually(lambda: nginx.metric("ratelimit_store_failures_total", reason="busy") > 20)
     assert answers == [200] * 60
     assert set(statuses) <= {200, 429}
-    # A server without time for a query, on a machine that others use too, ends it for that: `timeout`, and no error.
+    # A server without time for a query, on a machine that others use too, ends it for that: ``timeout``, and no error.
     assert nginx.metric("ratelimit_store_failures_total", reason="error") == 0
     assert nginx.metric("ratelimit_store_skipped_total") == 0
     for i in range(5):

@@ -1,6 +1,6 @@
 """Two load balancers of two workers share a limit of 100: of a burst of 1,000 exactly 100 are admitted.
 
-`RATELIMIT_RUNS=20` repeats each burst twenty times; the default is two.
+``RATELIMIT_RUNS=20`` repeats each burst twenty times; the default is two.
 """
 
 import os

@@ -28,7 +28,7 @@ def instructions(folder: Path) -> dict[str, list[int]]:
     assert done.returncode == 0, done.stderr
     taken = defaultdict(list)
     for place, name in enumerate(done.stdout.splitlines()):
-        # Each parser is between two calls of `getppid`, each of which begins a part.
+        # Each parser is between two calls of ``getppid``, each of which begins a part.
         found = re.search(r"^summary: (\d+)", (folder / f"part.{2 * place + 2}").read_text(), re.MULTILINE)
         assert found
         taken[name].append(int(found[1]))

@@ -49,7 +49,7 @@ def test_a_costly_request_reads_little_of_a_log_of_60000_entries(nginx: Nginx, r
 
 
 def left(nginx: Nginx, policy: str) -> int:
-    """Wait for the rules with this policy, as someone else; return what remains for `alice` after one more."""
+    """Wait for the rules with this policy, as someone else; return what remains for ``alice`` after one more."""
     eventually(lambda: policy in get(nginx, "someone-else").headers["RateLimit-Policy"])
     return int(get(nginx).headers["RateLimit"].split("r=")[1].split(";")[0])
 

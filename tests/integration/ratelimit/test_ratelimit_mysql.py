@@ -84,7 +84,7 @@ class Conversation:
 
 
 class MySQL:
-    """A server that welcomes by caching_sha2_password: `fast`, or in full the first time."""
+    """A server that welcomes by caching_sha2_password: ``fast``, or in full the first time."""
 
     def __init__(
         self, listener: socket.socket, *, fast: bool, key: Path | None = None, tls: tuple[Path, Path] | None = None

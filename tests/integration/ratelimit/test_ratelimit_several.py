@@ -47,7 +47,7 @@ def nginx(workshop: Path, behind: Nginx, stores: dict[str, Any]) -> Iterator[Ngi
 
 
 def remaining(answer: Any, name: str) -> int:
-    """Return `r` of one limit in the field of an answer."""
+    """Return ``r`` of one limit in the field of an answer."""
     item = next(item for item in answer.headers["RateLimit"].split(", ") if item.startswith(f'"{name}"'))
     return int(item.split("r=")[1].split(";")[0])
 

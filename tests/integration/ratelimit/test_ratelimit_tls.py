@@ -21,7 +21,7 @@ from ratelimit_fixture import (
 
 
 class SecureRedis(Redis):
-    """A Redis that also speaks TLS, with a certificate of its own making for `localhost`."""
+    """A Redis that also speaks TLS, with a certificate of its own making for ``localhost``."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)

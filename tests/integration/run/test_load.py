@@ -84,7 +84,7 @@ def test_groups_keep_the_rates_of_table_iii(tmp_path: Path) -> None:
         rows, _ = drive(TABLE_III, url, tmp_path)
     groups = rows.groupby("group", observed=True)
     assert groups["user"].nunique().to_dict() == {"high": 5, "moderate": 20, "low": 75}
-    # In four seconds a user of each group is due at 8, 6 and 2 moments; the default `late: catch_up` leaves none out.
+    # In four seconds a user of each group is due at 8, 6 and 2 moments; the default ``late: catch_up`` leaves none out.
     assert groups.size().to_dict() == {"high": 5 * 8, "moderate": 20 * 6, "low": 75 * 2}
     gaps = rows.sort_values("intended_us").groupby(["group", "user"], observed=True)["intended_us"].diff()
     per_minute = 60e6 / gaps.groupby(rows["group"], observed=True).mean()

@@ -99,7 +99,7 @@ def warm_ups(folder: Path) -> list[dict[str, Any]]:
 def test_a_component_that_is_started_before_each_round_is_warmed_in_each_whoever_drives(
     tmp_path: Path, calls: str
 ) -> None:
-    """By `request` a library's client is given the rounds, by `journey` the load engine."""
+    """By ``request`` a library's client is given the rounds, by ``journey`` the load engine."""
     rounds = run(tmp_path, calls=calls, pools="1", reset="reset: restart")
     assert all([start["component"] for start in entry["starts"]] == ["shop"] for entry in rounds)
     assert all(entry["warmed"]["attempts"] >= 10 and "shop" in entry["warmed"]["cold"] for entry in rounds)

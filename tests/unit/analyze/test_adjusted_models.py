@@ -9,7 +9,7 @@ from patternbench.report.pages.models import models_html
 
 
 def rounds_of(moved: float, blocks: int = 12) -> pd.DataFrame:
-    """Two strategies on a machine that is slow at times; `moved` is how far the second moves the probe."""
+    """Two strategies on a machine that is slow at times; ``moved`` is how far the second moves the probe."""
     rng = np.random.default_rng(3)
     cells = pd.MultiIndex.from_product([range(blocks), ("baseline", "retry")], names=["block", "strategy"])
     table = cells.to_frame(index=False)

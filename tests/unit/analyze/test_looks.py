@@ -17,7 +17,7 @@ from patternbench.terms.data_problems import DataError
 
 
 def in_time(scenarios: int, blocks: int = 6, seed: int = 1) -> pd.DataFrame:
-    """Equal scenarios on a machine whose speed wanders; `started` is their order, shuffled within blocks."""
+    """Equal scenarios on a machine whose speed wanders; ``started`` is their order, shuffled within blocks."""
     source = np.random.default_rng(seed)
     speed = np.cumsum(source.normal(0, 0.05, scenarios * blocks))
     cells = [(block, int(one)) for block in range(blocks) for one in source.permutation(scenarios)]

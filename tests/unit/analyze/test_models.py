@@ -46,7 +46,7 @@ FORMULA = "p95 ~ users + C(strategy)"
 
 
 def runs(seed: int = 3, rounds: int = 8, noise: float = 2.0, block_noise: float = 0.0) -> pd.DataFrame:
-    """Three strategies by four loads, `rounds` rounds each; one block per round."""
+    """Three strategies by four loads, ``rounds`` rounds each; one block per round."""
     rng = np.random.default_rng(seed)
     rows = [(u, s, b) for b in range(rounds) for u in (10, 20, 40, 80) for s in ("baseline", "breaker", "retry")]
     table = pd.DataFrame(rows, columns=["users", "strategy", "block"])

@@ -12,7 +12,7 @@ from statsmodels.datasets import longley
 from patternbench.analyze.models.diagnostics import henze_zirkler
 from patternbench.analyze.models.fit import Analysis, fit_formulas
 
-# R's dataset `cars` (Ezekiel 1930), as printed in its help page.
+# R's dataset ``cars`` (Ezekiel 1930), as printed in its help page.
 SPEED = (
     "4 4 7 7 8 9 10 10 10 11 11 12 12 12 12 13 13 13 13 14 14 14 14 15 15 15 16 16 17 "
     "17 17 18 18 18 18 19 19 19 20 20 20 20 20 22 23 24 24 24 24 25"

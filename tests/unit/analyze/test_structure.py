@@ -17,7 +17,7 @@ from patternbench.terms.data_problems import DataError
 
 
 def grid(seed: int, groups: int = 6, between: float = 0.0, slopes: float = 0.0) -> pd.DataFrame:
-    """Rows in the order of their groups: five loads twice in each, and `kind`, which differs between groups."""
+    """Rows in the order of their groups: five loads twice in each, and ``kind``, which differs between groups."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {"block": np.repeat(range(groups), 10), "users": np.tile(np.repeat([1, 2, 4, 6, 8], 2), groups)}
@@ -183,7 +183,7 @@ def test_intervals_at_four_groups_cover_as_often_as_they_say(formula: str, row: 
 
 
 def crossed(seed: int, groups: int = 6, apart: float = 0.0) -> pd.DataFrame:
-    """Three strategies at four loads in each block; a block acts on each strategy with a spread of `apart`."""
+    """Three strategies at four loads in each block; a block acts on each strategy with a spread of ``apart``."""
     rng = np.random.default_rng(seed)
     cells = pd.MultiIndex.from_product([range(groups), (10, 20, 40, 80), ("a", "b", "c")])
     table = cells.to_frame(index=False, name=["block", "users", "strategy"])

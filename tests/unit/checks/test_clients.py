@@ -1,4 +1,4 @@
-"""Clients are built as their `client.yaml` says: those that are not fresh, where the tools are there."""
+"""Clients are built as their ``client.yaml`` says: those that are not fresh, where the tools are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One module opens URLs: `asking`, whose answers are bounded in time and in bytes."""
+"""One module opens URLs: ``asking``, whose answers are bounded in time and in bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a difference is, is computed and written in `analyze/statements`, and nowhere else."""
+"""How sure a difference is, is computed and written in ``analyze/statements``, and nowhere else."""
 
 from __future__ import annotations
 

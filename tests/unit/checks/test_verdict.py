@@ -1,4 +1,4 @@
-"""`make test` fails on a skip that no list allows, and tries again little, in few suites, and never in silence."""
+"""``make test`` fails on a skip that no list allows, and tries again little, in few suites, and never in silence."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_client_whose_tool_is_missing_may_be_skipped_where_the_list_says_so_an
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stands where `scripts/test` stands: in the checkout, with its tools on PATH."""
+    """Stands where ``scripts/test`` stands: in the checkout, with its tools on PATH."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 

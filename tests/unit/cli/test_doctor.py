@@ -1,4 +1,4 @@
-"""What `patternbench doctor` says, and what a shell completes."""
+"""What ``patternbench doctor`` says, and what a shell completes."""
 
 from __future__ import annotations
 

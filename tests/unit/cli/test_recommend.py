@@ -1,4 +1,4 @@
-"""What `recommend` prints of a choice."""
+"""What ``recommend`` prints of a choice."""
 
 from __future__ import annotations
 

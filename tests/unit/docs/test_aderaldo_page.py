@@ -25,7 +25,7 @@ KEPT = page.PAGE.kept()[page.KEPT]
 
 
 def made_up(spread: float = 0.02, study: str = "resilience-patterns-all") -> pd.DataFrame:
-    """A run of those of a study's clients that are named, all alike; `opossum` has no breaker, and 50 users alone."""
+    """A run of those of a study's clients that are named, all alike; ``opossum`` has no breaker, and 50 users alone."""
     rng = np.random.default_rng(1)
     plan = {name: levels for name, levels in claimed.planned(study).items() if levels["client"] in CLIENTS}
     rows = [

@@ -15,7 +15,7 @@ BLOCKS, RUNS = 5, 400
 
 
 def load(ratio: float = 1.0, spread: float = 0.05, seed: int = 1) -> pd.DataFrame:
-    """Rounds of both tests in which the gateway takes `ratio` times what messages take, and fails as much more."""
+    """Rounds of both tests in which the gateway takes ``ratio`` times what messages take, and fails as much more."""
     rng = np.random.default_rng(seed)
     rows = []
     for architecture, times in (("gateway", ratio), ("messaging", 1.0)):
@@ -96,7 +96,7 @@ def test_the_faster_architecture_is_reported_by_the_time_of_a_complete_operation
 
 
 def ways(direct: float = 1.0) -> pd.DataFrame:
-    """Rounds of three blocks in every way; a direct call takes `direct` times as long."""
+    """Rounds of three blocks in every way; a direct call takes ``direct`` times as long."""
     rng = np.random.default_rng(1)
     gateway = [
         ("gateway", calls, via, connections, "at_once")

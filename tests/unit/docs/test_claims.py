@@ -98,7 +98,7 @@ def test_numbers_are_reported_with_three_digits_and_no_exponent(number: float, t
 def decided(
     says: str, *, true: float, count: int, spread: float = 0.08, blocks: int = BLOCKS, scale: object = claims.PERCENT
 ) -> float:
-    """How often a claim about `count` equal ratios gets another word than inconclusive."""
+    """How often a claim about ``count`` equal ratios gets another word than inconclusive."""
     rng, words = np.random.default_rng(count), 0
     for _ in range(RUNS):
         ends = rng.normal(0, spread, (count, 2, blocks)) + np.array([[0.0], [np.log(true)]])

@@ -22,7 +22,7 @@ KEPT = [*sorted((DOCS / "five-ways-to-make-it-worse").glob("*.parquet")), DOCS /
 
 
 def judged(study: str, kept: Path, named: Mapping[str, str]) -> tuple[JudgedClaim, ...]:
-    """The claims of a study, held against kept rounds; `named` has columns that the page calls otherwise."""
+    """The claims of a study, held against kept rounds; ``named`` has columns that the page calls otherwise."""
     loaded = load(ROOT / "studies" / f"{study}.yaml")
     planned = {one.id: one.levels for one in expanded(loaded, Inputs(ROOT / "studies")).scenarios}
     rounds = pd.read_parquet(kept).rename(columns=dict(named))

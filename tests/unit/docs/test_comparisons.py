@@ -56,7 +56,7 @@ def as_kept(column: pd.Series) -> pd.Series:
 
 
 def planted(way: comparisons.Comparison, rounds: pd.DataFrame, factor: float) -> pd.DataFrame:
-    """The rounds with what is claimed multiplied into them: `factor` where it is higher, its inverse where lower."""
+    """The rounds with what is claimed multiplied into them: ``factor`` where it is higher, its inverse where lower."""
     for one in way.compared:
         there = rounds["scenario"] == one.pairs[0][1]
         direction = {"higher": factor, "lower": 1 / factor, "the same": 1.0}[one.says]

@@ -14,7 +14,7 @@ STRATEGIES = ("baseline", "retry", "circuit_breaker")
 
 
 def made_up(slower: float = 1.0, cpu_us: float = 300.0, spread: float = 0.02, seed: int = 1) -> pd.DataFrame:
-    """A run of two clients that are alike, but for times and what a retry of `other` costs in CPU."""
+    """A run of two clients that are alike, but for times and what a retry of ``other`` costs in CPU."""
     rng = np.random.default_rng(seed)
     cells = product(("native", "other"), STRATEGIES, (0, 60), range(BLOCKS))
     rows = [_round(cell, slower, cpu_us, np.exp(rng.normal(0, spread, 3))) for cell in cells]

@@ -22,7 +22,7 @@ SERVICES = {"exponential:12ms": (1, 2, 4, 8, 16, 32), "exponential:48ms": (4, 8,
 def made_up(
     relief: float = 0.5, delay: float = 1.0, late: float = 2.0, spread: float = 0.02, seed: int = 1
 ) -> pd.DataFrame:
-    """A run in which back-offs relieve and delay by ratios: a twelfth does neither, eight thirds delay by `late`."""
+    """A run in which back-offs relieve and delay by ratios: a twelfth does neither, eight thirds delay by ``late``."""
     rng = np.random.default_rng(seed)
     rows = []
     for (service, back_offs), fault, block in product(SERVICES.items(), (0, 20, 40, 60), range(BLOCKS)):

@@ -15,7 +15,7 @@ SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers
 
 
 def made_up(one: Comparison, factor: float, noise: float = 0.01) -> pd.DataFrame:
-    """Rounds of all scenarios, alike but for the second side of each claim: `factor` where it is higher, or inverse."""
+    """Rounds of all scenarios, alike but for the second side of each claim: factor where it is higher, or inverse."""
     rng = np.random.default_rng(8)
     rows = [
         {**levels, "scenario": name, "block": b} for name, levels in planned(one.study).items() for b in range(BLOCKS)

@@ -279,7 +279,7 @@ def test_a_system_whose_leases_had_one_holder_is_still_to_be_measured() -> None:
 def request(
     journey: int, step: str, call: int, at: int, took: int, *, status: int = 200, attempt: int = 1, **more: bool
 ) -> dict[str, object]:
-    """An attempt of one user of the group `high`; times in ms."""
+    """An attempt of one user of the group ``high``; times in ms."""
     reported = {"user": 0, "group": "high", "step": step, "call": call, "attempt": attempt, "journey": journey}
     times = {"intended_us": at * MS, "start_us": at * MS, "end_us": (at + took) * MS}
     answer = {"outcome": "answered", "status": float(status), "success": status == 200}

@@ -1,6 +1,6 @@
 """All that a host is told of a component: its command, its files, its environment, how it is ready, reset and ended.
 
-`tests/golden/lab/launches` holds it for every kind, with settings that differ from their defaults; UPDATE_GOLDEN=1
+``tests/golden/lab/launches`` holds it for every kind, with settings that differ from their defaults; UPDATE_GOLDEN=1
 rewrites it, for a person to read the difference.
 """
 

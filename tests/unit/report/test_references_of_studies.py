@@ -1,4 +1,4 @@
-"""The report and `compare` choose the same reference: of each study that is shipped, and where no pattern is none."""
+"""The report and ``compare`` choose the same reference: of each study that is shipped, and where no pattern is none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of_report(plan: Plan) -> set[tuple[str, str]]:
 
 
 def of_compare(plan: Plan) -> set[tuple[str, str]]:
-    """The same of `compare`: the place of a scenario is its response, so that both means say which two they are."""
+    """The same of ``compare``: the place of a scenario is its response, so that both means say which two they are."""
     known = known_of(plan.factors)
     order = np.random.default_rng(1).permutation(len(plan.scenarios))
     rows = [

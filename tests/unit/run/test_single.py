@@ -1,4 +1,4 @@
-"""What `try` and `capacity` send and tell, without a system: an engine that is made up keeps the jobs."""
+"""What ``try`` and ``capacity`` send and tell, without a system: an engine that is made up keeps the jobs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every response with all that is said of it: its unit, its direction, its meaning, and where it comes from.
 
-`tests/golden/responses.json` holds them; UPDATE_GOLDEN=1 rewrites it, for a person to read the difference. A direction
-that is turned round would turn verdicts round.
+``tests/golden/responses.json`` holds them; UPDATE_GOLDEN=1 rewrites it, for a person to read the difference. A
+direction that is turned round would turn verdicts round.
 """
 
 from __future__ import annotations

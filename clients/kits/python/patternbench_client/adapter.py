@@ -27,7 +27,7 @@ class Refusal:
     allowed: str | None = None
 
     def as_json(self) -> dict[str, object]:
-        """The problem as the contract has it."""
+        """Return the problem as the contract has it."""
         return {"path": self.path, "value": self.value, "message": self.message, "allowed": self.allowed}
 
 
@@ -41,7 +41,7 @@ class Description:
     strategies: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
-        """What ``GET /client`` answers."""
+        """Return what ``GET /client`` answers."""
         return {
             "contract": CONTRACT,
             "name": self.name,
@@ -67,19 +67,22 @@ class Adapter(Protocol):
     description: Description
 
     def refused(self, entry: Entry) -> Iterator[Refusal]:
-        """What of a policy the library cannot do exactly: by name, never rounded or clamped."""
+        """Return what of a policy the library cannot do exactly: by name, never rounded or clamped."""
 
     def guard(self, policy: Policy) -> Guard:
-        """A new policy of the library, every parameter set; asked once per round, or per user, as its scope says."""
+        """Return a new policy of the library, every parameter set.
+
+        Asked once per round, or per user, as its scope says.
+        """
 
 
 def lacking(allowed: str) -> Refusal:
-    """The refusal of a policy that a client does not have."""
+    """Return the refusal of a policy that a client does not have."""
     return Refusal("", None, "this client does not have it", allowed)
 
 
 def retry_after(retry: Retry) -> Iterator[Refusal]:
-    """The refusal to honour ``Retry-After``, which no client of this kit reads."""
+    """Yield the refusal to honour ``Retry-After``, which no client of this kit reads."""
     if retry.retry_after_max_us:
         message = "this client does not read Retry-After"
         yield Refusal("retry_after_max_us", retry.retry_after_max_us, message, "0")

@@ -24,7 +24,10 @@ def refused(retry: Retry) -> Iterator[Refusal]:
 
 
 def guard(retry: Retry) -> Guard:
-    """What is guarded, as tenacity's decorator wraps it. A rejection is an exception, which is not tried again."""
+    """Return what is guarded, as tenacity's decorator wraps it.
+
+    A rejection is an exception, which is not tried again.
+    """
     return library_config(retry).wraps
 
 
@@ -45,12 +48,12 @@ def library_config(retry: Retry) -> tenacity.AsyncRetrying:
 
 
 def last_outcome(state: tenacity.RetryCallState) -> Outcome:
-    """What a call ends with whose attempts are used up."""
+    """Return what a call ends with whose attempts are used up."""
     return state.outcome.result()
 
 
 def wait(backoff: Backoff, jitter: str | float) -> wait_base:
-    """The delay before each further attempt: half of it, or all, drawn where the jitter says so."""
+    """Return the delay before each further attempt: half of it, or all, drawn where the jitter says so."""
     if jitter == "none":
         return steady(backoff, 1)
     if jitter == "full":

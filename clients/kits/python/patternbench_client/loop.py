@@ -8,7 +8,7 @@ import select
 import selectors
 
 PR_SET_TIMERSLACK = 29
-"""Of `prctl`: by how many nanoseconds the kernel may delay a thread's waits, to wake several at once."""
+"""Of ``prctl``: by how many nanoseconds the kernel may delay a thread's waits, to wake several at once."""
 
 
 def precise() -> asyncio.AbstractEventLoop:
@@ -18,7 +18,7 @@ def precise() -> asyncio.AbstractEventLoop:
 
 
 class PreciseEpoll(selectors.EpollSelector):
-    """Waits by `select`, which counts microseconds, for epoll, which counts milliseconds and rounds up."""
+    """Waits by ``select``, which counts microseconds, for epoll, which counts milliseconds and rounds up."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait as long for any of its files, not at all for 0, without end for None."""

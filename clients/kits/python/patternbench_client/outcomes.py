@@ -16,7 +16,7 @@ def is_success(outcome: Outcome) -> bool:
 
 
 def of_status(status: int) -> Outcome:
-    """The outcome of a status. One that HTTP doesn't have counts as a connection error."""
+    """Return the outcome of a status. One that HTTP doesn't have counts as a connection error."""
     return status if 100 <= status <= 599 else CONNECTION_ERROR  # noqa: PLR2004 - the contract's range
 
 

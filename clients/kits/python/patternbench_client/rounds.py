@@ -131,7 +131,7 @@ class Round:
 
 
 def read(body: bytes) -> Round:
-    """The round of a request's body; raises NotARoundError."""
+    """Return the round of a request's body; raises NotARoundError."""
     try:
         fields = json.loads(body)
         if not isinstance(fields, dict) or fields.get("contract") != CONTRACT:
@@ -146,7 +146,7 @@ def read(body: bytes) -> Round:
 
 
 # The types ignored below are those of JSON from outside: whatever is not as the contract has it raises here,
-# and `read` refuses it.
+# and ``read`` refuses it.
 def _policies(kind: str, config: object) -> Iterator[Policy]:
     for entry in config if kind == "stack" else [{kind: config}]:  # type: ignore[attr-defined]
         ((name, fields),) = entry.items()

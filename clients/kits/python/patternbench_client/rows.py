@@ -23,7 +23,7 @@ class Rows:
         self.taken = 0
 
     def take(self) -> list[Row]:
-        """What has come in since the last time."""
+        """Return what has come in since the last time."""
         rows = self._waiting[:]
         self._waiting.clear()
         self.taken += len(rows)

@@ -106,7 +106,7 @@ def _last_line(running: RunningRound) -> dict[str, object]:
 
 
 def refusals(round_: Round, adapter: Adapter) -> list[Refusal]:
-    """What this client cannot do of a round."""
+    """Return what this client cannot do of a round."""
     own = [name for name in round_.request.headers if name.lower() in OWN_HEADERS]
     refused = [Refusal(f"request.headers.{name}", None, "this client sets the header itself") for name in own]
     strategies = adapter.description.strategies
@@ -125,7 +125,7 @@ def _of_policies(round_: Round, adapter: Adapter) -> Iterator[Refusal]:
 
 
 async def requested(reader: asyncio.StreamReader) -> AsyncIterator[Ask]:
-    """The requests of a connection: method and path, and the body."""
+    """Yield the requests of a connection: method and path, and the body."""
     while True:
         first, *fields = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         lengths = [field.split(":", 1)[1] for field in fields if field.lower().startswith("content-length:")]

@@ -100,11 +100,11 @@ class RunningRound:
         return attempt
 
     def now_us(self) -> int:
-        """The time since the round's start."""
+        """Return the time since the round's start."""
         return int((time.monotonic() - self._start_s) * 1e6)
 
     def ended(self, connection: Connection) -> None:
-        """A user has ended: note how long the round has taken and the CPU time of this process so far."""
+        """Note, when a user has ended, how long the round has taken and the CPU time of this process so far."""
         self.duration_us = max(self.duration_us, self.now_us())
         self.cpu_us = int((time.process_time() - self._cpu_s) * 1e6)
         self._closing.append(connection)
@@ -114,7 +114,7 @@ class RunningRound:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def waited_for(self) -> set[asyncio.Task[None]]:
-        """The tasks of which the end of the last is the end of the round; nothing while several are at work."""
+        """Return the tasks of which the end of the last is the end of the round; nothing while several are at work."""
         at_work = {task for task in self._tasks if not task.done()}
         return at_work if len(at_work) == 1 else set()
 
@@ -138,5 +138,5 @@ class RunningRound:
 
 
 def _unused() -> ssl.SSLContext:
-    """A context that costs nothing, for targets without TLS."""
+    """Return a context that costs nothing, for targets without TLS."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

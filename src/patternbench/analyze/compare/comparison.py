@@ -1,7 +1,7 @@
 """Compares scenarios round by round: two runs, or a run against its own baseline.
 
 The round is the unit: a response has one value per round. The estimate, its interval and its p are those of
-`statements.estimate`. A verdict uses the p that is corrected for the number of differences.
+``statements.estimate``. A verdict uses the p that is corrected for the number of differences.
 """
 
 from __future__ import annotations
@@ -84,16 +84,16 @@ NO_INTERVAL = Interval(None, None, "none")
 class Difference:
     """One response of one scenario, B against A.
 
-    `difference` is mean(B) - mean(A) with its interval in the response's unit. `relative` is the ratio of geometric
-    means in percent, None if a value isn't positive. `in_percent` says which of both is reported: for shares, which are
-    near zero, the difference. `p` belongs to the reported interval. `p_adjusted` is corrected for all differences of
-    the comparison (Benjamini and Hochberg), and decides `verdict` (higher, lower, inconclusive). `centres` are the
-    means of both sides, between which the reported change lies. `delta` is Cliff's (-1 to 1). `detectable` is the
-    smallest change, in percent or for a share in points, that these rounds would have found 80 times in 100. `floor` is
-    the noise floor of side A in the same unit.
-    `unit` is that of a response that an observer measures, empty for any other. `firm` says whether the verdict also
-    holds where rounds scatter unevenly (by `firm_p`, corrected likewise; `statements.shown`); `firm_interval` and
-    `firm_relative_interval` hold there too, and are at least as wide.
+    ``difference`` is mean(B) - mean(A) with its interval in the response's unit. ``relative`` is the ratio of geometric
+    means in percent, None if a value isn't positive. ``in_percent`` says which of both is reported: for shares, which
+    are near zero, the difference. ``p`` belongs to the reported interval. ``p_adjusted`` is corrected for all
+    differences of the comparison (Benjamini and Hochberg), and decides ``verdict`` (higher, lower, inconclusive).
+    ``centres`` are the means of both sides, between which the reported change lies. ``delta`` is Cliff's (-1 to 1).
+    ``detectable`` is the smallest change, in percent or for a share in points, that these rounds would have found 80
+    times in 100. ``floor`` is the noise floor of side A in the same unit.
+    ``unit`` is that of a response that an observer measures, empty for any other. ``firm`` says whether the verdict
+    also holds where rounds scatter unevenly (by ``firm_p``, corrected likewise; ``statements.shown``);
+    ``firm_interval`` and ``firm_relative_interval`` hold there too, and are at least as wide.
     """
 
     scenario: str
@@ -131,8 +131,8 @@ class Difference:
 class Comparison:
     """All differences, the noise floor of the median scenario per response, and what wasn't compared.
 
-    `two_runs` says that each side is a single run, and how far runs of the same thing differ isn't known: what differs
-    then differs between these two runs, and need not come from what was changed.
+    ``two_runs`` says that each side is a single run, and how far runs of the same thing differ isn't known: what
+    differs then differs between these two runs, and need not come from what was changed.
     """
 
     differences: tuple[Difference, ...]
@@ -146,8 +146,8 @@ class Comparison:
 class ComparisonOptions:
     """How to compare: confidence, factor columns and responses (empty: as a run names them), what is known of both.
 
-    `run_spread` is the standard deviation of runs of the same thing, in percent; None where it isn't known. `looks` are
-    the ways in which rounds may be looked at other than as they were measured.
+    ``run_spread`` is the standard deviation of runs of the same thing, in percent; None where it isn't known. ``looks``
+    are the ways in which rounds may be looked at other than as they were measured.
     """
 
     level: float = 0.95
@@ -162,7 +162,7 @@ def compare_runs(a: pd.DataFrame, b: pd.DataFrame, how: ComparisonOptions | None
     """Compare every scenario that both tables hold, B against A.
 
     Scenarios are matched by the levels of the factors that both have. Columns or scenarios of only one side become
-    notes. Raises `DataError` if the sides have nothing in common.
+    notes. Raises ``DataError`` if the sides have nothing in common.
     """
     columns, notes = _common_roles(a, b, how := how or ComparisonOptions())
     matched = _compared_sides(
@@ -177,7 +177,7 @@ def compare_repeated_runs(
 ) -> Comparison:
     """Compare every scenario that all tables hold, where each side has several runs: a run's mean is one value.
 
-    Raises `DataError` if a side has one run only, or if the sides have nothing in common.
+    Raises ``DataError`` if a side has one run only, or if the sides have nothing in common.
     """
     how = how or ComparisonOptions()
     if min(len(a), len(b)) < _FEWEST_RUNS:
@@ -205,7 +205,10 @@ def _one_value_a_run(runs: Sequence[ScenarioRounds], responses: Sequence[str]) -
 def _compared_sides(
     ours: Mapping[Key, ScenarioRounds], theirs: Mapping[Key, ScenarioRounds], notes: list[Note]
 ) -> tuple[list[Pair], list[ScenarioRounds]]:
-    """The scenarios of both sides in pairs, and all of the first side; adds notes on those that only one side has."""
+    """Return the scenarios of both sides in pairs, and all of the first side.
+
+    Adds notes on those that only one side has.
+    """
     shared = [levels for levels in ours if levels in theirs]
     if not ours or not theirs:
         raise DataError(DataProblem("no scenario was measured in every run of a side."))
@@ -222,10 +225,10 @@ def compare_with_baseline(
     """Compare every scenario of one table with its baseline, the one at the given levels, paired by block.
 
     Without levels the baseline is that of a run: every pattern at its level without the pattern, or the patterns that
-    it declares first (`pairing.references`).
+    it declares first (``pairing.references``).
 
     Rounds of one block ran close together, so a disturbance affects both sides of a pair. Differences are therefore
-    taken within blocks. Without a column `block` the sides are compared as independent.
+    taken within blocks. Without a column ``block`` the sides are compared as independent.
 
     The partner of a scenario is the baseline scenario with the same levels of all other factors that apply to it; of
     patterns, which differ by intention, the one with the most levels in common.
@@ -248,7 +251,7 @@ def compare_with_baseline(
 def _bases(
     every: Sequence[ScenarioRounds], expected: Mapping[str, object], factors: FactorTable
 ) -> list[ScenarioRounds]:
-    """The scenarios at the wanted levels; without any those that the run's report compares with, too."""
+    """Return the scenarios at the wanted levels; without any those that the run's report compares with, too."""
     if expected:
         return [s for s in every if is_base(s, expected, factors)]
     marked = references([s.levels for s in every], factors)
@@ -258,7 +261,7 @@ def _bases(
 def _first_declared_notes(
     bases: Sequence[ScenarioRounds], expected: Mapping[str, object], factors: FactorTable
 ) -> list[Note]:
-    """What stands for the baseline where no pattern can be left out."""
+    """Return what stands for the baseline where no pattern can be left out."""
     if expected or any(s.levels.get(name) == none for s in bases for name, none in factors.nones.items()):
         return []
     patterns = {name: level for name, level in bases[0].levels.items() if name in factors.patterns}
@@ -272,7 +275,7 @@ def _first_declared_notes(
 
 
 def _no_base(bases: Sequence[ScenarioRounds], baseline: Sequence[str], factors: FactorTable) -> list[DataProblem]:
-    """The reason if there is no baseline to compare with."""
+    """Return the reason if there is no baseline to compare with."""
     if bases:
         return []
     if baseline:
@@ -319,7 +322,10 @@ class _Loss(NamedTuple):
 
 
 def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Note]:
-    """The pair whose sides lost the most unequal shares of their rounds: which ones are lost may not be by chance."""
+    """Return the pair whose sides lost the most unequal shares of their rounds.
+
+    Which ones are lost may not be by chance.
+    """
     losses = [_Loss(a, b, name, *_while_both_ran(a, b, name)) for a, b in pairs for name in responses]
     worst = max(losses, key=lambda loss: loss.unequal, default=None)
     if worst is None or worst.unequal < UNEQUAL_LOSS:
@@ -402,7 +408,7 @@ def _interval_notes(raw: Sequence[Difference]) -> list[Note]:
 def difference(
     a: ScenarioRounds, b: ScenarioRounds, response: str, how: ComparisonOptions, among: int = 1
 ) -> Difference:
-    """Compare one response of two scenarios, B against A, as one of `among`. The verdict comes later, from all."""
+    """Compare one response of two scenarios, B against A, as one of ``among``. The verdict comes later, from all."""
     level = how.level
     x, y = a.values[response], b.values[response]
     if not len(x) or not len(y):
@@ -506,8 +512,8 @@ def _absent(b: ScenarioRounds, response: str, rounds: tuple[int, int]) -> Differ
 def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
     """Correct p-values for their number (Benjamini & Hochberg 1995), and set the verdicts.
 
-    Of the differences called higher or lower, at most a share of 1 - `level` is expected to be wrong. If nothing
-    differs, a whole table is right in `level` of the cases. A correction against any single error (Holm) would find
+    Of the differences called higher or lower, at most a share of 1 - ``level`` is expected to be wrong. If nothing
+    differs, a whole table is right in ``level`` of the cases. A correction against any single error (Holm) would find
     little among hundreds of differences of few rounds, however large they are.
     """
     doubts = PValues.of((_doubt(d.p), _doubt(d.firm_p)) for d in raw).corrected(false_discoveries)

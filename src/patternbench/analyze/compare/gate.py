@@ -1,6 +1,6 @@
 """A release gate: conditions on a comparison, which fail only if the intervals support it.
 
-An exit code has no room for the condition that rounds scatter evenly (`statements.shown`), so the gate decides by the
+An exit code has no room for the condition that rounds scatter evenly (``statements.shown``), so the gate decides by the
 intervals that hold where they don't, too. An inconclusive outcome also reports what the others would decide.
 """
 
@@ -23,7 +23,7 @@ _EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput <
 
 @dataclass(frozen=True)
 class Condition:
-    """A change that must not happen: `response` changes by more than `change` (in percent if `relative`)."""
+    """A change that must not happen: ``response`` changes by more than ``change`` (in percent if ``relative``)."""
 
     text: str
     response: str
@@ -44,7 +44,7 @@ class GateVerdict:
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse `p95 > +10%`, `p95 > +20ms` or `goodput < -5%`; raises `DataError` with what to type."""
+    """Parse ``p95 > +10%``, ``p95 > +20ms`` or ``goodput < -5%``; raises ``DataError`` with what to type."""
     match = _CONDITION.match(text)
     if match is None:
         raise DataError(DataProblem(f"'{text}' isn't a condition.", "--fail-if", _EXAMPLE))
@@ -66,12 +66,12 @@ def _unit_problem(name: str, unit: str | None) -> str:
 
 
 def judge(comparison: Comparison, conditions: Sequence[Condition]) -> tuple[GateVerdict, ...]:
-    """Judge every condition over all scenarios of `comparison`.
+    """Judge every condition over all scenarios of ``comparison``.
 
     A condition fails if the whole interval of any scenario is beyond the change. It passes if the whole intervals of
     all scenarios are short of it. Otherwise it is inconclusive, and more rounds would decide. The comparison's
-    intervals must hold together (`statements.family.together`), or chance alone makes a gate over many scenarios fail.
-    One run a side leaves it inconclusive: its intervals don't hold how far two runs of the same thing differ.
+    intervals must hold together (``statements.family.together``), or chance alone makes a gate over many scenarios
+    fail. One run a side leaves it inconclusive: its intervals don't hold how far two runs of the same thing differ.
     """
     responses = {d.response for d in comparison.differences}
     wrong = [c for c in conditions if c.response not in responses]
@@ -94,7 +94,7 @@ def _judge(condition: Condition, comparison: Comparison) -> GateVerdict:
 
 
 def if_even(d: Difference, condition: Condition) -> Verdict:
-    """What the gate would say of one difference if its rounds scatter evenly to both sides."""
+    """Return what the gate would say of one difference if its rounds scatter evenly to both sides."""
     return _by(d.relative_interval if condition.relative else d.interval, condition)
 
 

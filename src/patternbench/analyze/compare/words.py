@@ -90,7 +90,7 @@ def change(d: Difference) -> str:
 
 
 def interval(d: Difference) -> str:
-    """Write the interval of a change: `+12 to +18 %`."""
+    """Write the interval of a change: ``+12 to +18 %``."""
     return _text(d).interval
 
 

@@ -40,9 +40,9 @@ _PLATEAU = 1e-3
 
 @dataclass(frozen=True)
 class Logits:
-    """Logits of the missed share less that of the objective, cut at `CENSORED`, at rates as shares of their mean.
+    """Logits of the missed share less that of the objective, cut at ``CENSORED``, at rates as shares of their mean.
 
-    `side` is 0 where the number counts, else 1 or -1 for the side on which it lies.
+    ``side`` is 0 where the number counts, else 1 or -1 for the side on which it lies.
     """
 
     x: Floats
@@ -60,7 +60,7 @@ class Crossing:
 
 
 def logits(rates: Floats, calls: Floats, missed: Floats, allowed: float) -> Logits:
-    """The logits of missed calls, each against the share that the objective allows."""
+    """Return the logits of missed calls, each against the share that the objective allows."""
     hits = np.clip(missed, 0.5, np.maximum(calls - 0.5, 0.5))
     y = np.log(hits / np.maximum(calls - hits, 0.5)) - math.log(allowed / (1 - allowed))
     above, below = (y >= CENSORED) | (missed >= calls), (y <= -CENSORED) | (missed <= 0)
@@ -68,7 +68,7 @@ def logits(rates: Floats, calls: Floats, missed: Floats, allowed: float) -> Logi
 
 
 def crossing(seen: Logits, level: float) -> Crossing:
-    """The most likely crossing, and the interval of those that are likely enough."""
+    """Return the most likely crossing, and the interval of those that are likely enough."""
     places = np.linspace(seen.x.min() - _REACH, seen.x.max() + _REACH, _PLACES)
     coarse = _likelihood(seen, places, _SLOPES, _SPREADS)
     likely = _profile(coarse) >= coarse.max() - _threshold(len(seen.x), level)
@@ -79,7 +79,7 @@ def crossing(seen: Logits, level: float) -> Crossing:
 
 
 def _refined(seen: Logits, level: float, low: float, high: float, likely: Floats) -> Crossing:
-    """The likelihoods on a finer grid, around the likeliest slopes and spreads."""
+    """Return the likelihoods on a finer grid, around the likeliest slopes and spreads."""
     best = [np.unravel_index(one.argmax(), one.shape) for one in likely]
     slopes, spreads = (
         np.geomspace(grid[min(places)] / 1.6, grid[max(places)] * 1.6, _FINE)
@@ -109,7 +109,7 @@ def _threshold(rounds: int, level: float) -> float:
 
 
 def _likelihood(seen: Logits, places: Floats, slopes: Floats, spreads: Floats) -> Floats:
-    """The log-likelihood at each crossing, slope and spread: an array of three dimensions."""
+    """Return the log-likelihood at each crossing, slope and spread: an array of three dimensions."""
     spread = spreads[:, None]
     apart = (seen.x - places[:, None, None, None]) / spread
     steep = slopes[:, None, None] * spread

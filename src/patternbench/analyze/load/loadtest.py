@@ -57,8 +57,8 @@ class Smoothed:
 class Linearity:
     """Whether the mean response time is a straight line of the load.
 
-    `r` is Pearson's with its interval (Fisher's z), `p_quadratic` the F test of a squared term; `verdict`
-    is bends_up or bends_down when that is below 0.05, else flat when the interval of `r` holds zero, else linear: no
+    ``r`` is Pearson's with its interval (Fisher's z), ``p_quadratic`` the F test of a squared term; ``verdict``
+    is bends_up or bends_down when that is below 0.05, else flat when the interval of ``r`` holds zero, else linear: no
     bend was seen.
     """
 
@@ -74,8 +74,8 @@ class Linearity:
 class Knee:
     """Where two lines join that fit better than one: the load with its interval, the slopes, and the p of any knee.
 
-    `load` is None when two lines explain no more than one (p above 0.05) or than a smooth curve, or there are too few
-    levels; `note` says why.
+    ``load`` is None when two lines explain no more than one (p above 0.05) or than a smooth curve, or there are too few
+    levels; ``note`` says why.
     """
 
     load: float | None
@@ -89,7 +89,7 @@ class Knee:
 
 @dataclass(frozen=True)
 class LoadTest:
-    """Everything a load test shows; `levels` has one row a load: mean, median, p95, requests."""
+    """Everything a load test shows; ``levels`` has one row a load: mean, median, p95, requests."""
 
     levels: pd.DataFrame
     shares: pd.DataFrame
@@ -102,7 +102,7 @@ class LoadTest:
 def analyze_load_test(
     requests: pd.DataFrame, columns: Columns | None = None, window: int | None = None, seed: int = 1
 ) -> LoadTest:
-    """Analyze a log of requests, one row each; raises `DataError` for missing or text columns."""
+    """Analyze a log of requests, one row each; raises ``DataError`` for missing or text columns."""
     names = columns or Columns()
     table, notes = _cleaned(requests, names)
     levels = (
@@ -124,7 +124,10 @@ def analyze_load_test(
 
 
 def _errors(table: pd.DataFrame) -> Floats:
-    """The standard error of each level's mean: between the rounds of a run, else between the requests of a log."""
+    """Return the standard error of each level's mean.
+
+    Between the rounds of a run, else between the requests of a log.
+    """
     if _BLOCK in table and table.groupby("load")[_BLOCK].nunique().min() > 1:
         rounds = table.groupby(["load", _BLOCK])["response"].mean()
         return np.asarray(rounds.groupby("load").sem(), dtype=np.float64)
@@ -189,7 +192,7 @@ def status_shares(table: pd.DataFrame) -> pd.DataFrame:
 def smooth(load: float, rows: pd.DataFrame, window: int | None = None) -> Smoothed:
     """Smooth response times over time with a Savitzky-Golay filter (quadratic; Savitzky & Golay 1964).
 
-    Without `window` it is a twentieth of the requests, at most the 10,000 of the case-study paper, always
+    Without ``window`` it is a twentieth of the requests, at most the 10,000 of the case-study paper, always
     odd.
     """
     ordered = rows.sort_values("time", kind="stable")
@@ -245,7 +248,7 @@ def _rest(x: Floats, y: Floats) -> float:
 def knee(loads: Floats, means: Floats, rng: np.random.Generator, errors: Floats | None = None) -> Knee:
     """Find the load at which the slope changes: two joined lines against one (Hudson 1966).
 
-    `errors` are the standard errors of the means, up to a factor: they weigh the levels, since the noise of a mean
+    ``errors`` are the standard errors of the means, up to a factor: they weigh the levels, since the noise of a mean
     grows with the load. The knee is searched on a grid between the second and the last but one level. Since it is
     searched, the gain over one line has no F distribution; its p comes from 1,000 seeded redraws of one line, with
     the signs of its own residuals drawn at random (wild bootstrap: Liu, Annals of Statistics 16, 1988), so that
@@ -288,7 +291,7 @@ def _weights(loads: Floats, errors: Floats | None) -> Floats:
 
 
 def _smooth_rest(loads: Floats, y: Floats, weights: Floats) -> float:
-    """What the better of two curves without a knee leaves, each of four parameters as two joined lines are.
+    """Return what the better of two curves without a knee leaves, each of four parameters as two joined lines are.
 
     A cubic, and a line with a pole beyond the loads measured, as queues have: a + b x + c / (d - x).
     """
@@ -319,7 +322,7 @@ def _gain(one_line: float, two_lines: float) -> float:
 
 
 def _bends(loads: Floats, weights: Floats, grid: Floats, straight: Floats) -> Floats:
-    """What each knee of the grid adds to one line: unit vectors across it, a row each."""
+    """Return what each knee of the grid adds to one line: unit vectors across it, a row each."""
     across = (weights * np.maximum(loads - grid[:, None], 0)) @ straight
     bends: Floats = across / np.linalg.norm(across, axis=1, keepdims=True)
     return bends

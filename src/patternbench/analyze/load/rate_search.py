@@ -7,8 +7,8 @@ capacity is the rate at which it reaches what the objective allows.
 The search doubles the rate until a round misses the objective, halves the gap in ratio until its ends are near each
 other, then repeats rounds at rates around it. Where hardly any of these lies near the objective, but all keep it or
 miss it by far, the service falls off a cliff: the next rounds go nearer to where it is. The rate where the logit of
-the missed share crosses the objective is found by `crossing`, in which a saturated round counts only as beyond it, for
-the usual machine of these rounds. Rounds are taken as independent; whether they resemble the ones before them is
+the missed share crosses the objective is found by ``crossing``, in which a saturated round counts only as beyond it,
+for the usual machine of these rounds. Rounds are taken as independent; whether they resemble the ones before them is
 tested. Nothing here measures, and nothing is drawn at random.
 """
 
@@ -74,7 +74,7 @@ class RateStep:
 class Capacity:
     """The rate and its interval (calls per second), None where the rounds cannot tell; and why, in words.
 
-    `doubt` says why an interval may be too narrow.
+    ``doubt`` says why an interval may be too narrow.
     """
 
     rate: float | None
@@ -95,7 +95,7 @@ class Limits:
 
 
 def parse_objective(text: str) -> RateObjective:
-    """The objective that a text such as ``p95 <= 100ms`` writes; raises DataError saying how one is written."""
+    """Return the objective that a text such as ``p95 <= 100ms`` writes; raises DataError saying how one is written."""
     match = _OBJECTIVE.match(text)
     if match is None or float(match[2]) == 0:
         raise DataError(
@@ -128,7 +128,9 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
 
 
 def _around(steps: Sequence[RateStep], middle: float, objective: RateObjective) -> list[float]:
-    """The rates of the next block: around the middle, or on a cliff between what keeps the objective and what misses.
+    """Return the rates of the next block.
+
+    Around the middle, or on a cliff between what keeps the objective and what misses.
 
     There they halve, block by block, the gap between both, or the range in which both occur.
     """
@@ -152,7 +154,7 @@ def _kept(rate: float, objective: RateObjective) -> Generator[float, RateStep, b
 
 
 def evidence(steps: Sequence[RateStep], limits: Limits) -> Sequence[RateStep]:
-    """The rounds that an answer rests on; none where the search found no rate to repeat rounds around.
+    """Return the rounds that an answer rests on; none where the search found no rate to repeat rounds around.
 
     They are those that were repeated, and what the search asked so near to them that a line still holds.
     """
@@ -197,7 +199,7 @@ _NARROW = "the interval is too narrow: simulated on such a machine, it held the 
 
 
 def _wandered(residuals: Floats) -> str:
-    """What to doubt where a round resembles the one before it: the rounds then tell less than their number."""
+    """Return what to doubt where a round resembles the one before it: the rounds then tell less than their number."""
     p = order_p([residuals[residuals != 0]])
     if p > _MAYBE:
         return ""
@@ -211,7 +213,10 @@ ON_THE_GROUND = 0.001
 
 
 def knee(steps: Sequence[RateStep]) -> float | None:
-    """The rate after which the missed share leaves the ground: the last at which under 1 in 1,000 calls was missed."""
+    """Return the rate after which the missed share leaves the ground.
+
+    The last at which under 1 in 1,000 calls was missed.
+    """
     good = [step.rate for step in steps if step.share < ON_THE_GROUND]
     bad = [step.rate for step in steps if step.share >= ON_THE_GROUND]
     below = [rate for rate in good if not bad or rate < min(bad)]

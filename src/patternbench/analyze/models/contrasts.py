@@ -1,7 +1,7 @@
 """Effects of factors with several terms: the effect of changing one while the others are held.
 
-The coefficient of `users` in `users * strategy` speaks of the reference strategy alone, and that of `users` in
-`users + I(users**2)` of nothing that can be done. Here an effect is a difference of two rows of the design, d: its
+The coefficient of ``users`` in ``users * strategy`` speaks of the reference strategy alone, and that of ``users`` in
+``users + I(users**2)`` of nothing that can be done. Here an effect is a difference of two rows of the design, d: its
 estimate is d'b and its variance d'Vd, with b and V of the coefficients that are to be read.
 """
 
@@ -21,7 +21,7 @@ _MOST_LEVELS = 5
 
 @dataclass(frozen=True)
 class Contrast:
-    """The change of the response when `factor` goes `before` -> `after`, while `where` holds; with its interval."""
+    """The change of the response when factor goes ``before`` -> ``after``, while ``where`` holds; with its interval."""
 
     factor: str
     before: object
@@ -45,7 +45,7 @@ def entangled(design: DesignMatrix) -> dict[str, tuple[str, ...]]:
 
 
 def contrasts(result: ModelResult, factor: str, partners: tuple[str, ...]) -> Iterator[Contrast]:
-    """Change `factor` over its range, or from its reference level to each other, at the ends of its only partner.
+    """Change ``factor`` over its range, or from its reference level to each other, at the ends of its only partner.
 
     Without a partner, or with several, the others are at their means and reference levels.
     """
@@ -68,7 +68,8 @@ def _ends(design: DesignMatrix, factor: str) -> tuple[object, ...]:
 
 
 def fitted_at(result: ModelResult, places: Sequence[Mapping[str, object]]) -> list[tuple[float, float, float]]:
-    """Return the mean response that the model expects at each of `places` (the rest in the middle), with its interval.
+    """Return the mean response that the model expects at each of ``places`` (the rest in the middle), with its
+    interval.
 
     What a place says of factors that the model does not hold is left out.
     """

@@ -22,11 +22,11 @@ _LOGS = {"log": np.e, "log2": 2.0, "log10": 10.0}
 
 @dataclass(frozen=True)
 class Errors:
-    """Prediction errors over `scored` rows, on the response's own scale (logs are undone first).
+    """Prediction errors over ``scored`` rows, on the response's own scale (logs are undone first).
 
-    `mape` is the mean of |y - prediction| / |y| in percent, None when a measured value is zero; `mae` the
+    ``mape`` is the mean of |y - prediction| / |y| in percent, None when a measured value is zero; ``mae`` the
     mean of
-    |y - prediction|; `rmse` the root of the mean square. All are None when no row could be scored.
+    |y - prediction|; ``rmse`` the root of the mean square. All are None when no row could be scored.
     """
 
     scored: int
@@ -40,7 +40,7 @@ class Errors:
 class CrossValidation:
     """Errors on left-out scenarios, how they were left out, and the residuals (n, nan where not scorable).
 
-    `unit` is what was left out: `scenarios`, or `rows` where no two rows have equal factor values.
+    ``unit`` is what was left out: ``scenarios``, or ``rows`` where no two rows have equal factor values.
     """
 
     errors: Errors
@@ -53,7 +53,7 @@ class CrossValidation:
 
 
 def undo_log(response: str) -> tuple[str, float | None]:
-    """Split a response into column and base of its log: `log(x)` is (`x`, e), `x` is (`x`, None)."""
+    """Split a response into column and base of its log: ``log(x)`` is (``x``, e), ``x`` is (``x``, None)."""
     head, _, rest = response.partition("(")
     if head in _LOGS and rest.endswith(")"):
         return rest[:-1].strip("`"), _LOGS[head]
@@ -61,7 +61,7 @@ def undo_log(response: str) -> tuple[str, float | None]:
 
 
 def prediction_errors(response: str, y: Floats, predicted: Floats) -> Errors:
-    """Score `predicted` against `y`; rows whose prediction is nan are left out."""
+    """Score ``predicted`` against ``y``; rows whose prediction is nan are left out."""
     base = undo_log(response)[1]
     scored = np.isfinite(predicted)
     actual, guess = (v[scored] if base is None else np.power(base, v[scored]) for v in (y, predicted))
@@ -144,7 +144,7 @@ def _validation(design: DesignMatrix, predicted: Floats, j: int, scenarios: int,
 
 
 def residual_quantiles(residuals: Sequence[float] | Floats, level: float) -> tuple[float, float] | None:
-    """Return the quantiles of left-out residuals that hold `level` of them; None when too few."""
+    """Return the quantiles of left-out residuals that hold ``level`` of them; None when too few."""
     scored = np.asarray(residuals)[np.isfinite(residuals)]
     if len(scored) * (1 - level) / 2 < 1:
         return None

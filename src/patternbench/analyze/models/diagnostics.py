@@ -34,9 +34,9 @@ Quantile = Callable[[Floats], Floats]
 class Test:
     """One test of an assumption.
 
-    `assumption` is normality, equal_variance, shape, independence or joint_normality; `holds` is whether p >=
-    0.05; `note` says what was chosen (a lag, a sample) or why there is no result, in which case `statistic`
-    and `p` are None.
+    ``assumption`` is normality, equal_variance, shape, independence or joint_normality; ``holds`` is whether p >=
+    0.05; ``note`` says what was chosen (a lag, a sample) or why there is no result, in which case ``statistic``
+    and ``p`` are None.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Test:
 def residual_tests(residuals: Floats, basis: Floats) -> tuple[Test, ...]:
     """Test one response's residuals: normality and equal variance.
 
-    `basis` (n x p) has orthonormal columns that span the design.
+    ``basis`` (n x p) has orthonormal columns that span the design.
     """
     if len(residuals) < _SMALLEST_SAMPLE or np.ptp(residuals) == 0:
         why = "too few rows" if len(residuals) < _SMALLEST_SAMPLE else "the residuals do not vary"
@@ -105,14 +105,14 @@ def _anderson_darling(residuals: Floats) -> float:
 
 
 def default_lag(n: int) -> int:
-    """Return the lag of the Ljung-Box test for `n` rows: the smaller of 10 and a fifth of the rows."""
+    """Return the lag of the Ljung-Box test for ``n`` rows: the smaller of 10 and a fifth of the rows."""
     return max(1, min(_MOST_LAGS, n // 5))
 
 
 def ljung_box_test(residuals: Floats, lag: int | None = None) -> Test:
-    """Test independence of residuals in the order given: autocorrelations up to `lag` together (Ljung & Box 1978).
+    """Test independence of residuals in the order given: autocorrelations up to ``lag`` together (Ljung & Box 1978).
 
-    Q = n (n + 2) sum_k r_k^2 / (n - k), against chi-square with `lag` degrees of freedom.
+    Q = n (n + 2) sum_k r_k^2 / (n - k), against chi-square with ``lag`` degrees of freedom.
     """
     n, chosen = len(residuals), lag or default_lag(len(residuals))
     # acorr_ljungbox would correlate each row with every other.
@@ -151,7 +151,7 @@ def henze_zirkler_test(residuals: Floats, rng: np.random.Generator) -> Test:
 
     The statistic compares the empirical characteristic function of the standardized rows with the normal
     one under a Gaussian weight; p comes from the log-normal limit of that paper. Its cost grows with the
-    square of the rows, so above `PAIRS_AT_MOST` rows a sample of that size is drawn with `rng`, and the
+    square of the rows, so above ``PAIRS_AT_MOST`` rows a sample of that size is drawn with ``rng``, and the
     note says so.
     """
     n = len(residuals)
@@ -172,7 +172,7 @@ def henze_zirkler_test(residuals: Floats, rng: np.random.Generator) -> Test:
 
 
 def henze_zirkler(rows: Floats) -> tuple[float, float]:
-    """Return the Henze-Zirkler statistic of `rows` (n x q) and its p-value."""
+    """Return the Henze-Zirkler statistic of ``rows`` (n x q) and its p-value."""
     n, q = rows.shape
     beta = ((2 * q + 1) * n / 4) ** (1 / (q + 4)) / np.sqrt(2)
     centred = rows - rows.mean(axis=0)
@@ -236,7 +236,7 @@ def normal_quantiles(standardized: Floats) -> QuantilePoints:
 
 
 def chi_square_quantiles(residuals: Floats) -> QuantilePoints:
-    """Pair the squared distances of `residuals` (n x q) with chi-square quantiles (q degrees)."""
+    """Pair the squared distances of ``residuals`` (n x q) with chi-square quantiles (q degrees)."""
     q = residuals.shape[1]
     return _quantile_points(mahalanobis_squared(residuals), lambda share: stats.chi2.ppf(share, q))
 
@@ -253,7 +253,7 @@ def _quantile_points(values: Floats, quantile: Quantile) -> QuantilePoints:
 
 
 def shown_ranks(n: int) -> npt.NDArray[np.int64]:
-    """Choose which of `n` ordered values to draw: all when few; else both tails and an even middle."""
+    """Choose which of ``n`` ordered values to draw: all when few; else both tails and an even middle."""
     if n <= _QQ_POINTS:
         return np.arange(n)
     middle = np.linspace(_TAIL_POINTS, n - _TAIL_POINTS - 1, _QQ_POINTS - 2 * _TAIL_POINTS).astype(np.int64)
@@ -261,5 +261,5 @@ def shown_ranks(n: int) -> npt.NDArray[np.int64]:
 
 
 def failed(tests: Sequence[Test], assumption: str) -> list[Test]:
-    """Return the tests of `assumption` that speak against it."""
+    """Return the tests of ``assumption`` that speak against it."""
     return [test for test in tests if test.assumption == assumption and test.holds is False]

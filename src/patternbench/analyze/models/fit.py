@@ -54,8 +54,8 @@ _SMALL_MOVE = 0.02
 class Settings:
     """How to fit: confidence, the column that groups rows (random effect), the scenario column, the seed.
 
-    `margin` is the change in percent of a response's mean below which a change does not matter; None says nothing
-    about equality. `factors` is what is known of the table's factors.
+    ``margin`` is the change in percent of a response's mean below which a change does not matter; None says nothing
+    about equality. ``factors`` is what is known of the table's factors.
     """
 
     level: float = 0.95
@@ -109,10 +109,10 @@ class ModelResult:
 
 @dataclass(frozen=True)
 class Adjusted:
-    """What the covariates of a model did: the model `without` them, and warnings about each.
+    """What the covariates of a model did: the model ``without`` them, and warnings about each.
 
-    A covariate is a number that differs between rounds of one scenario, so it was measured. `moved` is the p that it is
-    the same for all scenarios (NaN: not tested); `bounds` the change of the fitted response for 2 % of it.
+    A covariate is a number that differs between rounds of one scenario, so it was measured. ``moved`` is the p that it
+    is the same for all scenarios (NaN: not tested); ``bounds`` the change of the fitted response for 2 % of it.
     """
 
     covariates: tuple[str, ...]
@@ -145,9 +145,9 @@ class Analysis:
 
 
 def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Settings | None = None) -> Analysis:
-    """Fit every formula to `table` (one row an observation) and diagnose each model.
+    """Fit every formula to ``table`` (one row an observation) and diagnose each model.
 
-    Raises `DataError` listing what is wrong with each formula that cannot be fitted.
+    Raises ``DataError`` listing what is wrong with each formula that cannot be fitted.
     """
     chosen = _resolved(table, settings or Settings())
     designs = _designs(table, formulas, chosen.factors)
@@ -165,7 +165,7 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
 def _beside_unadjusted(
     models: list[ModelResult], design: DesignMatrix, table: pd.DataFrame, settings: Settings
 ) -> list[ModelResult]:
-    """The models, each with the one of the same rows that lacks the covariates, if its formula has any."""
+    """Return the models, each with the one of the same rows that lacks the covariates, if its formula has any."""
     names = _covariates(design, table, settings)
     kept = [block.name for block in design.blocks if block.name != "Intercept" and not set(names) & set(block.reads)]
     if not names or not kept:
@@ -184,7 +184,7 @@ def _beside_unadjusted(
 
 
 def _covariates(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
-    """The numbers on the right that differ between rounds of one scenario."""
+    """Return the numbers on the right that differ between rounds of one scenario."""
     if settings.scenario is None:
         return ()
     scenarios = table[settings.scenario].iloc[design.rows].to_numpy()
@@ -203,7 +203,7 @@ def _moved(name: str, rows: pd.DataFrame, settings: Settings) -> float:
 
 
 def _bounds(model: ModelResult, names: Sequence[str]) -> dict[str, float]:
-    """What 2 % of each covariate change in the fitted response, of covariates that are one term by themselves."""
+    """Give what 2 % of each covariate change in the fitted response, of covariates that are one term by themselves."""
     design, beta, found = model.fit.design, model.inference.beta, dict[str, float]()
     for block in design.blocks:
         if len(block.columns) != 1 or block.reads[:1] not in [(name,) for name in names] or len(block.reads) != 1:
@@ -280,7 +280,7 @@ def _model(
 
 
 def _grouping(design: DesignMatrix, table: pd.DataFrame, settings: Settings) -> Grouping:
-    """The column that groups rows: the formula's own, else the settings'."""
+    """Return the column that groups rows: the formula's own, else the settings'."""
     requested = design.parsed.random
     if requested is None:
         return Grouping(settings.group)
@@ -335,7 +335,7 @@ def _recommended(normality: Test) -> str:
 
 
 def shown_rows(n: int, most: int, seed: int) -> npt.NDArray[np.int64]:
-    """Choose the rows to draw: all up to `most`, else that many at random (seeded), in order."""
+    """Choose the rows to draw: all up to ``most``, else that many at random (seeded), in order."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

@@ -1,4 +1,4 @@
-"""The documented JSON of a fit, which programs and `predict` read (keys: docs/analysis.md)."""
+"""The documented JSON of a fit, which programs and ``predict`` read (keys: docs/analysis.md)."""
 
 from __future__ import annotations
 

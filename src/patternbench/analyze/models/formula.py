@@ -43,9 +43,9 @@ class Block:
 class DesignMatrix:
     """The matrices of one formula over one table.
 
-    `x` is n x p with full column rank, `y` is n x q, `rows` holds the positions (from 0) of the used rows
-    in the table. `levels` maps each categorical column to its levels (the first is the reference), `ranges`
-    each numeric one to its smallest and largest value. `factors` is what is known of the table's factors.
+    ``x`` is n x p with full column rank, ``y`` is n x q, ``rows`` holds the positions (from 0) of the used rows
+    in the table. ``levels`` maps each categorical column to its levels (the first is the reference), ``ranges``
+    each numeric one to its smallest and largest value. ``factors`` is what is known of the table's factors.
     """
 
     parsed: Parsed
@@ -73,10 +73,10 @@ class DesignMatrix:
 
 
 def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> DesignMatrix:
-    """Build the design of formula `text` over `table`, of whose columns `factors` are known.
+    """Build the design of formula ``text`` over ``table``, of whose columns ``factors`` are known.
 
     Rows with missing or infinite values are left out, terms with one level and columns that other columns
-    explain are dropped; each such fallback is a note. Raises `DataError` where no sound fallback exists.
+    explain are dropped; each such fallback is a note. Raises ``DataError`` where no sound fallback exists.
     """
     parsed = parse_formula(text)
     if not parsed.right:
@@ -93,7 +93,10 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
 
 
 def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested:
-    """The table with the nulls of nested factors filled; raises `DataError` for interactions they cannot have."""
+    """Return the table with the nulls of nested factors filled.
+
+    Raises ``DataError`` for interactions they cannot have.
+    """
     texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
     nested = nest(table, parsed.right, texts, factors)
     terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
@@ -102,7 +105,7 @@ def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested
 
 
 def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
-    """Evaluate the right side over `frame`: the matrix, the names of its columns, and its terms."""
+    """Evaluate the right side over ``frame``: the matrix, the names of its columns, and its terms."""
     matrix = _evaluated(Formula(parsed.formula.rhs), parsed, frame)
     spec = matrix.model_spec
     blocks = [Block(_term_name(parsed, term), tuple(i), parsed.reads(term)) for term, i in spec.term_indices.items()]
@@ -111,7 +114,7 @@ def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, 
 
 
 def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatrix:
-    """Evaluate `side` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
+    """Evaluate ``side`` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
     columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
     with np.errstate(all="ignore"):
         return side.get_model_matrix(pd.DataFrame(columns), context=_CONTEXT, output="numpy", na_action="ignore")
@@ -277,7 +280,10 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
 
 
 def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
-    """A model of more coefficients than can be fitted in reasonable time: usually an id was taken for a category."""
+    """Return a model of more coefficients than can be fitted in reasonable time.
+
+    Usually an id was taken for a category.
+    """
     spans = {name: frame[name].nunique() - 1 for name in parsed.right if not _is_number(frame[name])}
     widths = {
         parsed.shown(str(term)): math.prod(spans.get(name, 1) for name in parsed.reads(term))
@@ -293,7 +299,7 @@ def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
 
 
 def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
-    """A response that is on the right as names (``C(x)``) would be as many columns as it has levels."""
+    """Return a response that is on the right as names (``C(x)``) would be as many columns as it has levels."""
     if y.shape[1] == len(parsed.responses):
         return []
     what = f"{', '.join(parsed.responses)}: a response is on the right, too, and as names."
@@ -336,9 +342,9 @@ def _only(
 
 
 def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], list[Note]]:
-    """Keep the columns of `x` that earlier ones do not explain; a note names each one dropped.
+    """Keep the columns of ``x`` that earlier ones do not explain; a note names each one dropped.
 
-    This is R's rule for `lm`: in the order of the formula, a column whose own share of its length is below
+    This is R's rule for ``lm``: in the order of the formula, a column whose own share of its length is below
     1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
     time (1.7e9 s and some seconds) isn't taken for a constant. All work happens on the triangle of one QR
     decomposition.

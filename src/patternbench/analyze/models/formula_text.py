@@ -1,10 +1,10 @@
 """Reads the text of a formula: its sides, its terms and the columns that it names.
 
-The formula language is Wilkinson's, as formulaic reads it (`y ~ a + C(b) + a:b + I(a**2)`), with several
-responses joined by `+` on the left and at most one random part, `(a | group)`. Formulas may come from files of
+The formula language is Wilkinson's, as formulaic reads it (``y ~ a + C(b) + a:b + I(a**2)``), with several
+responses joined by ``+`` on the left and at most one random part, ``(a | group)``. Formulas may come from files of
 other people. So every name of a column becomes a safe stand-in before formulaic sees the text: a column may then
-be called anything (`my col`, `class`, `log`), and nothing but numbers, arithmetic and the functions in `FUNCTIONS`
-is ever evaluated.
+be called anything (``my col``, ``class``, ``log``), and nothing but numbers, arithmetic and the functions in
+``FUNCTIONS`` is ever evaluated.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ALLOWED = f"A formula may use names, numbers, + - * / ** and {', '.join(FUNCTIO
 
 @dataclass(frozen=True)
 class Random:
-    """The random part `(slopes | group)`: each level of `group` has its own intercept and its own `slopes`."""
+    """The random part ``(slopes | group)``: each level of ``group`` has its own intercept and its own ``slopes``."""
 
     slopes: tuple[str, ...]
     group: str
@@ -52,7 +52,7 @@ class Random:
 class Parsed:
     """A formula that is well formed: its text, its sides and the columns each side reads.
 
-    `formula` is formulaic's, written with stand-ins; `names` maps each stand-in to its column.
+    ``formula`` is formulaic's, written with stand-ins; ``names`` maps each stand-in to its column.
     """
 
     text: str
@@ -76,7 +76,7 @@ class Parsed:
         return _read(str(text), self.names)
 
     def without(self, terms: Sequence[object]) -> Parsed:
-        """Return this formula without `terms` of its right side."""
+        """Return this formula without ``terms`` of its right side."""
         gone = {str(term) for term in terms}
         kept = [str(term) for term in self.formula.rhs if str(term) not in gone]
         right = kept if "1" in kept else ["0", *kept]
@@ -85,7 +85,7 @@ class Parsed:
 
 
 def parse_formula(text: str) -> Parsed:
-    """Parse `text` into sides and columns, or raise `DataError` saying what is wrong with it."""
+    """Parse ``text`` into sides and columns, or raise ``DataError`` saying what is wrong with it."""
     raise_if_any(_size_problems(text))
     safe, names = _safe(text)
     fixed, random = _split_random(safe, names, text)
@@ -94,12 +94,12 @@ def parse_formula(text: str) -> Parsed:
 
 
 def variables_of(text: str) -> tuple[str, ...]:
-    """Return the names of the columns that the right side of formula `text` reads."""
+    """Return the names of the columns that the right side of formula ``text`` reads."""
     return parse_formula(text).right
 
 
 def at(text: str) -> str:
-    """Say where a problem of formula `text` is."""
+    """Say where a problem of formula ``text`` is."""
     return f"formula '{text if len(text) <= _LONGEST else text[:60] + '...'}'"
 
 
@@ -140,7 +140,7 @@ def _first_line(cause: BaseException) -> str:
 
 
 def _safe(text: str) -> tuple[str, dict[str, str]]:
-    """Return `text` with a stand-in for each name of a column, and the column of each stand-in."""
+    """Return ``text`` with a stand-in for each name of a column, and the column of each stand-in."""
     stand_ins: dict[str, str] = {}
     problems: list[DataProblem] = []
     safe = "".join(_replaced(token, stand_ins, problems, text) for token in _TOKEN.finditer(text))
@@ -193,7 +193,7 @@ def _columns(texts: Iterator[str] | Sequence[str], names: Mapping[str, str]) -> 
 
 
 def _split_random(safe: str, names: Mapping[str, str], text: str) -> tuple[str, Random | None]:
-    """Take `(a | group)` out of the formula; returns the rest and the random part."""
+    """Take ``(a | group)`` out of the formula; returns the rest and the random part."""
     parts = list(_RANDOM.finditer(safe))
     if not parts:
         return safe, None
@@ -312,7 +312,7 @@ def _arithmetic_problems(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _power_problems(node: ast.BinOp) -> Iterator[tuple[str, str]]:
-    """A power of numbers alone may be too long to compute, and so may a power of a power."""
+    """Yield powers that may be too long to compute: of numbers alone, or of a power."""
     exponent = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
     named = isinstance(exponent, ast.Name)
     if not named and not _is_small(exponent):

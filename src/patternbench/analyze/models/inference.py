@@ -40,7 +40,7 @@ class Coefficient:
 class VarianceParts:
     """The change of an estimate's variance with each variance parameter, and how sure those parameters are.
 
-    `gradients` is k x p x p: the derivative of C by each parameter; `covariance` (k x k) that of the parameters.
+    ``gradients`` is k x p x p: the derivative of C by each parameter; ``covariance`` (k x k) that of the parameters.
     """
 
     gradients: Floats
@@ -49,9 +49,9 @@ class VarianceParts:
 
 @dataclass(frozen=True)
 class Inference:
-    """Coefficients to read: `beta` (p), r^-1 as `root` (p x p), C as `core` (p x p), degrees of freedom `df`.
+    """Coefficients to read: ``beta`` (p), r^-1 as ``root`` (p x p), C as ``core`` (p x p), degrees of freedom ``df``.
 
-    With `parts` the degrees of freedom of each estimate are Satterthwaite's and `df` is not used.
+    With ``parts`` the degrees of freedom of each estimate are Satterthwaite's and ``df`` is not used.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Inference:
         return float(row @ self.beta), float(np.sqrt(variance)), self.freedom(variance, self.gradient(w))
 
     def gradient(self, w: Floats) -> Floats:
-        """Return how the variance at `w` changes with each variance parameter (k); empty without parameters."""
+        """Return how the variance at ``w`` changes with each variance parameter (k); empty without parameters."""
         if self.parts is None:
             return np.empty(0)
         gradient: Floats = np.einsum("i,kij,j->k", w, self.parts.gradients, w)
@@ -94,7 +94,7 @@ class Inference:
         return value, value - reach, value + reach
 
     def coefficients(self, design: DesignMatrix, level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
-        """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
+        """Lay out every coefficient with its t test against zero and its interval at confidence ``level``."""
         estimates = [self.at(row) for row in np.eye(len(self.beta))]
         estimate, error, df = (np.array(column) for column in zip(*estimates, strict=True))
         ratio = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)

@@ -44,9 +44,9 @@ class Influence:
 class SuspiciousRow:
     """A row that stands out: its number, its values, the reason, and the fit without it.
 
-    `row` counts from 1 in the table as given. `identity` holds the columns of the table that tell the row
-    apart from all others, as few as it takes. `moves` maps each coefficient that changes by more than its
-    standard error to its (with, without) values; `adj_r2_without` and `sigma_without` describe the model
+    ``row`` counts from 1 in the table as given. ``identity`` holds the columns of the table that tell the row
+    apart from all others, as few as it takes. ``moves`` maps each coefficient that changes by more than its
+    standard error to its (with, without) values; ``adj_r2_without`` and ``sigma_without`` describe the model
     without the row.
     """
 
@@ -64,7 +64,7 @@ class SuspiciousRow:
 
 
 def influence(fit: LinearFit) -> Influence:
-    """Compute the influence of every row on `fit`.
+    """Compute the influence of every row on ``fit``.
 
     A row that alone determines a coefficient (leverage 1) has no residual to judge: its values are 0.
     """
@@ -97,10 +97,10 @@ def thresholds(fit: LinearFit) -> dict[str, float]:
 def suspicious_rows(
     fit: LinearFit, row_influence: Influence, table: pd.DataFrame
 ) -> tuple[tuple[SuspiciousRow, ...], int]:
-    """Return the rows to look at, most influential first (at most `NAMED`), and how many were flagged in all.
+    """Return the rows to look at, most influential first (at most ``NAMED``), and how many were flagged in all.
 
     A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
-    by itself isn't a fault, and is only mentioned together with one of these. `table` is the fitted one.
+    by itself isn't a fault, and is only mentioned together with one of these. ``table`` is the fitted one.
     """
     limits = thresholds(fit)
     outlier = np.abs(row_influence.studentized) > limits["studentized"]

@@ -1,8 +1,8 @@
-"""Least squares, for one response or several over the same design: statsmodels' results in the words of R's `lm`.
+"""Least squares, for one response or several over the same design: statsmodels' results in the words of R's ``lm``.
 
 A design is decomposed once (x = q r), and statsmodels is given q, with the solution: in the units of the table a column
-near 1e9 would leave no digits, and its own `fit` decomposes x again for each response, by a slower method. AIC and BIC
-count the residual variance as a parameter, as R's do.
+near 1e9 would leave no digits, and its own ``fit`` decomposes x again for each response, by a slower method. AIC and
+BIC count the residual variance as a parameter, as R's do.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    `q` is n x p orthonormal, `r_inverse` p x p, `leverage` the diagonal of the hat matrix (n).
+    ``q`` is n x p orthonormal, ``r_inverse`` p x p, ``leverage`` the diagonal of the hat matrix (n).
     """
 
     q: Floats
@@ -110,7 +110,7 @@ def regression(y: Floats, q: Floats, intercept: bool) -> OLSResults:
 
 
 def fit_linear(design: DesignMatrix, factorization: Factorization, column: int, level: float = 0.95) -> LinearFit:
-    """Fit response `column` of `design`; `level` is the confidence of the coefficients' intervals."""
+    """Fit response ``column`` of ``design``; ``level`` is the confidence of the coefficients' intervals."""
     y, root = design.y[:, column], factorization.r_inverse
     found = regression(y, factorization.q, design.intercept)
     summary, beta = _summary(design, found), root @ found.params

@@ -36,8 +36,8 @@ class Statistic:
 class TermTest:
     """The four statistics of one term over all responses: pillai, wilks, hotelling_lawley, roy.
 
-    `kind` is `marginal` (the term given all others) or `sequential` (given the terms before it, which is
-    what R's `summary(manova(...))` prints). The two agree when the terms are orthogonal. Of the four,
+    ``kind`` is ``marginal`` (the term given all others) or ``sequential`` (given the terms before it, which is
+    what R's ``summary(manova(...))`` prints). The two agree when the terms are orthogonal. Of the four,
     Pillai's trace is most robust against violated assumptions (Olson 1974), so it is the one to read when residuals
     are not normal.
     """
@@ -49,7 +49,7 @@ class TermTest:
 
 
 def manova(design: DesignMatrix, factorization: Factorization) -> tuple[TermTest, ...]:
-    """Test every term of `design` (but the intercept) against all responses together.
+    """Test every term of ``design`` (but the intercept) against all responses together.
 
     Returns marginal tests of all terms, then sequential ones. Needs at least two responses that are not
     linear combinations of each other; otherwise returns none.
@@ -92,7 +92,7 @@ def _test(block: Block, kind: str, hypothesis: Floats, residual: Floats, df_resi
 
 
 def hotelling_lawley(trace: float, responses: int, df: int, df_residual: int) -> Statistic:
-    """Return the Hotelling-Lawley trace with the F approximation that R's `summary.manova` prints.
+    """Return the Hotelling-Lawley trace with the F approximation that R's ``summary.manova`` prints.
 
     With s = min(p, q), m = (|p - q| - 1) / 2 and n = (v - p - 1) / 2 it is F = 2 (s n + 1) T / (s^2 (2 m + s + 1)) on
     s (2 m + s + 1) and 2 (s n + 1) degrees of freedom (Pillai 1960; SAS and statsmodels use McKeon's 1974 instead).

@@ -29,8 +29,8 @@ MIXED = "mixed model"
 class MixedFit:
     """A fitted mixed model.
 
-    `random` (p x k) makes the random columns of a row of the design: intercept, then slopes (centred, scaled);
-    `between` (k x k) is their covariance over the groups, `within` the variance of a row in its group.
+    ``random`` (p x k) makes the random columns of a row of the design: intercept, then slopes (centred, scaled);
+    ``between`` (k x k) is their covariance over the groups, ``within`` the variance of a row in its group.
     """
 
     inference: Inference
@@ -49,9 +49,10 @@ class MixedFit:
 
 
 def fit_mixed(fit: LinearFit, basis: Factorization, groups: pd.Series, slopes: Sequence[str] = ()) -> MixedFit:
-    """Fit the design of `fit` with a random intercept per level of `groups`, and random slopes of the factors `slopes`.
+    """Fit the design of ``fit`` with a random intercept per level of ``groups``, and random slopes of the factors
+    ``slopes``.
 
-    The design needs an intercept; `basis` is its decomposition. The response is scaled by its residual spread before
+    The design needs an intercept; ``basis`` is its decomposition. The response is scaled by its residual spread before
     statsmodels sees it.
     """
     scale = max(fit.summary.sigma, np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""The file that `fit --save` writes, as data: what a prediction reads of it, and every problem of a damaged one."""
+"""The file that ``fit --save`` writes, as data: what a prediction reads of it, and every problem of a damaged one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS = {
 class ModelFilePart(BaseModel):
     """A part of the file: each field of its own type, others are for people and other programs.
 
-    A field whose type is `object` holds numbers whose shape depends on other fields; they are checked with those.
+    A field whose type is ``object`` holds numbers whose shape depends on other fields; they are checked with those.
     """
 
     model_config = ConfigDict(strict=True, frozen=True)
@@ -79,7 +79,7 @@ class StoredQuantiles(ModelFilePart):
 
 
 class StoredDesign(ModelFilePart):
-    """The fields of a prediction in addition to the formula. An earlier version wrote files without `inference`."""
+    """The fields of a prediction in addition to the formula. An earlier version wrote files without ``inference``."""
 
     columns: list[str]
     levels: dict[str, list[object]]
@@ -106,7 +106,7 @@ class StoredModel(ModelFilePart):
 
 
 def stored_models(saved: object) -> list[StoredModel]:
-    """Return the models of a parsed file; raises `DataError` with every problem when it is something else."""
+    """Return the models of a parsed file; raises ``DataError`` with every problem when it is something else."""
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
         format_ = saved.get("format") if isinstance(saved, dict) else type(saved).__name__
         what = f"this isn't a saved model (format {format_}, need {FORMAT})."

@@ -1,7 +1,7 @@
 """Factors that apply only at some levels of another factor, such as a back-off's delay that only retries have.
 
 Where such a factor does not apply its value is null. Leaving those rows out would silently drop the baseline. When
-the formula also holds the factor that decides where it applies (`C(strategy)`), the rows stay: a constant stands in
+the formula also holds the factor that decides where it applies (``C(strategy)``), the rows stay: a constant stands in
 for the null. The deciding factor's own coefficients absorb that constant, so the slope is estimated from the rows
 where the factor applies and from no others (a nested effect); only what the deciding factor's coefficients are
 measured at changes, and a note says so. Source of the idea: nested effects, Montgomery, Design and Analysis of
@@ -25,7 +25,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Nest:
-    """A factor `column` that applies at the levels `applies` of `by`; elsewhere `stand_in` is written."""
+    """A factor ``column`` that applies at the levels ``applies`` of ``by``; elsewhere ``stand_in`` is written."""
 
     column: str
     by: str
@@ -33,7 +33,7 @@ class Nest:
     stand_in: object
 
     def as_json(self) -> dict[str, object]:
-        """The nest as plain data, which a prediction needs."""
+        """Return the nest as plain data, which a prediction needs."""
         return {"column": self.column, "by": self.by, "applies": list(self.applies), "stand_in": self.stand_in}
 
 
@@ -50,7 +50,7 @@ class Nested:
 def nest(
     table: pd.DataFrame, columns: Sequence[str], categorical: Sequence[str], factors: FactorTable = NOTHING_KNOWN
 ) -> Nested:
-    """Fill the nulls of the formula's `columns` that another of them decides; `categorical` are its categories.
+    """Fill the nulls of the formula's ``columns`` that another of them decides; ``categorical`` are its categories.
 
     Of several that may decide a pattern goes before others. Columns that only a factor outside the formula decides are
     left alone and named: the model then speaks of the rows where they apply, and a note says so.
@@ -68,7 +68,7 @@ def nest(
 
 
 def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: FactorTable = NOTHING_KNOWN) -> str | None:
-    """The column at some of whose levels `column` never has a value and at the others mostly has, or None.
+    """Return the column at some of whose levels ``column`` never has a value and at the others mostly has, or None.
 
     Each level must be in two rows on average, so that rows that happen to lack a value don't decide.
     """
@@ -87,7 +87,7 @@ def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: Fac
 def crossing_problems(
     nests: Sequence[Nest], terms: Iterable[tuple[str, Sequence[str]]], where: str
 ) -> list[DataProblem]:
-    """Refuse interactions of a nested factor with a third one; `terms` gives each term and the columns it reads."""
+    """Refuse interactions of a nested factor with a third one; ``terms`` gives each term and the columns it reads."""
     problems = []
     for text, columns in terms:
         for one in nests:

@@ -21,8 +21,8 @@ from patternbench.terms.data_problems import DataError, DataProblem, Note, did_y
 class Prediction:
     """A model's prediction of one new observation.
 
-    `low` and `high` hold one new observation with confidence `level`; `mean_low` and `mean_high` the mean
-    of many. `method` is normal (t quantiles) or left_out (quantiles of the residuals on unseen scenarios,
+    ``low`` and ``high`` hold one new observation with confidence ``level``; ``mean_low`` and ``mean_high`` the mean
+    of many. ``method`` is normal (t quantiles) or left_out (quantiles of the residuals on unseen scenarios,
     used when the residuals are not normal). All are on the response's own scale: a log is undone, the
     estimate then being a median.
     """
@@ -41,7 +41,7 @@ class Prediction:
 
 
 def read_point(texts: Sequence[str]) -> dict[str, str]:
-    """Read `users=80,bundle_size=25` (one or several) into names and texts of values."""
+    """Read ``users=80,bundle_size=25`` (one or several) into names and texts of values."""
     point: dict[str, str] = {}
     problems = []
     for part in (part for text in texts for part in text.split(",")):
@@ -54,9 +54,10 @@ def read_point(texts: Sequence[str]) -> dict[str, str]:
 
 
 def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) -> Prediction:
-    """Predict the response of a saved `model` at `point`, by the standard errors and the spread that were preferred.
+    """Predict the response of a saved ``model`` at ``point``, by the standard errors and the spread that were
+    preferred.
 
-    Raises `DataError` for variables that are missing, unknown, not numbers, or levels that were never
+    Raises ``DataError`` for variables that are missing, unknown, not numbers, or levels that were never
     fitted.
     """
     try:
@@ -75,7 +76,10 @@ def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) ->
 
 
 def _stand_ins(model: SavedModel, point: Mapping[str, str]) -> dict[str, str]:
-    """The values that the fit used for nested factors that don't apply at a point. Raises if one is given there."""
+    """Return the values that the fit used for nested factors that don't apply at a point.
+
+    Raises if one is given there.
+    """
     away = [nest for nest in model.nested if nest.by in point and point[nest.by] not in map(str, nest.applies)]
     raise_if_any(
         DataProblem(f"{nest.column} does not apply at {nest.by}={point[nest.by]}.", "--at", f"Leave out {nest.column}.")

@@ -30,9 +30,9 @@ _FEW_DF = 4
 class Remedy:
     """The replacement of the plain result if an assumption fails.
 
-    `kind` is hc3, jackknife, mixed_model, log_response, shape or none; `because` the failed tests; `text` says in
-    words what was done and what it shows; `coefficients` are the replacement's, with its `inference` where it
-    replaces the plain one on the same response; `numbers` holds what else it estimates; `mixed` a mixed model.
+    ``kind`` is hc3, jackknife, mixed_model, log_response, shape or none; ``because`` the failed tests; ``text`` says in
+    words what was done and what it shows; ``coefficients`` are the replacement's, with its ``inference`` where it
+    replaces the plain one on the same response; ``numbers`` holds what else it estimates; ``mixed`` a mixed model.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Grouping:
 def remedies(
     fit: LinearFit, tests: Sequence[Test], structure: Structure, table: pd.DataFrame, grouping: Grouping
 ) -> tuple[Remedy, ...]:
-    """Compute the remedies that the failed `tests` of `fit` call for; none when all hold."""
+    """Compute the remedies that the failed ``tests`` of ``fit`` call for; none when all hold."""
     made: list[Remedy] = []
     if crooked := failed(tests, "shape"):
         made.append(_shape_remedy(fit, crooked))
@@ -96,7 +96,8 @@ def _shape_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
 
 
 def hc3(fit: LinearFit) -> Inference:
-    """Return the coefficients of `fit` with the heteroscedasticity-consistent covariance HC3 (MacKinnon & White 1985).
+    """Return the coefficients of ``fit`` with the heteroscedasticity-consistent covariance HC3 (MacKinnon & White
+    1985).
 
     A row that alone determines a coefficient has no residual and adds nothing.
     """
@@ -180,7 +181,7 @@ def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
 
 
 def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
-    """Return the coefficients of `fit` with a covariance from leaving out one group at a time, t with groups - 1.
+    """Return the coefficients of ``fit`` with a covariance from leaving out one group at a time, t with groups - 1.
 
     (G - 1) / G sum (b_-g - b)(b_-g - b)' is right for any spread within a group and its correlations (Bell &
     McCaffrey 2002, the jackknife CR3). None when a coefficient cannot be estimated without some group.

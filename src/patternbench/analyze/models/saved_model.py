@@ -1,4 +1,4 @@
-"""A model that `fit --save` wrote, read back: checked once, and then whole."""
+"""A model that ``fit --save`` wrote, read back: checked once, and then whole."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _QUANTILES = 401  # at most; below that, every residual
 class SavedModel:
     """The parts of one model that a prediction needs.
 
-    `left_out` are quantiles, evenly spaced from 0 to 1, of the residuals on unseen scenarios over their spread, and
-    `scored` how many residuals they stand for.
+    ``left_out`` are quantiles, evenly spaced from 0 to 1, of the residuals on unseen scenarios over their spread, and
+    ``scored`` how many residuals they stand for.
     """
 
     formula: str
@@ -91,7 +91,7 @@ def _quantiles(values: Floats) -> Floats:
 
 
 def read_models(saved: object) -> list[SavedModel]:
-    """Return the models of a parsed `fit --json` file; raises `DataError` when it is something else."""
+    """Return the models of a parsed ``fit --json`` file; raises ``DataError`` when it is something else."""
     return [_read(model, f"models[{i}]") for i, model in enumerate(stored_models(saved))]
 
 

@@ -26,9 +26,9 @@ _TERMS = (2, 3)
 class Spread:
     """The variance of one new observation around its mean, as plain data.
 
-    `kind` is constant (`coefficients`: the variance), factors (log-variance by the orthonormal columns of the design),
-    power (log-variance as a polynomial of the log of the mean, within the fitted means, `ends`) or mixed (`random`,
-    `between`, `within`).
+    ``kind`` is constant (``coefficients``: the variance), factors (log-variance by the orthonormal columns of the
+    design), power (log-variance as a polynomial of the log of the mean, within the fitted means, ``ends``) or mixed
+    (``random``, ``between``, ``within``).
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Spread:
     within: float = 0.0
 
     def over(self, rows: Floats, root: Floats, means: Floats) -> Floats:
-        """Return the variances (n) at rows of the design (n x p) whose means are `means`; `root` is its r^-1."""
+        """Return the variances (n) at rows of the design (n x p) whose means are ``means``; ``root`` is its r^-1."""
         if self.kind == "factors":
             return np.asarray(np.exp(rows @ root @ self.coefficients), dtype=np.float64)
         if self.kind == "power":
@@ -51,7 +51,7 @@ class Spread:
         return np.full(len(rows), float(self.coefficients[0]))
 
     def at(self, row: Floats, root: Floats, mean: float) -> float:
-        """Return the variance at one row of the design whose mean is `mean`."""
+        """Return the variance at one row of the design whose mean is ``mean``."""
         return float(self.over(row[None, :], root, np.array([mean]))[0])
 
     def gradient(self, row: Floats) -> Floats:
@@ -75,7 +75,7 @@ class Spread:
 
 
 def spread_of(fit: LinearFit, remedy: Remedy | None) -> Spread:
-    """Return how observations scatter around `fit`, by the remedy that replaces its standard errors."""
+    """Return how observations scatter around ``fit``, by the remedy that replaces its standard errors."""
     if remedy is not None and remedy.mixed is not None:
         return _mixed(remedy.mixed)
     if remedy is not None and "Breusch-Pagan" in remedy.because:
@@ -105,7 +105,7 @@ def _unequal(fit: LinearFit) -> Spread:
 
 
 def _log_variance(squared: Floats, columns: Floats) -> tuple[Floats, float] | None:
-    """Regress the log-variance on `columns` (normal residuals: a gamma model); returns coefficients and AIC.
+    """Regress the log-variance on ``columns`` (normal residuals: a gamma model); returns coefficients and AIC.
 
     None where the iterations end nowhere: a few rounds far off, among others that repeat nearly exactly, can push a
     fitted variance beyond all numbers.

@@ -42,7 +42,7 @@ class _Rests:
     df: int
 
     def of(self, response: int) -> _Rest:
-        """What it leaves of one response."""
+        """Return what it leaves of one response."""
         return self.left[response], self.df
 
 
@@ -50,7 +50,7 @@ class _Rests:
 class Surroundings:
     """What the tests of all responses of a design share, each part computed once when it is first asked for.
 
-    `group` names the column that groups rows.
+    ``group`` names the column that groups rows.
     """
 
     design: DesignMatrix
@@ -75,11 +75,11 @@ class Surroundings:
         return [] if self.codes is None else list(_categories(self.design, self.codes))
 
     def base(self, kind: _Base) -> Floats | None:
-        """The orthonormal columns to look around; None where they are too many to hold."""
+        """Return the orthonormal columns to look around; None where they are too many to hold."""
         return self.basis.q if kind == "model" else _around_means(self.cells)
 
     def rests(self, what: str, kind: _Base, codes: _Codes, base: Floats) -> list[tuple[str, _Rests]]:
-        """What `GROUPS`, `SLOPES` or `LEVELS` leave of all responses, one entry for each factor that may have them."""
+        """Return what GROUPS, ``SLOPES`` or ``LEVELS`` leave of all responses, for each factor that may have them."""
         if (what, kind) not in self._kept:
             self._kept[what, kind] = list(_RESTS[what](self, codes, np.asfortranarray(base)))
         return self._kept[what, kind]
@@ -89,7 +89,7 @@ class Surroundings:
 class Structure:
     """The tests, the factors whose slopes differ between groups, and the residuals (n) within groups and slopes.
 
-    `crossed` names the factors that vary within groups and whose effects may differ between them.
+    ``crossed`` names the factors that vary within groups and whose effects may differ between them.
     """
 
     tests: tuple[Test, ...]
@@ -112,7 +112,7 @@ LACK_OF_FIT, GROUPS, SLOPES, LEVELS = "Lack of fit", "Groups", "Slopes of groups
 
 
 def structure_tests(fit: LinearFit, around: Surroundings) -> Structure:
-    """Test the shape of `fit`, then the independence of its rows by groups and by the order of the run."""
+    """Test the shape of ``fit``, then the independence of its rows by groups and by the order of the run."""
     if exact_fit_note(fit):
         return Structure((), (), fit.residuals)
     shape = lack_of_fit_test(fit, around.cells)
@@ -144,7 +144,7 @@ def _combinations(columns: Sequence[pd.Series]) -> _Codes:
 
 
 def lack_of_fit_test(fit: LinearFit, cells: _Codes) -> Test:
-    """Test the shape of `fit` against the means of rows with equal factor values (`cells`), which have any shape.
+    """Test the shape of ``fit`` against the means of rows with equal factor values (``cells``), which have any shape.
 
     F = ((RSS - SSPE) / (df - dfPE)) / (SSPE / dfPE), the pure-error test (Draper & Smith 1998, section 2.1).
     """
@@ -228,18 +228,18 @@ def _f_tests(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], gro
 
 
 def _strongest_test(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], group: str) -> list[Test]:
-    """The strongest test of several, corrected; none where there is nothing to test."""
+    """Return the strongest test of several, corrected; none where there is nothing to test."""
     tried = _f_tests(what, smaller, larger, group)
     return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
 
 
 def _of_groups(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What its own mean for each group leaves."""
+    """Yield what its own mean for each group leaves."""
     yield "", _apart(around.design.y, base, lambda values: _around(values, codes), int(codes.max()) + 1)
 
 
 def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What its own mean for each level of a category in each group leaves.
+    """Yield what its own mean for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
     the residual then, and every standard error has it already.
@@ -250,7 +250,7 @@ def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tu
 
 
 def _of_slopes(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """What a mean and its own slope for each group leave."""
+    """Yield what a mean and its own slope for each group leave."""
     for name, column in _varying(around.design, codes):
         yield name, _with_slopes(around.design.y, base, codes, column)
 
@@ -259,7 +259,7 @@ _RESTS = {GROUPS: _of_groups, LEVELS: _of_levels, SLOPES: _of_slopes}
 
 
 def _apart(y: Floats, base: Floats, apart: Callable[[Floats], Floats], taken: int) -> _Rests:
-    """What is left of all responses (n x q) once they and the base are taken apart, `taken` parameters being gone."""
+    """Return what base and ``taken`` parameters leave of all responses (n x q)."""
     inner = np.empty(base.shape, order="F")
     for j in range(base.shape[1]):
         inner[:, j] = apart(base[:, j])
@@ -304,7 +304,7 @@ def _corrected(test: Test, tried: int) -> Test:
 
 
 def _rest(y: Floats, x: Floats, taken: int = 0) -> _Rests:
-    """Return the residuals of y (q x n) on x and their degrees of freedom, `taken` of which are gone already.
+    """Return the residuals of y (q x n) on x and their degrees of freedom, ``taken`` of which are gone already.
 
     The columns' own space is found in the triangle of x, as decomposing all its rows takes much longer. What rounding
     leaves of that space in the residuals is taken out a second time.

@@ -28,7 +28,7 @@ _MOVED = 0.05
 class Effect:
     """One effect in words: its term, its sentence, whether its interval excludes zero, and the change itself.
 
-    `change` is in the response's own unit; of a log response, in percent.
+    ``change`` is in the response's own unit; of a log response, in percent.
     """
 
     term: str
@@ -100,7 +100,7 @@ def changed(result: ModelResult, change: float) -> float:
 
 
 def amount(result: ModelResult, change: float) -> str:
-    """Write a change that `changed` returned, with its sign and unit."""
+    """Write a change that ``changed`` returned, with its sign and unit."""
     target, base = undo_log(result.fit.response)
     sign = "-" if change < 0 else "+"
     if base is not None:
@@ -155,7 +155,7 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
 def change_share(result: ModelResult, low: float, high: float, base: float | None) -> float | None:
     """Return the larger end of an interval as a percentage of the response's mean; None without a positive mean.
 
-    `base` says that the interval is in percent already.
+    ``base`` says that the interval is in percent already.
     """
     largest = max(abs(low), abs(high))
     if base is not None:

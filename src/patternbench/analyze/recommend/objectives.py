@@ -27,7 +27,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A limit: `response` must be at most (or at least) `bound`, in its own unit."""
+    """A limit: ``response`` must be at most (or at least) ``bound``, in its own unit."""
 
     text: str
     response: str
@@ -36,7 +36,7 @@ class Constraint:
 
 
 def parse_objective(text: str) -> Objective:
-    """Parse `minimise p95` or `maximise goodput`; raises `DataError` with what to type."""
+    """Parse ``minimise p95`` or ``maximise goodput``; raises ``DataError`` with what to type."""
     match = _OBJECTIVE.match(text)
     if match is None:
         raise DataError(
@@ -46,7 +46,7 @@ def parse_objective(text: str) -> Objective:
 
 
 def parse_limit(text: str) -> Constraint:
-    """Parse `failure_rate <= 1%` or `p99 < 200ms`; raises `DataError` with what to type."""
+    """Parse ``failure_rate <= 1%`` or ``p99 < 200ms``; raises ``DataError`` with what to type."""
     match = _LIMIT.match(text)
     if match is None:
         raise DataError(

@@ -1,7 +1,7 @@
 """Which configuration comes first under one set of conditions, and how surely: the tests behind *clearly*.
 
 A configuration is clearly the choice when it surely keeps every limit and surely beats every other one. Each rival is
-tested on its own, paired by block (`statements.pairing`): one that keeps the limits must be worse on the objective;
+tested on its own, paired by block (``statements.pairing``): one that keeps the limits must be worse on the objective;
 one that breaks a limit must surely do so, or be worse (either way, so the smaller p counts twice). The p of the claim
 is the greatest of them. It needs no correction for how many rivals there are, though the first was picked as the
 luckiest of all: the claim is true only if all rivals are worse, and one that is as good as the first stays in its
@@ -9,7 +9,7 @@ way. Source: Gutmann and Maymin, Is the selected population the best?, Annals of
 
 That a configuration beats the baseline is tested for each, and corrected for how many there are (Holm).
 
-Every doubt comes twice, by t and where rounds need not scatter evenly: `statements.shown` has the rule of the words.
+Every doubt comes twice, by t and where rounds need not scatter evenly: ``statements.shown`` has the rule of the words.
 
 A limit on a share of calls is kept for sure only if the rounds, all calls together (Clopper and Pearson, Biometrika
 26, 1934), and the number of rounds say so: failures come in episodes, and of those that strike a fifth of all rounds
@@ -58,12 +58,12 @@ class Duels:
         return self._known[one, other]
 
     def better(self, one: int, other: int) -> PValue:
-        """The warnings that one is better than the other; 1 if it is not."""
+        """Return the warnings that one is better than the other; 1 if it is not."""
         loss = self.loss(one, other)
         return PValue.of(loss) if loss.value < 0 else UNSURE
 
     def within(self, one: int, other: int, margin: float) -> PValue:
-        """The one-sided doubts that one is less than a margin worse than the other, where both have ratios."""
+        """Return the one-sided doubts that one is less than a margin worse than the other, where both have ratios."""
         room = self.loss(one, other).shifted(float(np.log1p(margin)))
         if np.isnan(room.error) or not self._in_percent or not room.value < 0:
             return UNSURE
@@ -74,10 +74,10 @@ class Duels:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The configurations under one condition in order: `order` lists those that keep the limits, the best first.
+    """The configurations under one condition in order: ``order`` lists those that keep the limits, the best first.
 
-    `centres` gives each response's middle per configuration, `in_percent` which responses are compared by ratios.
-    `limits[i]` doubts that configuration i keeps the limits, `broken[i]` that it breaks one.
+    ``centres`` gives each response's middle per configuration, ``in_percent`` which responses are compared by ratios.
+    ``limits[i]`` doubts that configuration i keeps the limits, ``broken[i]`` that it breaks one.
     """
 
     order: tuple[int, ...]
@@ -90,7 +90,10 @@ class Ranking:
     _gains: dict[int, Mapping[int, PValue]] = field(default_factory=dict, repr=False, compare=False)
 
     def beats(self, one: int, other: int) -> PValue:
-        """The warnings that one is better than the other; if the other breaks a limit, either of both will do."""
+        """Return the warnings that one is better than the other.
+
+        If the other breaks a limit, either of both will do.
+        """
         better = self.duels.better(one, other)
         return better if self.feasible[other] else either(better, self.broken[other])
 
@@ -116,11 +119,11 @@ class Ranking:
         return all_of([self.beats(self.order[0], i) for i in range(len(self.feasible)) if i != self.order[0]])
 
     def within(self, one: int, margin: float) -> PValue:
-        """The warnings that one is less than a margin worse than each other one that keeps the limits."""
+        """Return the warnings that one is less than a margin worse than each other one that keeps the limits."""
         return all_of([self.duels.within(one, other, margin) for other in self.order if other != one])
 
     def gains(self, base: int) -> Mapping[int, PValue]:
-        """The warnings that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
+        """Give the warnings that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
         if base not in self._gains:
             self._gains[base] = self._gains_over(base)
         return self._gains[base]
@@ -170,20 +173,23 @@ def kept_in_all_rounds(scenario: ScenarioRounds, limits: Sequence[Constraint]) -
 
 
 def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> PValue:
-    """The warnings of the claim that some limit is broken, corrected for the number of limits."""
+    """Return the warnings of the claim that some limit is broken, corrected for the number of limits."""
     doubts = [_side(scenario, one, in_percent, kept=False) for one in limits]
     return either(*doubts) if doubts else UNSURE
 
 
 def _kept(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool]) -> PValue:
-    """The warnings of the claim that a limit is kept; of a share, no less than what its rounds may have missed."""
+    """Return the warnings of the claim that a limit is kept.
+
+    Of a share, no less than what its rounds may have missed.
+    """
     doubt = _side(scenario, limit, in_percent, kept=True)
     missed = (1 - RARE) ** len(scenario.values[limit.response])
     return all_of([doubt, PValue(missed, missed)]) if limit.response in SHARES else doubt
 
 
 def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> PValue:
-    """The warnings of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
+    """Return the warnings of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)
@@ -197,13 +203,13 @@ def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, 
 
 
 def _constant(scenario: ScenarioRounds, limit: Constraint, change: Estimate) -> PValue:
-    """The warnings of rounds that never vary: for shares what calls say decides, where they were counted."""
+    """Return the warnings of rounds that never vary: for shares what calls say decides, where they were counted."""
     p = 0.0 if limit.response in scenario.counts else float(change.least_p)
     return PValue(p, p)
 
 
 def _by_calls(scenario: ScenarioRounds, limit: Constraint, kept: bool) -> float:
-    """The p by Clopper and Pearson's interval of all calls together; 0 where calls weren't counted."""
+    """Return the p by Clopper and Pearson's interval of all calls together; 0 where calls weren't counted."""
     if limit.response not in scenario.counts:
         return 0.0
     percent, counts = scenario.values[limit.response], scenario.counts[limit.response]

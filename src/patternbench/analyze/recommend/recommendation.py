@@ -1,9 +1,9 @@
 """Chooses a configuration: the best that keeps the limits, whether that is clear, and where the choice flips.
 
-*Clearly* rests on the tests of `ranking`, with false discoveries held at the level's doubt over all conditions that
-are chosen for (`statements.family`). Where it can't be said, the baseline is the choice unless others show a gain over
-it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be distinguished
-from the choice is a tie with it.
+*Clearly* rests on the tests of ``ranking``, with false discoveries held at the level's doubt over all conditions that
+are chosen for (``statements.family``). Where it can't be said, the baseline is the choice unless others show a gain
+over it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be
+distinguished from the choice is a tie with it.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ _TWO = 2
 class Candidate:
     """One configuration under one set of given conditions.
 
-    `means` per response (geometric if differences are in percent); `feasible` whether they keep all limits;
-    `p` doubts that the first in rank really beats this one (of the first, that it keeps the limits). `wins` is the
-    share of resampled blocks in which it comes first, `feasible_share` in how many it keeps the limits: pictures of
-    the spread, on which no word rests. `on_front`: no other is better on one response and no worse on the rest.
+    ``means`` per response (geometric if differences are in percent); ``feasible`` whether they keep all limits;
+    ``p`` doubts that the first in rank really beats this one (of the first, that it keeps the limits). ``wins`` is the
+    share of resampled blocks in which it comes first, ``feasible_share`` in how many it keeps the limits: pictures of
+    the spread, on which no word rests. ``on_front``: no other is better on one response and no worse on the rest.
     """
 
     scenario: ScenarioRounds
@@ -77,7 +77,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Against:
-    """The choice against the baseline in one response: the change with its interval, and `means` of both."""
+    """The choice against the baseline in one response: the change with its interval, and ``means`` of both."""
 
     response: str
     baseline: str
@@ -105,14 +105,15 @@ class Against:
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommendation under given conditions; `chosen` is None when nothing keeps the limits.
+    """The recommendation under given conditions; ``chosen`` is None when nothing keeps the limits.
 
-    `verdict`: `clear`; `kept` (clear on the objective, and it kept the limits in all rounds, which are too few to show
-    that it always does); `tie` (with `ties`, in rank: the chosen one and what can't be distinguished from it); `unsure`
-    (the first in rank may break a limit, or another may keep it); `nothing` (none keeps the limits). `p` doubts that
-    the verdict could be `clear`, and of `nothing` that it is so; `sure` says whether it is small enough among all
-    choices. `shown` is how surely *clearly* (or *nothing keeps*) is shown, `gains` whether it shows a gain over the
-    baseline (None where it wasn't asked), `near` that it is less than the margin worse than the best.
+    ``verdict``: ``clear``; ``kept`` (clear on the objective, and it kept the limits in all rounds, which are too few to
+    show that it always does); ``tie`` (with ``ties``, in rank: the chosen one and what can't be distinguished from it);
+    ``unsure`` (the first in rank may break a limit, or another may keep it); ``nothing`` (none keeps the limits). ``p``
+    doubts that the verdict could be ``clear``, and of ``nothing`` that it is so; ``sure`` says whether it is small
+    enough among all choices. ``shown`` is how surely *clearly* (or *nothing keeps*) is shown, ``gains`` whether it
+    shows a gain over the baseline (None where it wasn't asked), ``near`` that it is less than the margin worse than the
+    best.
     """
 
     conditions: Mapping[str, object]
@@ -196,10 +197,10 @@ class Recommendation:
 class Criteria:
     """The wish for a recommendation: objectives (the first decides, all span the front), limits, conditions, baseline.
 
-    `conditions` names the factors that are given. Without it a run's patterns are chosen and all other factors are
-    given; of a table whose `factors` nothing is known everything is chosen. Without `baseline` it is a run's own:
-    every pattern at its level without the pattern. `margin` is how many percent worse than the best is good enough to
-    be said. `looks` are the ways in which rounds may be looked at other than as they were measured.
+    ``conditions`` names the factors that are given. Without it a run's patterns are chosen and all other factors are
+    given; of a table whose ``factors`` nothing is known everything is chosen. Without ``baseline`` it is a run's own:
+    every pattern at its level without the pattern. ``margin`` is how many percent worse than the best is good enough to
+    be said. ``looks`` are the ways in which rounds may be looked at other than as they were measured.
     """
 
     objectives: tuple[str, ...]
@@ -215,9 +216,9 @@ class Criteria:
 
 
 def recommend(table: pd.DataFrame, criteria: Criteria) -> Recommendation:
-    """Choose a configuration of `table` (one row per round) under each condition.
+    """Choose a configuration of ``table`` (one row per round) under each condition.
 
-    Raises `DataError` for malformed criteria, unknown columns, and scenarios without any value.
+    Raises ``DataError`` for malformed criteria, unknown columns, and scenarios without any value.
     """
     objectives, limits, baseline = _parsed(table, criteria)
     columns = _roles(table, objectives, limits, criteria)
@@ -233,7 +234,7 @@ def recommend(table: pd.DataFrame, criteria: Criteria) -> Recommendation:
 
 
 def _unknown_notes(columns: ColumnRoles, criteria: Criteria) -> list[Note]:
-    """The assumption for a table that doesn't say which factors are choices and which are conditions."""
+    """Return the assumption for a table that doesn't say which factors are choices and which are conditions."""
     if columns.factor_table or criteria.conditions is not None or len(columns.factors) <= 1:
         return []
     names = ", ".join(columns.factors)
@@ -242,7 +243,7 @@ def _unknown_notes(columns: ColumnRoles, criteria: Criteria) -> list[Note]:
 
 
 def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
-    """What picking the best of several does to the size of its gain."""
+    """Return what picking the best of several does to the size of its gain."""
     most = max((len(choice.candidates) for choice in choices if choice.against_baseline), default=0)
     if most <= _TWO:
         return []
@@ -256,7 +257,7 @@ def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
 def _parsed(
     table: pd.DataFrame, criteria: Criteria
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
-    """Read a criteria. Raises one `DataError` with everything that can't be read."""
+    """Read a criteria. Raises one ``DataError`` with everything that can't be read."""
     objectives: list[Objective] = []
     limits: list[Constraint] = []
     baseline: list[tuple[str, object]] = []
@@ -378,7 +379,7 @@ class _Chooser:
         return Bars(clear, lead, gain, Threshold(near, near))
 
     def _base(self, group: Sequence[ScenarioRounds], ranking: Ranking) -> int | None:
-        """The first baseline in rank, if one keeps the limits."""
+        """Return the first baseline in rank, if one keeps the limits."""
         return next((i for i in ranking.order if self._is_base(group[i])), None)
 
     def _ranked(self, group: Sequence[ScenarioRounds]) -> Ranking:
@@ -430,7 +431,7 @@ class _Chooser:
         return values if falls else -values
 
     def _wins(self, draws: Mapping[str, Floats], feasible: npt.NDArray[np.bool_]) -> Floats:
-        """The share of resamples in which each comes first. Equal ones share it."""
+        """Return the share of resamples in which each comes first. Equal ones share it."""
         first = self.objectives[0].response
         cost = np.where(feasible, self._costs(first, draws[first]), np.inf)
         least = cost.min(axis=1, keepdims=True)
@@ -474,7 +475,10 @@ class _Chooser:
         return "tie" if ties > 1 else "unsure"
 
     def _picked(self, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> int | None:
-        """The first if it is shown to lead; else the best that shows a gain over the baseline, or the baseline."""
+        """Return the first if it is shown to lead.
+
+        Else the best that shows a gain over the baseline, or the baseline.
+        """
         base = self._base([c.scenario for c in candidates], ranking)
         if base is None or bars.lead.shown(ranking.lead):
             return ranking.order[0] if ranking.order else None
@@ -487,7 +491,7 @@ class _Chooser:
         return None if picked is None or base in (None, picked) else bars.gain.shown(ranking.gains(base)[picked])
 
     def _ties(self, picked: int, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> list[int]:
-        """The choice, and what these rounds can't tell apart from it, in rank."""
+        """Return the choice, and what these rounds can't tell apart from it, in rank."""
         base = self._base([c.scenario for c in candidates], ranking)
         gains = ranking.gains(picked) if picked == base else {}
 
@@ -544,7 +548,7 @@ class _Chooser:
         return f"a tie: {name} {why}. These rounds can't tell it apart from {reported}."
 
     def _lead(self, choice: Choice) -> str:
-        """The difference between the choice and the next configuration that keeps the limits."""
+        """Return the difference between the choice and the next configuration that keeps the limits."""
         if choice.chosen is None or choice.runner_up is None:
             return f", the only one that keeps {self._limits}" if self.limits and choice.verdict == "clear" else ""
         rival = choice.runner_up.scenario
@@ -578,7 +582,7 @@ def _in_percent(group: Sequence[ScenarioRounds], response: str) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Name the first ones, and count the rest: `a, b, c and 2 more`; with semicolons if a name itself has commas."""
+    """Name the first ones, and count the rest: ``a, b, c and 2 more``; with semicolons if a name itself has commas."""
     comma = "; " if any(", " in name for name in names) else ", "
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return comma.join(names[:_NAMED]) + more
@@ -598,7 +602,7 @@ def resampled_centres(
 ) -> Floats:
     """Return the means of resampled rounds: resamples x groups. Groups of one size share the drawn blocks.
 
-    With `typical` they are means of typical rounds, as `middle` has them.
+    With ``typical`` they are means of typical rounds, as ``middle`` has them.
     """
     drawn: dict[int, npt.NDArray[np.int64]] = {}
     for size in sorted({len(values) for values in groups}):
@@ -609,7 +613,7 @@ def resampled_centres(
 
 
 def pareto_front(costs: Floats) -> npt.NDArray[np.bool_]:
-    """Return which rows of `costs` (n x k, less is better) no other row beats.
+    """Return which rows of ``costs`` (n x k, less is better) no other row beats.
 
     A row beats another when it is nowhere worse and somewhere better.
     """

@@ -13,10 +13,10 @@ the statistic is Welch's.
   a few rounds often agree by chance where a response has few values. Source: Fisher, The Design of Experiments (1935).
 - Shares of calls are no surer than the calls allow: their p is at least that of Fisher's exact test on all calls.
 - t takes rounds to scatter evenly to both sides. Where only one side of a comparison has bad rounds far off, it is
-  wrong in 9 to 10 of 100 cases at 3 to 10 rounds, and rounds that don't show their tail look even. `firm_p` asks Hall's
-  transformation for skewness as well, at a third of the level: with both, at most 5 of 100 are wrong. `shown` is the
-  rule of every word that follows from them. Source: Hall, On the removal of skewness by transformation, Journal of the
-  Royal Statistical Society B 54 (1992).
+  wrong in 9 to 10 of 100 cases at 3 to 10 rounds, and rounds that don't show their tail look even. ``firm_p`` asks
+  Hall's transformation for skewness as well, at a third of the level: with both, at most 5 of 100 are wrong. ``shown``
+  is the rule of every word that follows from them. Source: Hall, On the removal of skewness by transformation, Journal
+  of the Royal Statistical Society B 54 (1992).
 - Over several conditions: the mean over conditions within each block first, then t over blocks, since a block may act
   on a configuration under all conditions alike. Without blocks conditions are independent, with the degrees of freedom
   of Welch and Satterthwaite. Source: Welch, The generalization of "Student's" problem, Biometrika 34 (1947).
@@ -43,7 +43,7 @@ TYPICAL_FROM = 8
 _FEWER = 0.5
 _FEWEST = 2
 _LEAST_P = 1e-100
-#: How many times Hall's p counts in `firm_p`: at 3 rounds, 2 leaves 5.6 % wrong and 3 leaves 5.2 % (20,000 draws).
+#: How many times Hall's p counts in ``firm_p``: at 3 rounds, 2 leaves 5.6 % wrong and 3 leaves 5.2 % (20,000 draws).
 _HALLS = 3
 #: A skewness below this changes no digit of Hall's transformation that counts.
 _EVEN = 1e-6
@@ -55,8 +55,8 @@ _ROUNDING = 1e-12
 class Estimate:
     """A difference, its standard error and degrees of freedom: one, or an array of them.
 
-    The error is NaN where there are too few rounds for one, and 0 where rounds never vary; `least_p` is the p that as
-    many rounds can reach at best, which is theirs if they never vary and yet differ. `skew` is the skewness of the
+    The error is NaN where there are too few rounds for one, and 0 where rounds never vary; ``least_p`` is the p that as
+    many rounds can reach at best, which is theirs if they never vary and yet differ. ``skew`` is the skewness of the
     difference as an estimate (that of its rounds divided by the root of their number), 0 where it isn't known.
     """
 
@@ -68,7 +68,7 @@ class Estimate:
 
     @property
     def p(self) -> Numbers:
-        """The two-sided p against no difference; without any spread 1 for none, and `least_p` for some."""
+        """The two-sided p against no difference; without any spread 1 for none, and ``least_p`` for some."""
         by_t = 2 * stats.t.sf(np.abs(self.in_errors), self.df)
         return np.where(self._is_constant, self.least_p, by_t)[()]
 
@@ -81,11 +81,11 @@ class Estimate:
         return np.where(self._is_constant | (np.asarray(self.skew) == 0), self.p, np.maximum(self.p, by_hall))[()]
 
     def shifted(self, by: float) -> Estimate:
-        """The same difference less a known one, so that its p are those against that one."""
+        """Return the same difference less a known one, so that its p are those against that one."""
         return replace(self, value=self.value - by)
 
     def firm_ends(self, level: float) -> tuple[Numbers, Numbers]:
-        """Both ends of the interval that leaves out exactly what `firm_p` does: it is at least as wide as `ends`."""
+        """Both ends of the interval that leaves out exactly what firm_p does: it is at least as wide as ``ends``."""
         low, high = self.ends(level)
         reach = stats.t.ppf(1 - (1 - level) / 2 / _HALLS, self.df)
         known = ~self._is_constant & (np.asarray(self.skew) != 0)
@@ -177,12 +177,12 @@ def typical_apart(x: Floats, y: Floats) -> Estimate:
 
 
 def _scattered(typical: Estimate, whole: Estimate) -> Estimate:
-    """The typical difference with the error of all rounds where typical ones are all alike, as by a coarse clock."""
+    """Return typical difference with the error of all rounds where typical ones are all alike, as by a coarse clock."""
     return replace(typical, error=np.where(np.asarray(typical.error) == 0, whole.error, typical.error)[()])
 
 
 def _trimmed(values: Floats) -> tuple[Numbers, Numbers, int]:
-    """The mean without the outer fifths along the last axis, its variance, and how many values it is of."""
+    """Return the mean without the outer fifths along the last axis, its variance, and how many values it is of."""
     n = values.shape[-1]
     cut = int(TRIM * n)
     ordered = np.sort(values, axis=-1)
@@ -224,7 +224,7 @@ def over_blocks(gaps: Floats) -> Estimate:
 
 
 def block_parts(gaps: Floats) -> Floats:
-    """The change of each block that has any, over all conditions (rows), so that their mean is that of the conditions.
+    """Return the change of each block over all conditions (rows), so that their mean is that of conditions.
 
     Where a block lacks a condition, that one adds nothing to how far the block lies from the mean.
     """
@@ -241,7 +241,9 @@ def block_parts(gaps: Floats) -> Floats:
 
 
 def by_calls(estimate: Estimate, p: float) -> Estimate:
-    """The estimate of a difference of shares, no surer than the `p` of all calls; its interval agrees with its p.
+    """Return the estimate of a difference of shares, no surer than the ``p`` of all calls.
+
+    Its interval agrees with its p.
 
     Of rounds that never vary it is exactly that p: their calls say how sure they are.
     """
@@ -252,7 +254,7 @@ def by_calls(estimate: Estimate, p: float) -> Estimate:
 
 
 def with_run_spread(estimate: Estimate, spread: float) -> Estimate:
-    """The estimate between two runs whose means scatter by a known standard deviation of its own, each run's."""
+    """Return the estimate between two runs whose means scatter by a known standard deviation of its own, each run's."""
     between = 2 * spread**2
     within = np.asarray(estimate.error, dtype=float) ** 2
     with np.errstate(all="ignore"):
@@ -263,7 +265,7 @@ def with_run_spread(estimate: Estimate, spread: float) -> Estimate:
 def of_all_calls(percents: tuple[Floats, Floats], calls: tuple[Floats, Floats]) -> float:
     """Return the p of Fisher's exact test of two shares, of the calls of all rounds together.
 
-    `percents` has one share a round, `calls` how many calls it is of; rounds without a known number don't count.
+    ``percents`` has one share a round, ``calls`` how many calls it is of; rounds without a known number don't count.
     """
     table = []
     for percent, count in zip(percents, calls, strict=True):
@@ -318,14 +320,17 @@ def _unknown(gaps: Floats) -> Estimate:
 
 
 def _with_error(estimate: Estimate, error: Numbers) -> Estimate:
-    """The estimate with a larger error, of which its rounds' skewness is a smaller part."""
+    """Return the estimate with a larger error, of which its rounds' skewness is a smaller part."""
     with np.errstate(all="ignore"):
         part = np.where(np.asarray(error) > 0, np.divide(estimate.error, error), 0.0)
     return replace(estimate, error=error, skew=(estimate.skew * part**3)[()])
 
 
 def _back(end: Numbers, skew: Floats) -> Floats:
-    """The t whose transformation by Hall is `end`: ((1 + skew t / 3)^3 - 1) / skew + skew / 6 = end, solved for t."""
+    """Return the t whose transformation by Hall is ``end``.
+
+    ((1 + skew t / 3)^3 - 1) / skew + skew / 6 = end, solved for t.
+    """
     tiny = np.abs(skew) < _EVEN
     safe = np.where(tiny, 1.0, skew)
     t: Floats = np.where(tiny, end, 3 / safe * (np.cbrt(1 + safe * (end - safe / 6)) - 1))
@@ -333,7 +338,7 @@ def _back(end: Numbers, skew: Floats) -> Floats:
 
 
 def _third(values: Floats) -> Numbers:
-    """The third cumulant of the mean of rounds; 0 for two, which are always even."""
+    """Return the third cumulant of the mean of rounds; 0 for two, which are always even."""
     n = values.shape[-1]
     cubes = ((values - values.mean(axis=-1, keepdims=True)) ** 3).sum(axis=-1)
     third: Numbers = cubes / ((n - 1) * (n - 2) * n) if n > _FEWEST else 0.0 * cubes

@@ -26,7 +26,7 @@ def false_discoveries(p: Floats) -> Floats:
 
 
 def bar(doubts: Sequence[float], doubt: float) -> float:
-    """Return the p up to which claims count, so that at most a share of `doubt` of those that count is wrong.
+    """Return the p up to which claims count, so that at most a share of ``doubt`` of those that count is wrong.
 
     Benjamini and Hochberg: the greatest k / m * doubt that k of the m claims keep; doubt / m if none does.
     """
@@ -45,5 +45,5 @@ def any_error(p: Floats) -> Floats:
 
 
 def together(level: float, count: int) -> float:
-    """Return the confidence that each of `count` intervals needs so that all of them hold together (Bonferroni)."""
+    """Return the confidence that each of ``count`` intervals needs so that all of them hold together (Bonferroni)."""
     return 1 - (1 - level) / max(1, count)

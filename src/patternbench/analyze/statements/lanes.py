@@ -14,7 +14,7 @@ changes alone, so that a machine that is faster as a whole differs in nothing.
   Thompson, Quantifying heterogeneity in a meta-analysis, Statistics in Medicine 21, 2002). Its interval is that of
   Fisher's F ratio, exact for normal changes and as many blocks on each lane.
 
-How often both words are wrong is simulated in `tests/unit/analyze/error_rates/test_lanes.py`.
+How often both words are wrong is simulated in ``tests/unit/analyze/error_rates/test_lanes.py``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ def shown(found: Sequence[Heterogeneity], doubt: float) -> list[Shown]:
 
 
 def _doubt(groups: Groups) -> PValue:
-    """The p of no difference between lanes: by variance, and where blocks need not scatter evenly to both sides."""
+    """Return the p of no difference between lanes.
+
+    By variance, and where blocks need not scatter evenly to both sides.
+    """
     even = _by_variance(groups)
     lanes = range(len(groups))
     others = [np.concatenate([groups[other] for other in lanes if other != lane]) for lane in lanes]
@@ -107,7 +110,10 @@ def _doubt(groups: Groups) -> PValue:
 
 
 def _by_variance(groups: Groups) -> float:
-    """The larger p of Fisher's analysis of variance and Welch's; that of a permutation where no block scatters."""
+    """Return the larger p of Fisher's analysis of variance and Welch's.
+
+    That of a permutation where no block scatters.
+    """
     if all(np.ptp(group) == 0 for group in groups):
         return 1.0 if np.ptp(np.concatenate(groups)) == 0 else 1 / _arrangements(groups)
     fisher = float(stats.f.sf(_ratio(groups), *_freedom(groups)))
@@ -128,7 +134,7 @@ def _ratio(groups: Groups) -> float:
 
 
 def _welch(groups: Groups) -> float:
-    """The p of Welch's analysis of variance; lanes of which no block scatters leave it to Fisher's."""
+    """Return the p of Welch's analysis of variance; lanes of which no block scatters leave it to Fisher's."""
     if any(np.ptp(group) == 0 for group in groups):
         return 0.0
     return float(stats.f_oneway(*groups, equal_var=False).pvalue)
@@ -179,7 +185,7 @@ class LaneComparison:
     condition: str = ""
 
     def text_on(self, lane: str) -> ChangeText:
-        """The change on a lane, with its interval, in words."""
+        """Return the change on a lane, with its interval, in words."""
         estimate = self.found.on.get(lane)
         if estimate is None:
             return change_text(self.response, None, (None, None), self.relative)
@@ -190,7 +196,7 @@ class LaneComparison:
 def compared_between_lanes(
     rounds: pd.DataFrame, pairs: Sequence[ItemPair], responses: Sequence[str], lane_of: Mapping[int, str]
 ) -> list[LaneComparison]:
-    """Compare lanes in the change of each item against its baseline; `lane_of` has the lane of each block.
+    """Compare lanes in the change of each item against its baseline; ``lane_of`` has the lane of each block.
 
     An item that ran under several conditions changes by their mean within each block.
     """
@@ -210,7 +216,7 @@ def compared_between_lanes(
 
 
 def _by_lane(pairs: Sequence[Pair], response: str, relative: bool, lane_of: Mapping[int, str]) -> dict[str, Floats]:
-    """The changes of the blocks of each lane, in the order of the blocks."""
+    """Return the changes of the blocks of each lane, in the order of the blocks."""
     blocks, changes = by_block(pairs, response, relative)
     lanes = [lane_of[int(block)] for block in blocks]
     return {lane: changes[[one == lane for one in lanes]] for lane in sorted(set(lane_of.values()))}
@@ -224,7 +230,7 @@ def _verdict(response: str, relative: bool, found: Heterogeneity, how: Shown) ->
 
 
 def _margin(response: str, relative: bool) -> float | None:
-    """The margin on the scale of the comparison; None where no margin means the same for every response."""
+    """Return the margin on the scale of the comparison; None where no margin means the same for every response."""
     if relative:
         return float(np.log1p(MARGIN_PERCENT / 100))
     return MARGIN_POINTS if response in SHARES else None

@@ -1,9 +1,9 @@
 """Every line of a run against the one that it is compared with: the tables behind a report's findings.
 
-Only rounds of the same condition (client, load, fault) are compared, paired by block (`pairing`). A change over several
-conditions is their mean within blocks. A change is better or worse only if it is significant with the false discovery
-rate of all comparisons of all responses at 5 % (`family`). If nothing differs, at most 5 % of runs contain such a word
-without the condition that rounds scatter evenly (`shown`).
+Only rounds of the same condition (client, load, fault) are compared, paired by block (``pairing``). A change over
+several conditions is their mean within blocks. A change is better or worse only if it is significant with the false
+discovery rate of all comparisons of all responses at 5 % (``family``). If nothing differs, at most 5 % of runs contain
+such a word without the condition that rounds scatter evenly (``shown``).
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Directions = Mapping[str, Better]
 
 
 class Pair(NamedTuple):
-    """A scenario and its `baseline`, by their ids: the `item` is compared at `x` of the axis under a `condition`.
+    """A scenario and its ``baseline``, by their ids: the ``item`` is compared at ``x`` of the axis under a
+    ``condition``.
 
-    An item is a `line` of a `client`.
+    An item is a ``line`` of a ``client``.
     """
 
     scenario: str
@@ -49,7 +50,7 @@ class Pair(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One row of the tables of `compared`."""
+    """One row of the tables of ``compared``."""
 
     item: str
     client: str
@@ -78,7 +79,7 @@ class Change(NamedTuple):
 
 
 def changes(table: pd.DataFrame) -> list[Change]:
-    """The rows of such a table."""
+    """Return the rows of such a table."""
     rows = (Change(*row) for row in table[list(Change._fields)].itertuples(index=False, name=None))
     # A table keeps its words as plain text.
     return [row._replace(verdict=Verdict(row.verdict)) for row in rows]
@@ -87,15 +88,15 @@ def changes(table: pd.DataFrame) -> list[Change]:
 def compared(
     rounds: pd.DataFrame, pairs: Sequence[Pair], better: Directions, failure_limit: float
 ) -> dict[str, pd.DataFrame]:
-    """The comparisons by `scenario`, `level` and `item`, from rounds that count.
+    """Return the comparisons by ``scenario``, ``level`` and ``item``, from rounds that count.
 
-    Each scenario of `pairs` is compared with its baseline. The tables have `item`, `response`, `relative` (whether
-    `change` is in percent; else in the response's unit), `change`, `low`, `high`, `p` (adjusted), `conditions`,
-    `verdict` (better, worse, inconclusive, or too few rounds), `firm` (whether it has no condition: `shown`), `failed`
-    and `rejected` (percent of calls: the most under one of its conditions, and the mean), `keeps` (whether no condition
-    exceeded the limit on failed calls), and `reference_failed` and `reference_keeps`, the same of what they are
-    compared with. `turns` says that the mean hides an answer which depends on the condition: better under one of them,
-    and worse under another.
+    Each scenario of ``pairs`` is compared with its baseline. The tables have ``item``, ``response``, ``relative``
+    (whether ``change`` is in percent; else in the response's unit), ``change``, ``low``, ``high``, ``p`` (adjusted),
+    ``conditions``, ``verdict`` (better, worse, inconclusive, or too few rounds), ``firm`` (whether it has no condition:
+    ``shown``), ``failed`` and ``rejected`` (percent of calls: the most under one of its conditions, and the mean),
+    ``keeps`` (whether no condition exceeded the limit on failed calls), and ``reference_failed`` and
+    ``reference_keeps``, the same of what they are compared with. ``turns`` says that the mean hides an answer which
+    depends on the condition: better under one of them, and worse under another.
     """
     responses = list(better) if len(pairs) else []
     measured = measured_by_scenario(rounds, responses)
@@ -112,7 +113,7 @@ def compared(
 
 
 def _with_turns(table: pd.DataFrame, single: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The comparisons, each with whether it is a mean over conditions of which some are better and some are worse."""
+    """Return the comparisons, each with whether it is a mean of better and worse conditions."""
     if table.empty:
         return table
     names = [*by, "response"]
@@ -149,7 +150,7 @@ def _changes(
 
 
 def _judged(table: pd.DataFrame, better: Directions) -> pd.DataFrame:
-    """The comparisons with their verdicts, p values adjusted for the number of all that bear one."""
+    """Return the comparisons with their verdicts, p values adjusted for the number of all that bear one."""
     if table.empty:
         return table
     bears = np.array([better[name] is not Better.NEITHER for name in table["response"]])

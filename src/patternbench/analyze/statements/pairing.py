@@ -1,7 +1,7 @@
 """Which scenario is compared with which, and their difference in one response.
 
 The partner of a scenario is its baseline: the one with the same levels of all factors that aren't chosen. Of several,
-it is the one that has the most levels of the chosen factors in common with it. `references` says which scenarios are
+it is the one that has the most levels of the chosen factors in common with it. ``references`` says which scenarios are
 baselines, also where no pattern can be left out.
 """
 
@@ -51,7 +51,7 @@ def references(every: Sequence[Mapping[str, object]], factors: FactorTable) -> l
 
 
 def first_declared(every: Sequence[Mapping[str, object]], factors: FactorTable) -> tuple[int, ...]:
-    """The places of the pattern levels of the configuration that is declared first."""
+    """Return the places of the pattern levels of the configuration that is declared first."""
     return min((_patterns(levels, factors) for levels in every), default=())
 
 
@@ -74,7 +74,7 @@ def alike(a: ScenarioRounds, b: ScenarioRounds) -> int:
 def partners(
     every: Iterable[ScenarioRounds], bases: Sequence[ScenarioRounds], chosen: set[str]
 ) -> tuple[list[Pair], list[str]]:
-    """Return each scenario after its baseline, where only the `chosen` factors differ, and the names of the others."""
+    """Return each scenario after its baseline, where only the chosen factors differ, and the names of the others."""
     pairs, lonely = [], []
     for scenario in every:
         if scenario in bases:
@@ -95,7 +95,7 @@ def _same_place(scenario: ScenarioRounds, base: ScenarioRounds, chosen: set[str]
 def matched_by_block(a: ScenarioRounds, b: ScenarioRounds, responses: Sequence[str]) -> tuple[Pair, int]:
     """Return both scenarios with the values of the blocks that both have, in one order, and how many were left out.
 
-    Both then hold the same object `blocks`, which marks them as paired. Without blocks they are returned unchanged.
+    Both then hold the same object ``blocks``, which marks them as paired. Without blocks they are returned unchanged.
     """
     if not (a.blocks and b.blocks):
         return (a, b), 0
@@ -137,7 +137,7 @@ def _estimator(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Callable[
 
 
 def _by_calls(estimate: Estimate, a: ScenarioRounds, b: ScenarioRounds, response: str) -> Estimate:
-    """A difference of shares, no surer than all calls together allow."""
+    """Return a difference of shares, no surer than all calls together allow."""
     if not (response in a.counts and response in b.counts):
         return estimate
     sides = (a.values[response], b.values[response]), (a.counts[response], b.counts[response])
@@ -170,7 +170,7 @@ def over_conditions(pairs: Sequence[Pair], response: str, in_percent: bool) -> t
 
 
 def by_block(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Floats, Floats]:
-    """The blocks in which several pairs have a difference, and its mean over the pairs in each of them."""
+    """Return the blocks in which several pairs have a difference, and its mean over the pairs in each of them."""
     known = [(a, b) for a, b in pairs if a.blocks.get(response) is not None and b.blocks.get(response) is not None]
     if not known:
         return np.empty(0), np.empty(0)
@@ -193,7 +193,7 @@ def _blocks(pairs: Sequence[Pair], response: str) -> Floats:
 
 
 def _gaps(pairs: Sequence[Pair], response: str, in_percent: bool) -> Floats:
-    """The difference of each pair (rows) in each block (columns); NaN where one side lacks the block."""
+    """Return the difference of each pair (rows) in each block (columns); NaN where one side lacks the block."""
     blocks = _blocks(pairs, response)
     gaps = np.full((len(pairs), len(blocks)), np.nan)
     for row, (base, other) in enumerate(pairs):
@@ -207,7 +207,7 @@ def _gaps(pairs: Sequence[Pair], response: str, in_percent: bool) -> Floats:
 
 
 def _of_all_pairs(pairs: Sequence[Pair], response: str) -> float | None:
-    """The least p that the calls of all pairs allow for a mean over them; None where calls weren't counted.
+    """Return the least p that the calls of all pairs allow for a mean over them; None where calls weren't counted.
 
     Either all calls of both sides are held against each other, or the pair that differs most surely stands for all
     (corrected for their number): equal shares of unequal conditions may hide a difference in the former.

@@ -30,9 +30,9 @@ def errors_to_agree(df: float, level: float) -> float:
 
 
 def smallest_shown(spread: float, rounds: int, level: float, margin: bool = False) -> float:
-    """The smallest change (or with `margin` the least margin) that this many rounds show, in the unit of `spread`.
+    """Return the smallest change (with ``margin``: margin) that so many rounds show, in the unit of ``spread``.
 
-    `spread` is the standard deviation of one round by itself; a change is taken within blocks, from one round to
+    ``spread`` is the standard deviation of one round by itself; a change is taken within blocks, from one round to
     another.
     """
     errors = errors_to_agree if margin else errors_to_find
@@ -40,7 +40,7 @@ def smallest_shown(spread: float, rounds: int, level: float, margin: bool = Fals
 
 
 def rounds_to_show(size: float, spread: float, level: float, margin: bool = False) -> int | None:
-    """The fewest rounds that show a change of a size, or agreement within a margin of it; None above 10,000."""
+    """Return the fewest rounds that show a change of a size, or agreement within a margin of it; None above 10,000."""
     if not size > 0 or smallest_shown(spread, MOST, level, margin) > size:
         return None
     low, high = FEWEST, MOST

@@ -1,4 +1,4 @@
-"""Changes in words: the one writer of `−41 % (−44 to −38 %)`, of its two halves, and of how much a change is."""
+"""Changes in words: the one writer of ``−41 % (−44 to −38 %)``, of its two halves, and of how much a change is."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ class ChangeText:
     interval: str
 
     def __str__(self) -> str:
-        """Both in one: `−41 % (−44 to −38 %)`; a change that isn't known needs no word on its interval."""
+        """Both in one: ``−41 % (−44 to −38 %)``; a change that isn't known needs no word on its interval."""
         return self.change if self.change == UNKNOWN else f"{self.change} ({self.interval})"
 
 
 def change_text(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> ChangeText:
     """Write a change and its interval, both in one unit.
 
-    It is in percent if `relative`, else in the response's own unit, of which `unit` is one that an observer declares.
+    It is in percent if ``relative``, else in the response's own unit, of which ``unit`` is one that an observer
+    declares.
     """
     if value is None or not math.isfinite(value):
         return ChangeText(UNKNOWN, NO_INTERVAL)
@@ -43,19 +44,19 @@ def change_text(response: str, value: float | None, ends: Ends, relative: bool, 
 
 
 def changed(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> str:
-    """Write a change with its interval: `−41 % (−44 to −38 %)`, `+1.2 points (+0.8 to +1.6 points)`."""
+    """Write a change with its interval: ``−41 % (−44 to −38 %)``, ``+1.2 points (+0.8 to +1.6 points)``."""
     return str(change_text(response, value, ends, relative, unit))
 
 
 def size(response: str, amount: float, relative: bool, unit: str = "") -> str:
-    """Write how much a change is, whichever way it goes: `12 %`, `1.2 points`, `20 ms`."""
+    """Write how much a change is, whichever way it goes: ``12 %``, ``1.2 points``, ``20 ms``."""
     name, factor = _unit(response, abs(amount), relative, unit)
     most = _MOST.get(name, math.inf) if relative or response in SHARES else math.inf
     return f"more than {number(most)}{name}" if amount > most else f"{number(amount * factor)}{name}"
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Write several parts in one sentence: `a`, `a and b`, `a, b and c`."""
+    """Write several parts in one sentence: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else ""
 
 

@@ -1,10 +1,10 @@
 """When a word about a difference may be said, and under which condition: the one rule of all of them.
 
 A word is said if its p is small enough, corrected for all claims that are made together. That p is by t, which takes
-rounds to scatter evenly to both sides. If the firm p (`estimate.Estimate.firm_p`), corrected in the same way, is too
+rounds to scatter evenly to both sides. If the firm p (``estimate.Estimate.firm_p``), corrected in the same way, is too
 large, the word is said *if rounds scatter evenly to both sides*. Findings (*better*, *worse*), comparisons (*higher*,
 *lower*), claims (*confirmed*, *agrees*), and choices (*clearly*, a gain, *at most 5 % worse*) all ask here. How often
-each word is wrong is simulated in `tests/unit/analyze/error_rates`.
+each word is wrong is simulated in ``tests/unit/analyze/error_rates``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PValue(NamedTuple):
 
     @classmethod
     def of(cls, estimate: Estimate) -> PValue:
-        """The warnings that there is a difference; without enough rounds there may well be none."""
+        """Return the warnings that there is a difference; without enough rounds there may well be none."""
         return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
 
 
@@ -52,12 +52,12 @@ UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
 
 
 def all_of(doubts: Sequence[PValue]) -> PValue:
-    """The warnings of the claim that all of several hold: the greatest of theirs."""
+    """Return the warnings of the claim that all of several hold: the greatest of theirs."""
     return PValue(*(max(kind) for kind in zip(*doubts, strict=True))) if doubts else CERTAIN
 
 
 def either(*doubts: PValue) -> PValue:
-    """The warnings of the claim that some of several holds: the smallest of theirs, as many times."""
+    """Return the warnings of the claim that some of several holds: the smallest of theirs, as many times."""
     return PValue(*(min(1.0, len(doubts) * min(kind)) for kind in zip(*doubts, strict=True)))
 
 
@@ -70,16 +70,16 @@ class PValues:
 
     @classmethod
     def of(cls, doubts: Iterable[tuple[float, float]]) -> PValues:
-        """The warnings of several claims, each by t and where rounds need not scatter evenly."""
+        """Return the warnings of several claims, each by t and where rounds need not scatter evenly."""
         table = np.array(list(doubts), dtype=float).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
     def __iter__(self) -> Iterator[PValue]:
-        """The doubt of each claim."""
+        """Return the doubt of each claim."""
         return map(PValue, self.even.tolist(), self.firm.tolist())
 
     def corrected(self, correction: Callable[[Floats], Floats]) -> PValues:
-        """The warnings corrected for their number, both kinds by the same correction."""
+        """Return the warnings corrected for their number, both kinds by the same correction."""
         return PValues(correction(self.even), correction(self.firm))
 
     def shown(self, doubt: float) -> list[Shown]:
@@ -87,7 +87,7 @@ class PValues:
         return [Threshold(doubt, doubt).shown(one) for one in self]
 
     def bar(self, doubt: float) -> Threshold:
-        """The warnings up to which claims count, so that at most a share of `doubt` of those that count is wrong."""
+        """Return the doubt up to which claims count, so that at most a share ``doubt`` of them is wrong."""
         return (
             Threshold(bar(self.even.tolist(), doubt), bar(self.firm.tolist(), doubt)) if len(self.even) else NONE_COUNTS
         )

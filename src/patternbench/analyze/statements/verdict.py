@@ -114,7 +114,10 @@ class Conclusion(StrEnum):
 
 
 def conclude(expected: Expected, intervals: Sequence[Ends]) -> Conclusion:
-    """The conclusion on a claim: all intervals are for it or against it, some are, both kinds are there, or neither."""
+    """Return the conclusion on a claim.
+
+    All intervals are for it or against it, some are, both kinds are there, or neither.
+    """
     agree, oppose = votes(expected, intervals)
     if agree and oppose:
         return Conclusion.MIXED

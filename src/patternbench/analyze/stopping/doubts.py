@@ -37,18 +37,20 @@ _NORMAL_MAD = 1.4826
 
 
 def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int = 1) -> list[str]:
-    """Say what to doubt of rounds that stopped by `rule`, given in order of execution per scenario."""
+    """Say what to doubt of rounds that stopped by ``rule``, given in order of execution per scenario."""
     values = {name: _finite(measured) for name, measured in rounds.items()}
     return [*_rare(values, rule), *_outlying(values, rule), *_bimodal(values, rule), *_dependent(values, rule, seed)]
 
 
 def two_speeds(scenarios: Sequence[Floats]) -> tuple[float, float] | None:
-    """The share of slow rounds and how many times as long they take, if rounds fall into two groups; None if not.
+    """Return the share of slow rounds and how many times as long they take, if rounds fall into two groups.
+
+    None if not.
 
     Each scenario's rounds count as ratios to the mean of its own quicker half. Two groups are reported if a cut between
-    them leaves each with enough rounds, their means lie `APART` of the spreads within groups away from each other, and
-    hardly anything lies between them, as it does in a long tail. Of normal rounds the best cut leaves means 2.6 of them
-    apart (Ashman's D: Ashman, Bird and Zepf, Astronomical Journal 108, 1994).
+    them leaves each with enough rounds, their means lie ``APART`` of the spreads within groups away from each other,
+    and hardly anything lies between them, as it does in a long tail. Of normal rounds the best cut leaves means 2.6 of
+    them apart (Ashman's D: Ashman, Bird and Zepf, Astronomical Journal 108, 1994).
     """
     usable = [np.log(v) for v in scenarios if len(v) >= _FEWEST_RATIOS and v.min() > 0 and np.ptp(v) > 0]
     if not usable:
@@ -69,7 +71,7 @@ def _apart(low: Floats, high: Floats) -> float:
 
 
 def outliers(values: Floats) -> Floats:
-    """Return the values that lie far from the others; none of fewer than `OUTLIERS_FROM`."""
+    """Return the values that lie far from the others; none of fewer than ``OUTLIERS_FROM``."""
     if len(values) < OUTLIERS_FROM:
         return values[:0]
     away = np.abs(values - np.median(values))
@@ -81,7 +83,7 @@ def order_p(scenarios: Sequence[Floats], seed: int = 1) -> float:
 
     The statistic is von Neumann's ratio (Annals of Mathematical Statistics 12, 1941), squared steps over squared
     deviations, added up over scenarios. Whole blocks are reordered, so that an effect of a block on all scenarios
-    doesn't count as dependence. 1 if no scenario has `ORDER_FROM` rounds that differ.
+    doesn't count as dependence. 1 if no scenario has ``ORDER_FROM`` rounds that differ.
     """
     usable = [v for v in scenarios if len(v) >= ORDER_FROM and np.ptp(v) > 0]
     if not usable:
@@ -100,7 +102,7 @@ def _ratio(values: Floats) -> Floats:
 
 
 def _rare(values: Mapping[str, Floats], rule: StoppingRule) -> list[str]:
-    """The events that the fewest rounds have most likely missed."""
+    """Return the events that the fewest rounds have most likely missed."""
     fewest = min(map(len, values.values()), default=0)
     if not fewest:
         return []

@@ -11,7 +11,7 @@ last, at which loud ones do, choose nothing and stay near the claim; the looks b
 
 All this is of normal, independent rounds. Rounds that agree by chance look precise whatever the rule: where one round
 in five is slow, three quick ones are the likeliest first look, and a clock that ticks in milliseconds reads the same
-time again and again. The second is mended here (`_least_half`), the first can only be named (`doubts`).
+time again and again. The second is mended here (``_least_half``), the first can only be named (``doubts``).
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ _WIDTH = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Add rounds until the interval of `response`'s mean is within `half_width` of it.
+    """Add rounds until the interval of ``response``'s mean is within ``half_width`` of it.
 
-    `half_width` is a share of the mean when `relative` (0.05 is 5 %), else in the response's unit. Between
-    `fewest` (at least 3) and `most` rounds; `confidence` is what the final interval claims. `step` is how many rounds
-    come between two looks: one, or one of each lane. Where that changed in between, `looks` are those up to now.
+    ``half_width`` is a share of the mean when ``relative`` (0.05 is 5 %), else in the response's unit. Between
+    ``fewest`` (at least 3) and ``most`` rounds; ``confidence`` is what the final interval claims. ``step`` is how many
+    rounds come between two looks: one, or one of each lane. Where that changed in between, ``looks`` are those up to
+    now.
     """
 
     response: str
@@ -70,7 +71,7 @@ class StoppingRule:
 class Decision:
     """Whether to stop, why (narrow_enough, too_few, at_most, too_wide), and the interval so far.
 
-    `half_width` is None while there are too few rounds, or too few that are all equal; `expected_rounds` estimates
+    ``half_width`` is None while there are too few rounds, or too few that are all equal; ``expected_rounds`` estimates
     how many the scenario needs in all.
     """
 
@@ -84,7 +85,7 @@ class Decision:
 
 
 def parse_rule(until: Mapping[str, object], fewest: int, most: int, confidence: float = 0.95) -> StoppingRule:
-    """Read `{response: p95, half_width: 5%}` with its bounds; raises `DataError` listing all problems."""
+    """Read ``{response: p95, half_width: 5%}`` with its bounds; raises ``DataError`` listing all problems."""
     response, text = str(until.get("response", "")), str(until.get("half_width", ""))
     match = _WIDTH.match(text)
     problems = _rule_problems(response, text, match, fewest, most)
@@ -140,7 +141,7 @@ def decide(values: Sequence[float] | Floats, rule: StoppingRule) -> Decision:
 
 
 def _least_half(seen: Floats, response: str) -> float:
-    """The least half width that rounds can claim which a coarse clock makes alike.
+    """Return the least half width that rounds can claim which a coarse clock makes alike.
 
     Half a step of the clock where times repeat: rounds tell no more than between which two steps the mean lies. Without
     any two that differ the step is unknown.
@@ -171,7 +172,7 @@ def _shown(width: float, mean: float, rule: StoppingRule) -> str:
 
 
 def quantile_at(n: int, rule: StoppingRule) -> float:
-    """Return how many standard errors the interval of `n` rounds spans to each side under `rule`."""
+    """Return how many standard errors the interval of ``n`` rounds spans to each side under ``rule``."""
     planned = confidences(rule.fewest, rule.most, rule.confidence, rule.step, rule.looks)
     strict = planned[min(n, rule.most) - rule.fewest]
     return float(special.stdtrit(n - 1, (1 + strict) / 2))
@@ -180,10 +181,12 @@ def quantile_at(n: int, rule: StoppingRule) -> float:
 def confidences(
     fewest: int, most: int, confidence: float, step: int = 1, taken: Sequence[Look] = ()
 ) -> tuple[float, ...]:
-    """Return the confidence at each number of rounds, from `fewest` to `most`, that makes the stopped interval cover.
+    """Return the confidence at each number of rounds, from ``fewest`` to ``most``, that makes the stopped interval
+    cover.
 
-    Looks are those that were `taken`, then every `step` rounds, and at `most`. With few looks the first and the last
-    give up less. Where lanes come or are lost, the looks to come are planned anew, for what those before them used.
+    Looks are those that were ``taken``, then every ``step`` rounds, and at ``most``. With few looks the first and the
+    last give up less. Where lanes come or are lost, the looks to come are planned anew, for what those before them
+    used.
     """
     looks: tuple[int, ...] = ()
     planned: tuple[float, ...] = ()
@@ -201,10 +204,10 @@ def confidences(
 def _confidences(
     fewest: int, looks: tuple[int, ...], confidence: float, used: tuple[float, ...] = (), seed: int = 1
 ) -> tuple[float, ...]:
-    """Return the confidences for these looks, of which the first ones `used` theirs already.
+    """Return the confidences for these looks, of which the first ones ``used`` theirs already.
 
     The first and the last look share one confidence, as near to the claim as looks between them of a confidence up to
-    `_STRICTEST` allow. Found over 4,000 simulated sequences of variances (from `seed`), for the worst of 32 noises.
+    ``_STRICTEST`` allow. Found over 4,000 simulated sequences of variances (from ``seed``), for the worst of 32 noises.
     """
     if len(looks) == 1:
         return (confidence,)
@@ -218,7 +221,7 @@ def _confidences(
 
 
 def _least_strict(errors: Floats, looks: Looks, end: float, expected: float, used: tuple[float, ...]) -> float | None:
-    """Find by bisection the lowest confidence between the ends that covers as `expected`, or None when none does."""
+    """Find by bisection the lowest confidence between the ends that covers as ``expected``, or None when none does."""
 
     def covers(strict: float) -> bool:
         planned = _planned(len(looks), end, strict)
@@ -251,7 +254,7 @@ def _standard_errors(looks: Looks, rng: np.random.Generator) -> Floats:
 
 
 def worst_coverage(errors: Floats, looks: Looks, planned: Floats) -> float:
-    """Return the lowest coverage over all noises when each look uses its `planned` confidence."""
+    """Return the lowest coverage over all noises when each look uses its ``planned`` confidence."""
     halves = errors * special.stdtrit(looks - 1, (1 + planned) / 2)
     return min(_coverage(halves, looks, float(noise)) for noise in _NOISES)
 
@@ -266,7 +269,7 @@ def _coverage(halves: Floats, looks: Looks, expected: float) -> float:
 def next_block(rounds: Mapping[str, Sequence[float]], rule: StoppingRule) -> list[str]:
     """Return the scenarios that need one more round, in the given order: the next block.
 
-    `rounds` maps each scenario to its response per finished round. Scenarios that stop leave the blocks;
+    ``rounds`` maps each scenario to its response per finished round. Scenarios that stop leave the blocks;
     the others stay together, so that every block still holds each open scenario once.
     """
     return [name for name, values in rounds.items() if not decide(values, rule).stop]

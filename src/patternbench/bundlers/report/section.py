@@ -18,6 +18,6 @@ WORDS = (
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section, where a bundler was in use in a round that counts; none otherwise."""
+    """Return the section, where a bundler was in use in a round that counts; none otherwise."""
     means = means_by_scenario(path, rounds, RESPONSES)
     return [Section("bundlers", "Bundlers", WORDS, [Table("What bundlers did", means)])] if len(means) else []

@@ -40,7 +40,7 @@ def description(trial: ClientTrial) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing that is wrong with a description."""
+    """Return the first thing that is wrong with a description."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, seen {str(first['input'])[:80]}"
 

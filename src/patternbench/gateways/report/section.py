@@ -18,6 +18,6 @@ WORDS = (
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section, where a gateway was in use in a round that counts; none otherwise."""
+    """Return the section, where a gateway was in use in a round that counts; none otherwise."""
     means = means_by_scenario(path, rounds, RESPONSES)
     return [Section("gateways", "Gateways", WORDS, [Table("What gateways did", means)])] if len(means) else []

@@ -47,7 +47,7 @@ class Bundler(Component):
         return [nginx_config.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """The filter's own template filled, and its rules, which change while it runs."""
+        """Return the filter's own template filled, and its rules, which change while it runs."""
         return Launch(
             kind=self.kind,
             name=name,
@@ -64,7 +64,7 @@ class Bundler(Component):
         )
 
     def config(self, name: str, registry: ComponentRegistry) -> str:
-        """The filter's own template, filled in. Raises InputError if its upstream is missing."""
+        """Return the filter's own template, filled in. Raises InputError if its upstream is missing."""
         urls = registry.urls(self.upstream, f"{name}.upstream")
         behind = PrefixUpstream("/", urls, registry.absolute(self.ca), self.verify)
         values = {
@@ -81,7 +81,7 @@ class Bundler(Component):
         return nginx_config.filled_once(FILTER / "nginx.conf.template", behind, values)
 
     def rules(self) -> dict[str, object]:
-        """The filter's rules (contracts/bundle/rules.schema.json)."""
+        """Return the filter's rules (contracts/bundle/rules.schema.json)."""
         return {
             "version": 1,
             "change": "${self.change}",

@@ -39,11 +39,11 @@ class Compose(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """A program that speaks Compose."""
+        """Return a program that speaks Compose."""
         return [compose.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """A process of ours keeps the project up; the engine's own processes are not the component's."""
+        """Return a process of ours keeps the project up; the engine's own processes are not the component's."""
         urls = {service: f"http://${{self.said.{service}}}" for service in self.services}
         return Launch(
             kind=self.kind,

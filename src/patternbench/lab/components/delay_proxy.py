@@ -22,7 +22,7 @@ class DelayProxy(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """The engine's binary."""
+        """Return the engine's binary."""
         return [engine.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:

@@ -103,7 +103,7 @@ def _cluster(upstream: str, tls: Mapping[str, object]) -> dict[str, object]:
     return {
         "name": "system",
         "type": "STRICT_DNS",
-        # `localhost` has two addresses, and most services listen on the older one alone.
+        # ``localhost`` has two addresses, and most services listen on the older one alone.
         "dns_lookup_family": "V4_PREFERRED",
         "connect_timeout": "5s",
         "circuit_breakers": {"thresholds": [dict.fromkeys(THRESHOLDS, UNLIMITED)]},

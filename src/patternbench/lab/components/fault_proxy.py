@@ -24,7 +24,7 @@ class FaultProxy(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """The engine's binary."""
+        """Return the engine's binary."""
         return [engine.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:

@@ -75,12 +75,12 @@ class Gateway(Component):
         return {"renew": (Renewal(),)}
 
     def _whole(self, route: Route) -> Route:
-        """A route with what it leaves to the gateway."""
+        """Return a route with what it leaves to the gateway."""
         timeout = self.timeout if route.timeout is None else route.timeout
         return route.model_copy(update={"timeout": timeout, "retries": route.retries or self.retries})
 
     def _upstreams(self, name: str, registry: ComponentRegistry) -> dict[str, Upstreams]:
-        """The clusters in use, with their hosts; raises InputError listing all that is wrong with them."""
+        """Return the clusters in use, with their hosts; raises InputError listing all that is wrong with them."""
         problems, upstreams = list(self._hidden(name)), dict[str, Upstreams]()
         for cluster, (settings, path) in self._used(name).items():
             with gathered(problems):
@@ -104,7 +104,7 @@ class Gateway(Component):
 
 
 def _hosts(cluster: Cluster, path: str, registry: ComponentRegistry) -> Upstreams:
-    """The hosts of a cluster; raises InputError where they are not there, or do not go together."""
+    """Return the hosts of a cluster; raises InputError where they are not there, or do not go together."""
     cluster = cluster.model_copy(update={"ca": registry.absolute(cluster.ca)})
     urls = [url for name in cluster.to for url in registry.urls(name, f"{path}.to")]
     _refuse_paths(urls, f"{path}.to")

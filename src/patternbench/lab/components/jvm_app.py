@@ -60,11 +60,11 @@ class JvmApp(Program):
 
     @staticmethod
     def needs() -> list[Need]:
-        """A Java."""
+        """Return a Java."""
         return [java.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """The launch; if class data sharing is on and there is no archive yet, an extra start makes it first.
+        """Return the launch; if class data sharing is on and there is no archive yet, an extra start makes it first.
 
         Jars that are not built yet are needs: what is planned can be known without them.
         """
@@ -104,7 +104,7 @@ class JvmApp(Program):
         return java.find() or "java"
 
     def _machine(self) -> tuple[str, ...]:
-        """The options of the virtual machine."""
+        """Return the options of the virtual machine."""
         heap = (f"-Xms{self.heap}", f"-Xmx{self.heap}") if self.heap else ()
         collector = (COLLECTORS[self.collector],) if self.collector else ()
         return (*heap, *collector, *self.options)

@@ -71,7 +71,7 @@ class MariaDB(DatabaseServer):
         return [debian.need("mariadb", present, "mariadb-server")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """The data folder is made and filled first; then it serves on loopback and a Unix socket."""
+        """Return the data folder is made and filled first; then it serves on loopback and a Unix socket."""
         options: tuple[str, ...] = (
             "--port=${self.port.mysql}",
             "--bind-address=127.0.0.1",
@@ -109,14 +109,14 @@ class MariaDB(DatabaseServer):
         )
 
     def _tables(self) -> str:
-        """The SQL that makes the databases, and fills the only one."""
+        """Return the SQL that makes the databases, and fills the only one."""
         script = (filters.FOLDER / self.script).read_text(encoding="utf-8") if self.script else ""
         made = "".join(f"CREATE DATABASE {database.name};\n" for database in self.owned)
         first = self.owned[0].name
         return f"{made}USE {first};\n{script}\n{OWNER.format(first)}"
 
     def _lets_in(self) -> str:
-        """The SQL that lets our users in, and no one else, when the server starts."""
+        """Return the SQL that lets our users in, and no one else, when the server starts."""
         lock = LOCK_OTHERS.format(users=quoted(["mariadb.sys", *self.users, RESET_USER]))
         users = (USER.format(user=user) for user in (*self.users, RESET_USER))
         own = (GRANT.format(what="ALL", database=one.name, user=one.user) for one in self.owned)

@@ -115,7 +115,7 @@ class Nginx(Component):
         return [nginx_config.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """The filter's own template filled, and its rules; a limiter's decisions are the log of a round."""
+        """Return the filter's own template filled, and its rules; a limiter's decisions are the log of a round."""
         rules = self.rules(name, registry)
         return Launch(
             kind=self.kind,
@@ -140,7 +140,7 @@ class Nginx(Component):
         return [limit for limit in self.limits or self._limit() if limit.acts]
 
     def config(self, name: str, registry: ComponentRegistry) -> str:
-        """The filter's own template, filled in. Raises InputError listing what is missing."""
+        """Return the filter's own template, filled in. Raises InputError listing what is missing."""
         values = {
             "MODULES": nginx_config.MODULES,
             "LUA": FILTER / "lua",
@@ -172,7 +172,7 @@ class Nginx(Component):
         yield from ((route, f"{name}.routes[{number}].to") for number, route in enumerate(self.routes))
 
     def rules(self, name: str, registry: ComponentRegistry) -> dict[str, object]:
-        """The filter's rules (contracts/ratelimit/plan.schema.json)."""
+        """Return the filter's rules (contracts/ratelimit/plan.schema.json)."""
         rules: dict[str, object] = {"version": 1, "balancer": name, "balancers": self.balancers, "fields": self.fields}
         rules["limits"] = [limit.rule(self.balancers, registry.folder) for limit in self.acting]
         if self.acting:
@@ -183,7 +183,7 @@ class Nginx(Component):
         return rules
 
     def _limit(self) -> list[FilterLimit]:
-        """The one limit that the settings say."""
+        """Return the one limit that the settings say."""
         if self.algorithm == NO_LIMITER:
             return []
         lease = LeaseSettings(
@@ -210,7 +210,7 @@ class Nginx(Component):
         ]
 
     def _store(self, store: str, name: str, registry: ComponentRegistry) -> dict[str, str]:
-        """The place of the state, from the URL of the component that keeps it."""
+        """Return the place of the state, from the URL of the component that keeps it."""
         component = self.link if self.link in registry.names else self.stores.get(store, "")
         if component not in registry.names:
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))

@@ -23,7 +23,7 @@ class NodeExporter(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """The exporter."""
+        """Return the exporter."""
         return [debian.need("node exporter", debian.find(PROGRAM) is not None, PROGRAM)]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:

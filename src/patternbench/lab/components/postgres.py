@@ -55,7 +55,7 @@ class Postgres(DatabaseServer):
         return [debian.need("postgres", debian.find("postgres", BINARIES) is not None, "postgresql")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """The data folder is made, with databases and users, first; then it serves on loopback alone."""
+        """Return the data folder is made, with databases and users, first; then it serves on loopback alone."""
         return Launch(
             kind=self.kind,
             name=name,
@@ -106,7 +106,10 @@ class Postgres(DatabaseServer):
         )
 
     def _databases(self) -> str:
-        """The SQL that makes users and databases, a statement a line; no one logs in as the one who makes them."""
+        """Return the SQL that makes users and databases, a statement a line.
+
+        No one logs in as the one who makes them.
+        """
         roles = "".join(ROLE.format(user=user) for user in self.users)
         databases = "".join(DATABASE.format(name=one.name, user=one.user) for one in self.owned)
         return f"{roles}{databases}ALTER ROLE {USER} NOLOGIN;\n"

@@ -29,7 +29,7 @@ class AnyCommand(Program):
         return replace(launch, url=self.url or launch.url)
 
     def _command(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:
-        """The command with its program found, unless a preparation may be what makes that."""
+        """Return the command with its program found, unless a preparation may be what makes that."""
         program, *arguments = self.command
         if self.prepare or "${" in program:
             return self.command

@@ -37,7 +37,7 @@ class Prometheus(Component):
         return [debian.need("prometheus", debian.find("prometheus") is not None, "prometheus")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """It is ready once everything has been scraped."""
+        """Return it is ready once everything has been scraped."""
         options = ("--config.file=${self.folder}/prometheus.yml", "--storage.tsdb.path=${self.folder}/data")
         jobs = [self._job(target, registry, f"{name}.scrape") for target in self.scrape]
         targets = sum(len(_urls(target, registry, f"{name}.scrape")) for target in self.scrape)
@@ -57,7 +57,7 @@ class Prometheus(Component):
         return {"scrape_interval": str(self.interval), "scrape_timeout": str(self.interval)}
 
     def _job(self, target: str, registry: ComponentRegistry, path: str) -> dict[str, object]:
-        """The targets of one scrape job: every replica, if a component has several."""
+        """Return the targets of one scrape job: every replica, if a component has several."""
         urls = _urls(target, registry, path)
         return {
             "job_name": target,
@@ -68,7 +68,7 @@ class Prometheus(Component):
 
 
 def _urls(target: str, registry: ComponentRegistry, path: str) -> list[str]:
-    """A URL as it is written, or references to the URL or an endpoint of each component of that name."""
+    """Return a URL as it is written, or references to the URL or an endpoint of each component of that name."""
     if "://" in target:
         return [target]
     name, _, endpoint = target.partition(".")
@@ -76,7 +76,7 @@ def _urls(target: str, registry: ComponentRegistry, path: str) -> list[str]:
 
 
 def _named(url: str) -> str:
-    """The component that a reference is about; nothing for a URL."""
+    """Return the component that a reference is about; nothing for a URL."""
     alone = REFERENCE.fullmatch(url)
     return alone[1] if alone else ""
 
@@ -87,5 +87,8 @@ def _instance(target: str, url: str) -> dict[str, object]:
 
 
 def _scraped(targets: int) -> str:
-    """The path that asks whether each target has been scraped: Prometheus calls itself ready some seconds before."""
+    """Return the path that asks whether each target has been scraped.
+
+    Prometheus calls itself ready some seconds before.
+    """
     return f"/api/v1/query?query={quote(f'count(up) >= {targets}')}"

@@ -55,7 +55,7 @@ class PythonApp(Program):
         return []
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """A server listens before its workers have loaded the application, so it is asked for an answer."""
+        """Return a server listens before its workers have loaded the application, so it is asked for an answer."""
         if self.interpreter:
             return self._served(name, registry, self.program(name, "interpreter", self.interpreter, registry))
         lock = self._lock(name, registry)
@@ -82,7 +82,7 @@ class PythonApp(Program):
         return f"127.0.0.1:${{self.port.{next(iter(self.ports), 'http')}}}"
 
     def _lock(self, name: str, registry: ComponentRegistry) -> Path:
-        """The file of its packages; raises InputError where one of them is not pinned."""
+        """Return the file of its packages; raises InputError where one of them is not pinned."""
         if not self.requirements:
             return LOCK
         lock = Path(self.file(name, "requirements", self.requirements, registry))
@@ -92,7 +92,7 @@ class PythonApp(Program):
         return lock
 
     def _packages(self, lock: Path) -> Need:
-        """A virtual environment with the packages, made from their lock file."""
+        """Return a virtual environment with the packages, made from their lock file."""
         server, python = (environment(lock) / "bin" / program for program in (self.server, "python"))
         make = (sys.executable, "-m", "venv", str(environment(lock)))
         fill = (str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(lock))
@@ -101,7 +101,7 @@ class PythonApp(Program):
 
 
 def _by(python: str, preparation: Preparation) -> Preparation:
-    """A preparation that calls for Python, by the application's."""
+    """Return a preparation that calls for Python, by the application's."""
     program, *arguments = preparation.command
     return replace(preparation, command=(python, *arguments)) if program == "python" else preparation
 
@@ -110,7 +110,7 @@ OWN_FOLDER = "${self.folder}"
 
 
 def environment(lock: Path = LOCK) -> Path:
-    """The virtual environment of a lock file: one per content."""
+    """Return the virtual environment of a lock file: one per content."""
     return caches.folder() / f"{_label(lock)}-{caches.short_hash(lock.read_bytes())}"
 
 

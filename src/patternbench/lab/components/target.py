@@ -27,11 +27,11 @@ class Target(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """The engine's binary."""
+        """Return the engine's binary."""
         return [engine.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """It says when it listens."""
+        """Return it says when it listens."""
         command: tuple[str, ...] = (
             engine.path(),
             "target",

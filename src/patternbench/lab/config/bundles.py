@@ -53,5 +53,5 @@ class BundledRoute(BaseModel):
     per: Annotated[list[HeaderName], BeforeValidator(_listed), Field(min_length=1)] = ["Authorization"]
 
     def rules(self) -> dict[str, object]:
-        """The route as the filter reads it."""
+        """Return the route as the filter reads it."""
         return self.model_dump() | {"wait": f"{self.wait.us}us"}

@@ -64,7 +64,7 @@ def find() -> ComposeEngine | None:
 
 
 def need() -> Need:
-    """A program that speaks Compose."""
+    """Return a program that speaks Compose."""
     engine = find()
     how = "install Docker with its Compose plugin (https://docs.docker.com/compose/install), or podman-compose"
     return Need("docker compose or podman-compose", engine.words[0] if engine else None, how)
@@ -105,7 +105,7 @@ class PrintedProject(BaseModel):
 
 
 def _target(port: str) -> str:
-    """The container's port of a mapping: 80 of ``127.0.0.1:8080:80/tcp``."""
+    """Return the container's port of a mapping: 80 of ``127.0.0.1:8080:80/tcp``."""
     return port.partition("/")[0].rpartition(":")[2]
 
 
@@ -160,7 +160,7 @@ class ComposeProject:
         return f"{LOOPBACK}:{number}"
 
     def _run(self, *words: str, most_s: float | None = None) -> str:
-        """The output of a command of the engine. Raises ProjectFailed if it fails, or does not end in time."""
+        """Return the output of a command of the engine. Raises ProjectFailed if it fails, or does not end in time."""
         requested, nothing, pipe = self._words(*words), subprocess.DEVNULL, subprocess.PIPE
         try:
             done = subprocess.run(requested, stdin=nothing, stdout=pipe, check=False, timeout=most_s)
@@ -177,7 +177,7 @@ class ComposeProject:
 
 
 def project_name(component: str, folder: str) -> str:
-    """The name of a project: the same for the same run's folder, and no other's."""
+    """Return the name of a project: the same for the same run's folder, and no other's."""
     return f"patternbench-{component}-{hashlib.sha256(folder.encode()).hexdigest()[:8]}"
 
 

@@ -79,7 +79,7 @@ class DatabaseServer(Component, ABC):
         return self
 
     def _names(self) -> Iterator[str]:
-        """The names of several databases, and of their users."""
+        """Yield the names of several databases, and of their users."""
         for name, database in self.databases.items():
             yield from (name, database.user or name)
 

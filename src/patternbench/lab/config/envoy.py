@@ -46,7 +46,7 @@ def need() -> Need:
 
 
 def command(config: str, workers: int = 1) -> tuple[str, ...]:
-    """The command that starts Envoy with a configuration below its folder."""
+    """Return the command that starts Envoy with a configuration below its folder."""
     started = (find() or "envoy", "-c", f"${{self.folder}}/{config}", "--disable-hot-restart")
     return (*started, "--log-level", "warning", "--concurrency", str(workers))
 
@@ -64,7 +64,7 @@ def own_answers(http: httpx.Client, admin: str) -> int:
 
 
 def runtime(faults: Sequence[Fault]) -> dict[str, str]:
-    """The runtime values of the faults; all keys are always present."""
+    """Return the runtime values of the faults; all keys are always present."""
     chosen = {fault.kind: fault.chosen for fault in faults}
     abort, delay = chosen.get("abort"), chosen.get("delay")
     values = {
@@ -90,7 +90,7 @@ def _is_in_millionths(percentage: float) -> bool:
 
 
 def fraction(percentage: float) -> str:
-    """A percentage as Envoy's runtime reads it: a whole number of percent, or a fraction of a million."""
+    """Return a percentage as Envoy's runtime reads it: a whole number of percent, or a fraction of a million."""
     if float(percentage).is_integer():
         return str(int(percentage))
     parts = {"numerator": round(percentage * PERCENT), "denominator": "MILLION"}

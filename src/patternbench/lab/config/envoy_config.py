@@ -31,7 +31,7 @@ class UpstreamTls(BaseModel):
     server_name: str | None = None
 
     def transport(self, upstream: str, path: str) -> dict[str, object]:
-        """The fields of a cluster that speaks TLS to an upstream; nothing where that speaks plainly.
+        """Return the fields of a cluster that speaks TLS to an upstream; nothing where that speaks plainly.
 
         Raises InputError, below ``path``, where there are no authorities to trust.
         """
@@ -57,28 +57,28 @@ class UpstreamTls(BaseModel):
 
 
 def address(host: str, port: int | str) -> dict[str, object]:
-    """A TCP address; the port may be a reference."""
+    """Return a TCP address; the port may be a reference."""
     return {"socket_address": {"address": host, "port_value": port}}
 
 
 def address_of(url: str) -> dict[str, object]:
-    """The TCP address of a URL, or of a reference to one."""
+    """Return the TCP address of a URL, or of a reference to one."""
     port = part(url, "port")
     return address(part(url, "host"), int(port) if port.isdecimal() else port)
 
 
 def http_filter(name: str, kind: str, **fields: object) -> dict[str, object]:
-    """An HTTP filter by its name and the kind of its configuration."""
+    """Return an HTTP filter by its name and the kind of its configuration."""
     return {"name": name, "typed_config": {"@type": f"{TYPES}.extensions.filters.http.{kind}", **fields}}
 
 
 def router() -> dict[str, object]:
-    """The last HTTP filter, which sends a request on."""
+    """Return the last HTTP filter, which sends a request on."""
     return http_filter("envoy.filters.http.router", "router.v3.Router")
 
 
 def listener(port: int | str, stat_prefix: str, **manager: object) -> dict[str, object]:
-    """A listener on loopback whose requests go through an HTTP connection manager with these fields."""
+    """Return a listener on loopback whose requests go through an HTTP connection manager with these fields."""
     config: dict[str, object] = {
         "@type": f"{TYPES}.extensions.filters.{MANAGER}",
         "stat_prefix": stat_prefix,

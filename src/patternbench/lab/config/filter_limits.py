@@ -186,7 +186,7 @@ class FilterLimit(BaseModel):
         return self.algorithm != NO_LIMITER
 
     def rule(self, balancers: int, folder: Path) -> dict[str, object]:
-        """The limit in the configuration of one balancer; paths are relative to ``folder``.
+        """Return the limit in the configuration of one balancer; paths are relative to ``folder``.
 
         A balancer with its state in its own memory enforces only its part of the limit.
         """
@@ -200,7 +200,7 @@ class FilterLimit(BaseModel):
         return rule
 
     def _burst(self, parts: int) -> dict[str, object]:
-        """The burst, for algorithms that have one; 0 means the limit."""
+        """Return the burst, for algorithms that have one; 0 means the limit."""
         return {"burst": _part(self.burst, parts)} if self.burst and self.algorithm in limiter.WITH_BURST else {}
 
     def _tier(self, tier: LimitTier, parts: int) -> dict[str, object]:
@@ -214,7 +214,10 @@ def _part(quantity: int, parts: int) -> int:
 
 
 def _written(model: BaseModel, folder: Path) -> dict[str, object]:
-    """The fields of a model as the filter reads them: exact durations, absolute paths, nothing that is not said."""
+    """Return the fields of a model as the filter reads them.
+
+    Exact durations, absolute paths, nothing that is not said.
+    """
     fields = type(model).model_fields
     values = {field.alias or name: getattr(model, name) for name, field in fields.items()}
     return {name: _value(name, value, folder) for name, value in values.items() if value is not None}

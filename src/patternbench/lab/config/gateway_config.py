@@ -70,7 +70,7 @@ class Upstreams:
 def bootstrap(
     names: Collection[str], folder: str, port: int | str, admin: int | str, adaptive: AdaptiveConcurrency
 ) -> dict[str, object]:
-    """The part that does not change while it runs; ``names`` are those of its clusters.
+    """Return the part that does not change while it runs; ``names`` are those of its clusters.
 
     They are in it so that a gateway with other clusters is restarted: routes and clusters are read one after the
     other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive
@@ -87,12 +87,12 @@ def bootstrap(
 
 
 def clusters(upstreams: Mapping[str, Upstreams]) -> dict[str, object]:
-    """The file of clusters."""
+    """Return the file of clusters."""
     return _discovered("cluster.v3.Cluster", [_cluster(name, hosts) for name, hosts in upstreams.items()])
 
 
 def routes(written: Sequence[Route], upstreams: Mapping[str, Upstreams], limit: LocalLimit) -> dict[str, object]:
-    """The file of routes; a ``limit`` over all of them, but for those with one of their own."""
+    """Return the file of routes; a ``limit`` over all of them, but for those with one of their own."""
     host: dict[str, object] = {"name": STAT, "domains": ["*"], "typed_per_filter_config": _limiting(limit)}
     host["routes"] = [_route(route, upstreams[route.to]) for route in written]
     config = {"name": ROUTE_CONFIG, "virtual_hosts": [host]}
@@ -100,7 +100,7 @@ def routes(written: Sequence[Route], upstreams: Mapping[str, Upstreams], limit: 
 
 
 def _adapting(adaptive: AdaptiveConcurrency) -> list[dict[str, object]]:
-    """The filter of the adaptive bound; none without one."""
+    """Return the filter of the adaptive bound; none without one."""
     if adaptive.max_concurrency_limit is None:
         return []
     limits = {
@@ -128,7 +128,10 @@ def _watched(path: str) -> dict[str, object]:
 
 
 def _discovered(kind: str, resources: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """A file that Envoy watches. Each resource has the change's number; an unchanged resource keeps its state."""
+    """Return a file that Envoy watches.
+
+    Each resource has the change's number; an unchanged resource keeps its state.
+    """
     metadata = {"filter_metadata": {"patternbench": {"change": CHANGE}}}
     typed = [{"@type": f"{TYPES}.config.{kind}", "metadata": metadata, **resource} for resource in resources]
     return {"version_info": CHANGE, "resources": typed}
@@ -159,7 +162,7 @@ def _cluster(name: str, upstreams: Upstreams) -> dict[str, object]:
 
 
 def _weights(upstreams: Upstreams) -> Sequence[int]:
-    """The weight of each host. A single host gets everything, with any weight."""
+    """Return the weight of each host. A single host gets everything, with any weight."""
     weighted = upstreams.cluster.balancing == "weighted" and len(upstreams.urls) > 1
     return upstreams.cluster.weights if weighted else [1] * len(upstreams.urls)
 
@@ -175,7 +178,7 @@ def _thresholds(breakers: CircuitBreakers) -> dict[str, int]:
 
 
 def _outliers(outliers: OutlierDetection) -> dict[str, object]:
-    """Detection by failures in a row alone; what compares hosts by statistics stays off."""
+    """Return detection by failures in a row alone; what compares hosts by statistics stays off."""
     five, gateway = outliers.consecutive_5xx, outliers.consecutive_gateway_failure
     return {
         "consecutive_5xx": five or UNLIMITED,
@@ -249,7 +252,7 @@ def _elsewhere() -> dict[str, object]:
 
 
 def _limiting(limit: LocalLimit, where: str = "") -> dict[str, object]:
-    """The configuration of the filter of limits; empty without a limit.
+    """Return the configuration of the filter of limits; empty without a limit.
 
     ``where`` is the prefix of a route that has its own limit, which may also be to have none.
     """
@@ -280,7 +283,7 @@ def _bucket(bucket: TokenBucket) -> dict[str, object]:
 
 
 def _per_value(limit: LocalLimit) -> dict[str, object]:
-    """A bucket for each value of a header: those that are named first, then one like the limit for any other."""
+    """Return a bucket for each value of a header: those that are named first, then one like the limit for any other."""
     action = {"request_headers": {"header_name": limit.per, "descriptor_key": limit.per}}
     named = [_descriptor(limit.per, bucket, value=value) for value, bucket in limit.values.items()]
     return {
@@ -296,5 +299,5 @@ def _descriptor(key: str, bucket: TokenBucket, **value: str) -> dict[str, object
 
 
 def seconds(duration: Duration) -> str:
-    """A duration as Envoy's JSON writes it."""
+    """Return a duration as Envoy's JSON writes it."""
     return f"{duration.seconds:f}s"

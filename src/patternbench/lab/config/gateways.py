@@ -228,7 +228,7 @@ class Route(BaseModel):
 
 
 def hidden(routes: Sequence[Route]) -> list[tuple[int, int]]:
-    """The routes that no request reaches, each with the one before it that takes all of its requests, by number."""
+    """Return routes that no request reaches, each with the one before it that takes all of its requests, by number."""
     return [
         (number, before)
         for number, route in enumerate(routes)

@@ -46,18 +46,18 @@ def need() -> Need:
 
 
 def command() -> tuple[str, ...]:
-    """Runs nginx in the component's own folder, with the configuration there."""
+    """Return runs nginx in the component's own folder, with the configuration there."""
     folder = "${self.folder}"
     return (debian.program("nginx"), "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/{ERRORS.path}")
 
 
 def filled_once(template: Path, behind: PrefixUpstream, values: Mapping[str, object]) -> str:
-    """A template with one upstream, and its other values."""
+    """Return a template with one upstream, and its other values."""
     return _with(template.read_text(encoding="utf-8"), {**_values(behind), **values})
 
 
 def filled(behind: Sequence[PrefixUpstream], values: Mapping[str, object]) -> str:
-    """The template with one upstream and one location for each prefix, and its other values."""
+    """Return the template with one upstream and one location for each prefix, and its other values."""
     text = TEMPLATE.read_text(encoding="utf-8")
     text = UPSTREAM.sub(_for_each(behind, lambda block, name, _: block.replace("service", name)), text)
     text = LOCATION.sub(_for_each(behind, _location), text)

@@ -51,7 +51,7 @@ def _variable(name: str) -> str:
 
 
 def _words(value: object) -> object:
-    """The words of a command, which is written as a text, as a shell splits it, or as a list."""
+    """Return the words of a command, which is written as a text, as a shell splits it, or as a list."""
     try:
         parts = shlex.split(value) if isinstance(value, str) else value
     except ValueError as error:
@@ -60,7 +60,7 @@ def _words(value: object) -> object:
 
 
 def plain_text(value: object) -> object:
-    """A number or a truth value as text for a program; any other value unchanged."""
+    """Return a number or a truth value as text for a program; any other value unchanged."""
     return json.dumps(value) if isinstance(value, (bool, int, float)) else value
 
 
@@ -89,7 +89,7 @@ def _below(path: str) -> str:
 
 
 def _size(value: object) -> int:
-    """A size in bytes, which is written with its unit."""
+    """Return a size in bytes, which is written with its unit."""
     match = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or float(match[1]) == 0:
         allowed = f"more than 0, with its unit: `512MB`, `2GiB` ({', '.join(BYTES)})"
@@ -142,7 +142,10 @@ class ReadySettings(BaseModel):
         return self
 
     def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
-        """The check of readiness for a host. Raises InputError, at the path of the setting, if no port is named."""
+        """Return the check of readiness for a host.
+
+        Raises InputError, at the path of the setting, if no port is named.
+        """
         own = self._own_way(ports, path)
         return SuccessiveReadiness(own, tuple(self.then)) if self.then else own
 
@@ -182,7 +185,7 @@ class LiveSettings(BaseModel):
         return self
 
     def part(self, name: str) -> Live:
-        """The part in the form in which a host changes it."""
+        """Return the part in the form in which a host changes it."""
         return LiveCall(name, self.call) if self.call else LiveFile(self.file or "", self.signal or "")
 
 
@@ -258,29 +261,34 @@ class Program(Component):
         )
 
     def _known_user(self, name: str) -> str:
-        """The user to run as; raises InputError where this machine doesn't know one of this name."""
+        """Return the user to run as; raises InputError where this machine doesn't know one of this name."""
         wrong = accounts.problem_of(self.user)
         if wrong:
             raise InputError(wrong.below(name))
         return self.user
 
     def directory(self, name: str, registry: ComponentRegistry) -> Path:
-        """The folder that the program runs in, absolute; raises InputError when there is none."""
+        """Return the folder that the program runs in, absolute; raises InputError when there is none."""
         folder = Path(os.path.normpath(registry.folder.absolute() / self.folder))
         if not folder.is_dir():
             raise InputError(Problem("there is no such folder", f"{name}.folder", value=str(folder)))
         return folder
 
     def file(self, name: str, field: str, path: str, registry: ComponentRegistry) -> str:
-        """A file that a setting names, absolute; raises InputError, at that setting, when there is none."""
+        """Return a file that a setting names, absolute; raises InputError, at that setting, when there is none."""
         return existing_file(self.directory(name, registry), path, f"{name}.{field}")
 
     def built(self, name: str, path: str, registry: ComponentRegistry, how: str) -> Need:
-        """The need of a file that has to be built, by its absolute path; ``how`` is what to type where it is not."""
+        """Return the need of a file that has to be built, by its absolute path.
+
+        ``how`` is what to type where it is not.
+        """
         return built_file(self.directory(name, registry), path, how)
 
     def program(self, name: str, field: str, word: str, registry: ComponentRegistry) -> str:
-        """A program by its absolute path: one with a slash counts from the folder, any other is looked for on PATH.
+        """Return a program by its absolute path.
+
+        One with a slash counts from the folder, any other is looked for on PATH.
 
         Raises InputError, at the setting that names it, where there is none that can be executed.
         """

@@ -39,7 +39,7 @@ class Site:
     _admins: dict[str, Admin] = field(default_factory=dict)
 
     def proxies(self, fault: Fault) -> list[Admin]:
-        """The proxies on the ways that a fault acts on."""
+        """Return the proxies on the ways that a fault acts on."""
         return [self._admin(name) for name in proxies_of(fault, self.environment.ways)]
 
     def _admin(self, name: str) -> Admin:

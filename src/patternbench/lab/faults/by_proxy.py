@@ -31,7 +31,7 @@ class ByProxy:
 
 
 def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
-    """A fault on a way, with its settings in the proxy's form. Raises StartError if the way has no proxy."""
+    """Return a fault on a way, with its settings in the proxy's form. Raises StartError if the way has no proxy."""
     admins = site.proxies(fault)
     if not admins:
         raise StartError(f"there is no fault proxy at {fault.where}, so {fault.kind} cannot be injected there")
@@ -39,7 +39,7 @@ def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
 
 
 def _together(all_counters: Sequence[ProxyCounters]) -> FaultCounters:
-    """The effects at several proxies: requests add up, and the latest release of a request counts."""
+    """Return the effects at several proxies: requests add up, and the latest release of a request counts."""
     late = [one.late for one in all_counters if one.late]
     counters: dict[str, float] = {"requests": sum(one.requests for one in all_counters)}
     if late:

@@ -13,7 +13,7 @@ FIRST = "-1"
 
 
 def at_each(fault: Fault, groups: Groups) -> list[Fault]:
-    """The same fault at each component, or on each way, of its ``where``."""
+    """Return the same fault at each component, or on each way, of its ``where``."""
     if fault.at_the_edge:
         return [fault]
     if fault.way is None:

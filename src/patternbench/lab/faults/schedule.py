@@ -39,7 +39,7 @@ class FaultOutcome:
 
 
 def moments(faults: Mapping[str, Fault]) -> list[Moment]:
-    """The begins and ends of faults with windows in a round, in order."""
+    """Return the begins and ends of faults with windows in a round, in order."""
     return sorted(moment for name, fault in faults.items() for moment in _of_fault(name, fault))
 
 

@@ -38,25 +38,25 @@ def ways_of(fault: Fault, ways: Iterable[Way]) -> list[Way]:
 
 
 def proxies_of(fault: Fault, proxied: Iterable[Way]) -> list[str]:
-    """The names of the fault proxies that act a fault, of the ways that have one; none where Envoy does it."""
+    """Return the names of the fault proxies that act a fault, of the ways that have one; none where Envoy does it."""
     return [proxy_name(way) for way in ways_of(fault, proxied)]
 
 
 def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[Way]:
-    """The ways that need a fault proxy in a scenario with this system; ``file`` describes one by name."""
+    """Return the ways that need a fault proxy in a scenario with this system; ``file`` describes one by name."""
     topology = topology_of(system, file) if study.faults else None
     return needed(study.faults, topology) if topology else []
 
 
 def topology_of(system: System, file: SystemFile | None) -> Topology | None:
-    """The components of a scenario's system; None where load goes straight to one that already runs."""
+    """Return the components of a scenario's system; None where load goes straight to one that already runs."""
     if file:
         return topologies.of_file(file, system.setting_levels)
     return topologies.of_url(system.url.level, {}) if isinstance(system, UrlSystem) else None
 
 
 def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
-    """The ways that need a fault proxy, the same for all levels of a study's faults, so that each has the same path."""
+    """Return the ways that need a fault proxy, the same for all levels so that each has the same path."""
     edge = _edge_needs_proxies(faults, topology)
     located = [one for fault in faults for one in at_each(fault, topology.groups)]
     asking = [fault for fault in located if edge or not fault.at_the_edge]
@@ -81,7 +81,7 @@ def _envoy_can(fault: Fault) -> bool:
 
 
 def problems(faults: Sequence[Fault], topology: Topology, numbers: Collection[int] | None = None) -> Iterator[Problem]:
-    """The faults that act nowhere in a system, or where their kind cannot, each at its place in the study.
+    """Yield the faults that act nowhere in a system, or where their kind cannot, each at its place in the study.
 
     ``numbers`` are those of the faults to look at: all of them unless it says otherwise.
     """
@@ -126,14 +126,14 @@ def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
 
 
 def _not_tcp(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
-    """A proxy passes streams on: members that gossip also send each other datagrams, past it."""
+    """Yield faults on links of gossip, whose datagrams go past a proxy, which passes on streams."""
     if any(_scheme(way, topology) in NOT_TCP for way in ways_of(fault, topology.ways())):
         message = "on this way members also gossip by datagrams, which no fault proxy handles"
         yield Problem(message, path, value=fault.where, allowed="a fault of a component: crash, freeze, cpu")
 
 
 def _scheme(way: Way, topology: Topology) -> str:
-    """The protocol of a way, which is that of the component behind its proxy; nothing if it isn't known."""
+    """Return the protocol of a way, which is that of the component behind its proxy; nothing if it isn't known."""
     launch = next((launch for launch in topology.launches if launch.name == way.producer), None)
     if launch is None:
         return ""

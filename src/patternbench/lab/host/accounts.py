@@ -32,7 +32,7 @@ class Account:
     words: tuple[str, ...] = ()
 
     def command(self, *words: str) -> list[str]:
-        """The command line that carries a command out as this user."""
+        """Return the command line that carries a command out as this user."""
         return [*self.words, *words]
 
     def own(self, path: Path) -> None:
@@ -47,7 +47,7 @@ class Account:
 
 @contextmanager
 def scratch(prefix: str) -> Iterator[Path]:
-    """A folder for a system that is gone afterwards, which a server that runs as another user can reach."""
+    """Yield a folder for a system that is gone afterwards, which a server that runs as another user can reach."""
     with tempfile.TemporaryDirectory(prefix=prefix) as folder:
         Path(folder).chmod(0o711)
         yield Path(folder)
@@ -107,7 +107,7 @@ def _out_of_reach(user: str, folder: Path) -> Problem:
 
 
 def caller() -> str:
-    """The name of the user who runs us; its number where it has no name, as in many containers."""
+    """Return the name of the user who runs us; its number where it has no name, as in many containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -119,7 +119,7 @@ def _caller() -> Account:
 
 
 def _system_user(user: str) -> Account | None:
-    """The account of a user of this machine that we can become; None where there is none."""
+    """Return the account of a user of this machine that we can become; None where there is none."""
     become = shutil.which("setpriv")
     if os.geteuid() != 0 or become is None:
         return None

@@ -35,7 +35,7 @@ class ControlGroup:
     path: Path
 
     def command(self, *words: str) -> list[str]:
-        """The command line that carries a command out in the group."""
+        """Return the command line that carries a command out in the group."""
         return [*JOIN, str(self.path), *words]
 
     def ran_out_of_memory(self) -> bool:
@@ -52,7 +52,7 @@ class ControlGroup:
 
 
 def made(limits: ResourceLimits, name: str, mounts: Path = MOUNTS, own: Path = OWN) -> ControlGroup:
-    """A new group with these limits; raises LimitRefused where this machine has none for us."""
+    """Return a new group with these limits; raises LimitRefused where this machine has none for us."""
     around = _around_us(_expected(limits), mounts, own)
     group = ControlGroup(around / f"{PREFIX}-{os.getpid()}-{name}")
     try:
@@ -86,7 +86,7 @@ class Limiter:
         self._groups: dict[str, ControlGroup] = {}
 
     def command(self, launch: Launch, words: list[str]) -> list[str]:
-        """The command line that carries a command out within a component's limits, or without where none can act."""
+        """Return command line that carries a command out within a component's limits, or without where none can act."""
         if not _expected(launch.limits):
             return words
         try:
@@ -97,7 +97,7 @@ class Limiter:
         return group.command(*words)
 
     def cause(self, name: str) -> str:
-        """An addition to the message on an ended component: that it had no memory left; else nothing."""
+        """Return an addition to the message on an ended component: that it had no memory left; else nothing."""
         group = self._groups.get(name)
         return "; it ran out of the memory that it may take" if group and group.ran_out_of_memory() else ""
 
@@ -128,7 +128,7 @@ def _settings(limits: ResourceLimits, group: Path) -> Iterator[tuple[str, str]]:
 
 
 def _around_us(expected: set[str], mounts: Path, own: Path) -> Path:
-    """The nearest group above our own that hands these controllers down and that we may write to."""
+    """Return the nearest group above our own that hands these controllers down and that we may write to."""
     root = _mounted(mounts)
     ours = root / _own_group(own).lstrip("/")
     around = [path for path in (*ours.parents, root) if path.is_relative_to(root)]  # in a container ours is the root

@@ -23,7 +23,7 @@ class Start:
 
 
 def fixed(launch: Launch) -> Launch:
-    """A launch without the content of its live parts, its resets, and the line that describes it.
+    """Return a launch without the content of its live parts, its resets, and the line that describes it.
 
     Where it differs so, it is restarted.
     """
@@ -35,7 +35,7 @@ def fixed(launch: Launch) -> Launch:
 
 
 def _without_content(part: Live) -> Live:
-    """A live part's name: a call that is not made any more cannot be undone, so its name stays."""
+    """Return a live part's name: a call that is not made any more cannot be undone, so its name stays."""
     return replace(part, acts=None) if isinstance(part, LiveFile) else LiveCall(part.name, Call("GET", "http://"))
 
 

@@ -51,7 +51,7 @@ class Launcher:
         self._closing = threading.Event()
 
     def prepared(self, launch: Launch, account: Account) -> Process:
-        """A component's process, once its files are written, its preparations made, and it is ready."""
+        """Return a component's process, once its files are written, its preparations made, and it is ready."""
         for file in launch.files:
             write(self._folder / launch.name, file, account)
         for made, preparations in groupby(launch.prepare, key=lambda preparation: preparation.makes):
@@ -73,7 +73,7 @@ class Launcher:
             yield not Path(made).exists()
 
     def ready(self, launch: Launch, account: Account) -> Process:
-        """A component's process, once it is ready."""
+        """Return a component's process, once it is ready."""
         process = self._begun(launch, self.limiter.command(launch, account.command(*launch.command)))
         starting = self._starting(launch, process, account)
         self._await(lambda: process.alive and launch.ready.met(starting), launch, process, starting)
@@ -120,7 +120,7 @@ class Launcher:
             raise StartError(f"{launch.name} was ready, and did not end within {launch.within} of {launch.stop.signal}")
 
     def _begun(self, launch: Launch, command: list[str]) -> Process:
-        """A process of a component, which ``close`` knows from the first moment."""
+        """Return a process of a component, which ``close`` knows from the first moment."""
         with self._lock:
             if self._closing.is_set():
                 raise StartError(f"{launch.name} was not started, because everything is being taken down")

@@ -68,16 +68,16 @@ class Host(Protocol):
         """Start a component again that has ended, at the same addresses and with its files; return when it is ready."""
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
-        """The last words of each component that no longer runs, except those in ``but``, which are meant to be down."""
+        """Return the last words of each component that no longer runs, except those in ``but``."""
 
     def limits(self) -> dict[str, str]:
-        """The limits of each component that has any, in words; of those that do not act, why."""
+        """Return the limits of each component that has any, in words; of those that do not act, why."""
 
     def refused_limits(self) -> Mapping[str, str]:
         """Why the limits of a component do not act, by its name."""
 
     def cut_logs(self) -> Sequence[str]:
-        """The components whose log grew beyond its bound, so that its middle is left out."""
+        """Return the components whose log grew beyond its bound, so that its middle is left out."""
 
     def close(self) -> None:
         """Take everything down."""
@@ -131,13 +131,13 @@ class LocalHost:
         self._bring(order, partial(self._brought, chosen, reasons), workers)
 
     def _in_order(self, launches: Sequence[Launch]) -> list[Launch]:
-        """Launches, each after those that it needs: as the last time, where the same are asked for."""
+        """Return launches, each after those that it needs: as the last time, where the same are asked for."""
         if self._ordered[0] != tuple(launches):
             self._ordered = (tuple(launches), in_order(launches))
         return self._ordered[1]
 
     def _ended(self) -> dict[str, str]:
-        """The last words of each component that has ended."""
+        """Return the last words of each component that has ended."""
         return {name: running.process.why_not() for name, running in self.running.items() if not running.process.alive}
 
     def _bring(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running], workers: Executor) -> None:
@@ -178,7 +178,7 @@ class LocalHost:
     def _brought(
         self, chosen: Mapping[str, Mapping[str, int]], reasons: Mapping[str, str], launch: Launch, needed: Needed
     ) -> Running:
-        """A component as it is wanted, once those that it needs are: started for a reason, else changed."""
+        """Return a component as it is wanted, once those that it needs are: started for a reason, else changed."""
         producing = {name: future.result() for name, future in needed.items()}
         if launch.name not in reasons:
             with _naming(launch):
@@ -216,7 +216,7 @@ class LocalHost:
         return running
 
     def _changed(self, running: Running, launch: Launch, producing: Mapping[str, Running]) -> Running:
-        """A component that stays up, once what is live of it is as a launch says, and acts."""
+        """Return a component that stays up, once what is live of it is as a launch says, and acts."""
         running.declared = launch
         if running.changed_files(producing):
             self._renew(running, producing)
@@ -302,12 +302,12 @@ class LocalHost:
         self._tell(running, self.running)
 
     def dead(self, but: Collection[str] = ()) -> list[str]:
-        """The last words of each component that no longer runs, except those in ``but``, which are meant to be down."""
+        """Return the last words of each component that no longer runs, except those in ``but``."""
         gone = (item for item in self.running.items() if item[0] not in but and not item[1].process.alive)
         return [running.process.why_not() + self._launcher.limiter.cause(name) for name, running in gone]
 
     def limits(self) -> dict[str, str]:
-        """The limits of each component that has any, in words; of those that do not act, why."""
+        """Return the limits of each component that has any, in words; of those that do not act, why."""
         limited = {name: running.launch.limits for name, running in self.running.items()}
         refused = self._launcher.limiter.refused
         return {
@@ -321,7 +321,7 @@ class LocalHost:
         return {name: why for name, why in self._launcher.limiter.refused.items() if name in self.running}
 
     def cut_logs(self) -> list[str]:
-        """The components whose log grew beyond its bound, so that its middle is left out."""
+        """Return the components whose log grew beyond its bound, so that its middle is left out."""
         return self._launcher.logs.cut()
 
     def close(self) -> None:
@@ -339,7 +339,7 @@ class LocalHost:
 
 
 def _reported(launch: Launch) -> str:
-    """A component as messages name it: with the line that describes it, where there is one."""
+    """Return a component as messages name it: with the line that describes it, where there is one."""
     return f"{launch.origin}: {launch.name}" if launch.origin else launch.name
 
 

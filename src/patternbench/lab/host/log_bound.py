@@ -77,7 +77,7 @@ class LogKeeper:
                 self._thread.start()
 
     def cut(self) -> list[str]:
-        """The names of those whose log is not whole."""
+        """Return the names of those whose log is not whole."""
         return [path.stem for path, log in self._known() if log.cut_to]
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class LogKeeper:
 
 
 def _quietly(act: Callable[[], None]) -> None:
-    """A log that can't be cut (the disk is full, the folder was deleted) must not cost a round."""
+    """Ignore a log that can't be cut (the disk is full, the folder was deleted): it must not cost a round."""
     try:
         act()
     except OSError:

@@ -28,7 +28,7 @@ class PortTaken(StartError):  # noqa: N818 - named after what happened, as its s
 def chosen(
     expected: Mapping[str, Mapping[str, int]], draw: Draw = secrets.randbelow, outgoing: Path = OUTGOING
 ) -> dict[str, dict[str, int]]:
-    """The ports of several components, by component and name: those that they ask for, and free ones for each 0.
+    """Return the ports of several components, by component and name: those that they ask for, and free ones for each 0.
 
     All of them are held until the last is found, so that none is given twice. They are outside the range of outgoing
     connections, so that a component that starts minutes later, after others that it needs, still finds its own free.
@@ -46,7 +46,7 @@ def chosen(
 
 
 def _never_outgoing(outgoing: Path) -> range:
-    """The ports that are given to no outgoing connection; none where those are given nearly all."""
+    """Return the ports that are given to no outgoing connection; none where those are given nearly all."""
     try:
         lowest = int(outgoing.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
@@ -65,7 +65,7 @@ def _hold(port: int, owner: str, held: ExitStack) -> None:
 
 
 def _free(held: ExitStack, draw: Draw, among: range) -> int:
-    """A port that is free for TCP and for UDP, as gossip uses both; any at all where ``among`` is empty."""
+    """Return a port that is free for TCP and for UDP, as gossip uses both; any at all where ``among`` is empty."""
     for _ in range(TRIES):
         stream = held.enter_context(socket.socket(type=socket.SOCK_STREAM))
         datagrams = held.enter_context(socket.socket(type=socket.SOCK_DGRAM))

@@ -39,7 +39,7 @@ AFTER_GRACE_S = 3.0
 
 
 def absolute(path: str | Path) -> str:
-    """A user's path in absolute form for our processes, each of which runs in its own folder."""
+    """Return a user's path in absolute form for our processes, each of which runs in its own folder."""
     return str(Path(path).absolute())
 
 
@@ -103,7 +103,7 @@ class Process:
         return self._guard.poll()
 
     def family(self) -> list[psutil.Process]:
-        """The process itself, first, and all that descend from it, without the guard; empty once it is gone."""
+        """Return the process itself, first, and all that descend from it, without the guard; empty once it is gone."""
         with contextlib.suppress(psutil.NoSuchProcess):
             own = psutil.Process(self.pid)
             children, below = own.children(), own.children(recursive=True)
@@ -160,24 +160,24 @@ class Process:
         return f"{self.name} {state}: {self.tail() or 'it wrote nothing'}"
 
     def written(self) -> str:
-        """The beginning of its log since it was started."""
+        """Return the beginning of its log since it was started."""
         return self.read(self.begun).decode(errors="replace")
 
     def read(self, at: int) -> bytes:
-        """What its log holds from a place on, up to a size."""
+        """Return what its log holds from a place on, up to a size."""
         with contextlib.suppress(FileNotFoundError), self.log.open("rb") as log:
             log.seek(at)
             return log.read(MOST_READ)
         return b""
 
     def tail(self) -> str:
-        """The last lines that it wrote to its log, without the frames of stack traces, which would hide the message."""
+        """Return the last lines of its log, without frames of stack traces, which would hide the message."""
         lines = [_cut(line.strip()) for line in self._last().splitlines()]
         last = [line for line in lines if line and not line.startswith(FRAME)][-TAIL_LINES:]
         return " | ".join(crash_lines(lines) or last)
 
     def _last(self) -> str:
-        """The end of its log: a process may have written gigabytes."""
+        """Return the end of its log: a process may have written gigabytes."""
         with contextlib.suppress(FileNotFoundError):
             return self.read(max(self.begun, self.log.stat().st_size - TAIL_BYTES))[:TAIL_BYTES].decode(
                 errors="replace"
@@ -222,7 +222,10 @@ class ReadLog:
         return pattern in self._found
 
     def _news(self, pattern: str) -> Iterator[str]:
-        """What has come, piece by piece; a line that isn't whole yet comes again. A longer line than a piece is cut."""
+        """Yield what has come, piece by piece; a line that isn't whole yet comes again.
+
+        A longer line than a piece is cut.
+        """
         read = b""
         while not read or len(read) == MOST_READ:
             at = self._read_to.get(pattern, self._process.begun)

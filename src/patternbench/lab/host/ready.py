@@ -38,7 +38,7 @@ class Starting(Protocol):
         """Its ports by name."""
 
     def written(self) -> str:
-        """The beginning of its log since it was started."""
+        """Return the beginning of its log since it was started."""
 
     def wrote(self, pattern: str) -> bool:
         """Whether a line of its log matches a pattern."""
@@ -54,7 +54,7 @@ class Ready(Protocol):
         """Whether it is ready now."""
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Port:
         return False
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         what = "speaks" if self.greets else "accepts connections"
         return f"nothing {what} at {LOOPBACK}:{starting.ports[self.port]}"
 
@@ -93,7 +93,7 @@ class Http:
         return answer[0] == self.status if self.status else answer[0] < self.below
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         expected = str(self.status) if self.status else f"a status below {self.below}"
         return _instead_of(_loopback_url(starting, self.port, self.path), expected)
 
@@ -112,7 +112,7 @@ class Answers:
         return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         return _instead_of(_loopback_url(starting, self.port, self.path), f"200 with {self.pattern}")
 
 
@@ -127,7 +127,7 @@ class Announced:
         return self.key in announcements(starting.written())
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         return f"it has not printed `{self.key}`"
 
 
@@ -142,7 +142,7 @@ class LogLine:
         return starting.wrote(self.pattern)
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         return f"no line of its output matches {self.pattern}"
 
 
@@ -158,7 +158,7 @@ class SuccessiveReadiness:
         return self.first.met(starting) and all(_answers_well(url) for url in self.urls)
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         if not self.first.met(starting):
             return self.first.lacks(starting)
         return next((_instead_of(url, "200 to 299") for url in self.urls if not _answers_well(url)), "")
@@ -175,7 +175,7 @@ class Succeeds:
         return starting.succeeds(self.command, ANSWER_S)
 
     def lacks(self, starting: Starting) -> str:
-        """What it still waits for, in words."""
+        """Return what it still waits for, in words."""
         return f"`{self.command[0]}` does not succeed"
 
 
@@ -184,7 +184,7 @@ def _loopback_url(starting: Starting, port: str, path: str) -> str:
 
 
 def _instead_of(url: str, expected: str) -> str:
-    """What a URL answers instead of what is wanted."""
+    """Return what a URL answers instead of what is wanted."""
     answer = _answer(url, most=0)
     return f"{url} answers {answer[0]} instead of {expected}" if answer else f"{url} does not answer"
 
@@ -196,7 +196,7 @@ def _answers_well(url: str) -> bool:
 
 
 def _answer(url: str, most: int) -> tuple[int, str] | None:
-    """The status and the first bytes of the body of a server's answer to a GET; None without an answer."""
+    """Return the status and the first bytes of the body of a server's answer to a GET; None without an answer."""
     try:
         with PLAIN.stream("GET", url) as response:
             return response.status_code, asking.first_bytes(response, most).decode(errors="replace") if most else ""
@@ -205,7 +205,10 @@ def _answer(url: str, most: int) -> tuple[int, str] | None:
 
 
 def announcements(text: str) -> dict[str, object]:
-    """The values that a program printed in lines of JSON objects. Only whole lines count, and a key's first value."""
+    """Return the values that a program printed in lines of JSON objects.
+
+    Only whole lines count, and a key's first value.
+    """
     stated: dict[str, object] = {}
     for announcement in _objects(text):
         stated = announcement | stated

@@ -39,12 +39,14 @@ Node = TypeVar("Node")
 
 
 def reference(name: str, what: str = URL) -> str:
-    """A reference to something of a component."""
+    """Return a reference to something of a component."""
     return f"${{{name}.{what}}}"
 
 
 def behind(name: str, port: str, endpoint: str = URL) -> str:
-    """The URL of a proxy in front of a component: that component's, but for the address, which is the proxy's port.
+    """Return the URL of a proxy in front of a component.
+
+    That component's, but for the address, which is the proxy's port.
 
     ``endpoint`` is the address that the proxy is in front of.
     """
@@ -53,23 +55,26 @@ def behind(name: str, port: str, endpoint: str = URL) -> str:
 
 
 def part(url: str, name: str) -> str:
-    """A part of a URL by its name, nothing where it lacks it; of a reference to a URL, a reference to that part."""
+    """Return a part of a URL by its name, nothing where it lacks it.
+
+    Of a reference to a URL, a reference to that part.
+    """
     alone = REFERENCE.fullmatch(url)
     return reference(alone[1], f"{alone[2]}.{name}") if alone else part_of(url, name) or ""
 
 
 def part_of(url: str, name: str) -> str | None:
-    """A part of a URL by its name; raises KeyError for a name that is not in ``PARTS``."""
+    """Return a part of a URL by its name; raises KeyError for a name that is not in ``PARTS``."""
     return PARTS[name](urlsplit(url))
 
 
 def address_of(name: str, endpoint: str) -> str:
-    """The name of a component's address: the component's name, or ``shop.admin`` for one of its endpoints."""
+    """Return the name of a component's address: the component's name, or ``shop.admin`` for one of its endpoints."""
     return name if endpoint == URL else f"{name}.{endpoint}"
 
 
 def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
-    """The component and the part from which a launch gets the value of a reference.
+    """Return the component and the part from which a launch gets the value of a reference.
 
     That is the component itself, or the URL of the proxy on the way to that address.
     """
@@ -79,28 +84,31 @@ def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
 
 
 def referred(launch: Launch) -> list[str]:
-    """The components that a launch refers to, each once, in the order of first mention; itself left out."""
+    """Return the components that a launch refers to, each once, in the order of first mention; itself left out."""
     return list(dict.fromkeys(name for name, _ in _references(launch)))
 
 
 def addresses(launch: Launch) -> list[tuple[str, str]]:
-    """The components that a launch refers to, each with the endpoint that it asks for; ``url`` is the component's."""
+    """Return the components that a launch refers to, each with the endpoint that it asks for.
+
+    ``url`` is the component's.
+    """
     return list(dict.fromkeys((name, what.partition(".")[0]) for name, what in _references(launch)))
 
 
 def producers(launch: Launch) -> list[str]:
-    """The components that must be ready before a launch starts."""
+    """Return the components that must be ready before a launch starts."""
     names = [reached(launch, name, what)[0] for name, what in _references(launch)]
     return list(dict.fromkeys([*names, *launch.after]))
 
 
 def _references(launch: Launch) -> Iterator[tuple[str, str]]:
-    """The references of a launch to other components, in the order of mention."""
+    """Yield the references of a launch to other components, in the order of mention."""
     yield from ((name, what) for name, what in _all_references(launch) if name != SELF)
 
 
 def unknown(launch: Launch, producing: Mapping[str, Launch]) -> Iterator[tuple[str, str, list[str]]]:
-    """A launch's references to what no one has: component, part, and the parts that there are.
+    """Yield a launch's references to what no one has: component, part, and the parts that there are.
 
     What a component says when it starts (``stated.NAME``) is known to no one before, and components that are not there
     at all are left to those who know the names.
@@ -113,7 +121,7 @@ def unknown(launch: Launch, producing: Mapping[str, Launch]) -> Iterator[tuple[s
 
 
 def _of_itself(launch: Launch) -> list[str]:
-    """What a component may refer to of itself."""
+    """Return what a component may refer to of itself."""
     made = [f"port.{name}" for name in launch.ports] + [f"secret.{name}" for name in launch.secrets]
     return ["folder", "user", "change", *made, *_addresses(launch)]
 
@@ -134,7 +142,7 @@ def _all_references(launch: Launch) -> Iterator[tuple[str, str]]:
 
 
 def resolved(node: Node, value: Value) -> Node:
-    """A launch, or a part of one, with every reference replaced."""
+    """Return a launch, or a part of one, with every reference replaced."""
     return cast(Node, _resolved(node, value))  # it is of the node's own type
 
 

@@ -35,13 +35,13 @@ class Running:
     calls: dict[str, Call] = field(default_factory=dict)
 
     def address(self, what: str) -> str | None:
-        """The value of a reference to it: ``url``, an endpoint's name, or a part of either."""
+        """Return the value of a reference to it: ``url``, an endpoint's name, or a part of either."""
         name, _, part = what.partition(".")
         url = self.url if name == "url" else self.endpoints[name]
         return part_of(url, part) if part else url
 
     def value(self, producing: Mapping[str, Running]) -> Value:
-        """The current values of its own references."""
+        """Return the current values of its own references."""
         return value_of(self.declared, self._own, producing)
 
     def _own(self, what: str) -> str | None:
@@ -73,13 +73,13 @@ class Running:
         return resolved(parts, self.value(producing))
 
     def live_calls(self, producing: Mapping[str, Running]) -> dict[str, Call]:
-        """The calls of its live settings by name."""
+        """Return the calls of its live settings by name."""
         parts = [part for part in self.declared.live if isinstance(part, LiveCall)]
         return {part.name: resolved(part.call, self.value(producing)) for part in parts}
 
 
 def value_of(launch: Launch, own: Callable[[str], str | None], producing: Mapping[str, Running]) -> Value:
-    """The values of a launch's references, from itself and from the components that it needs."""
+    """Return the values of a launch's references, from itself and from the components that it needs."""
 
     def value(name: str, what: str) -> str | None:
         try:

@@ -15,7 +15,7 @@ LOG = ".log"
 
 
 def bytes_of(running: Running) -> int | None:
-    """The size of a component's files; None for too many, or where they can't be read."""
+    """Return the size of a component's files; None for too many, or where they can't be read."""
     logs = running.folder / running.launch.log if running.launch.log else None
     try:
         sizes = list(islice(_sizes(running.folder, logs), MOST_FILES + 1))
@@ -25,7 +25,7 @@ def bytes_of(running: Running) -> int | None:
 
 
 def _sizes(folder: Path, logs: Path | None) -> Iterator[int]:
-    """The size of each file but the logs. A file that goes away meanwhile has none."""
+    """Yield the size of each file but the logs. A file that goes away meanwhile has none."""
     for path, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if Path(path, name) != logs]
         for name in files:

@@ -18,7 +18,7 @@ class SerialExecutor(Executor):
     """
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The future of a call that is over."""
+        """Return the future of a call that is over."""
         future: Future[T] = Future()
         try:
             future.set_result(call(*args, **kwargs))

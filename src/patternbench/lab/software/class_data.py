@@ -55,7 +55,7 @@ def of(jar: str, program: str, machine: Sequence[str], args: Sequence[str]) -> A
 
 
 def without_beside_an_agent(launch: Launch) -> Launch:
-    """A launch that takes no classes from an archive where an agent may change them.
+    """Return a launch that takes no classes from an archive where an agent may change them.
 
     Java 17.0.15 ends with SIGSEGV in ``KlassFactory::check_shared_class_file_load_hook`` when an agent transforms a
     class that a jar has only below ``META-INF/versions``, as PostgreSQL's driver does.
@@ -70,14 +70,14 @@ def without_beside_an_agent(launch: Launch) -> Launch:
 
 
 def _apart(jar: str) -> str:
-    """The folder of a jar's parts: one per content, so that they never change under an archive."""
+    """Return the folder of a jar's parts: one per content, so that they never change under an archive."""
     file = Path(jar).stat()
     key = caches.short_hash(_hashed(jar, file.st_mtime_ns, file.st_size))
     return str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}")
 
 
 def _archive(jar: str, apart: str, program: str, machine: Sequence[str]) -> str:
-    """The path of a jar's archive: next to its parts, or in a folder for the file that it is made with."""
+    """Return the path of a jar's archive: next to its parts, or in a folder for the file that it is made with."""
     made_with = (program, java.version(program), list(machine))
     if apart:
         return f"{apart}/{caches.short_hash(json.dumps(made_with).encode())}.jsa"
@@ -88,7 +88,7 @@ def _archive(jar: str, apart: str, program: str, machine: Sequence[str]) -> str:
 
 
 def _take_apart(jar: str, apart: str, program: str) -> tuple[Preparation, ...]:
-    """A jar taken apart, and its parts put where every later start finds them."""
+    """Return a jar taken apart, and its parts put where every later start finds them."""
     extract = ("-Djarmode=tools", "-jar", jar, "extract", "--destination", FRESHLY_APART)
     made = f"{apart}/{Path(jar).name}"
     return (
@@ -98,14 +98,17 @@ def _take_apart(jar: str, apart: str, program: str) -> tuple[Preparation, ...]:
 
 
 def _rehearsal(archive: str, command: tuple[str, ...]) -> tuple[Preparation, ...]:
-    """A start whose end writes the archive, and the archive put where every later start finds it."""
+    """Return a start whose end writes the archive, and the archive put where every later start finds it."""
     start = Preparation((*WITHOUT_AGENTS, *command), makes=archive, until_ready=True)
     return (start, Preparation((*SAVE, FRESH, archive), makes=archive))
 
 
 @lru_cache(maxsize=256)
 def _hashed(jar: str, changed_ns: int, size: int) -> bytes:
-    """The hash of a jar's content, which is read again only when the file has changed: each scenario asks for it."""
+    """Return the hash of a jar's content, which is read again only when the file has changed.
+
+    Each scenario asks for it.
+    """
     with Path(jar).open("rb") as content:
         return hashlib.file_digest(content, "sha256").digest()
 

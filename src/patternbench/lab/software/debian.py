@@ -15,13 +15,13 @@ INSTALL = Path(__file__).with_name("install-packages.sh")
 
 
 def find(program: str, *first: str) -> str | None:
-    """The program in the folders that match a pattern, on PATH, or among the administrator's, which PATH may lack."""
+    """Return the program in the folders of a pattern, on PATH, or among the administrator's."""
     matching = [str(folder) for pattern in first for folder in sorted(Path("/").glob(pattern[1:]), reverse=True)]
     return shutil.which(program, path=":".join([*matching, os.environ.get("PATH", ""), SYSTEM]))
 
 
 def need(name: str, present: bool, *packages: str) -> Need:
-    """The need of a component that Debian's packages bring; the command starts none of their services."""
+    """Return the need of a component that Debian's packages bring; the command starts none of their services."""
     install = ("sh", str(INSTALL), *packages)
     command = install if os.geteuid() == 0 else ("sudo", *install)
     by_hand = f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
@@ -30,7 +30,7 @@ def need(name: str, present: bool, *packages: str) -> Need:
 
 
 def program(name: str, *first: str) -> str:
-    """The path of a program that a need has shown to be there."""
+    """Return the path of a program that a need has shown to be there."""
     return find(name, *first) or name
 
 

@@ -15,7 +15,7 @@ NAME = "patternbench-engine"
 
 
 def find() -> Path | None:
-    """The engine's binary: named by PATTERNBENCH_ENGINE, in the wheel, built in the checkout, or on PATH."""
+    """Return the engine's binary: named by PATTERNBENCH_ENGINE, in the wheel, built in the checkout, or on PATH."""
     named = os.environ.get("PATTERNBENCH_ENGINE")
     ours = [shipped.PACKAGE / "_bin" / NAME, shipped.CHECKOUT / "engine/target/release" / NAME]
     paths = [Path(named)] if named else ours
@@ -26,7 +26,7 @@ def find() -> Path | None:
 
 
 def binary() -> str:
-    """The path of the engine's binary; raises InputError that says how to build it."""
+    """Return the path of the engine's binary; raises InputError that says how to build it."""
     file = find()
     if file is None:
         raise InputError(Problem("the native engine is not built", hint=shipped.how_to_build("setup")))
@@ -34,7 +34,7 @@ def binary() -> str:
 
 
 def version() -> str | None:
-    """The engine's version; None if it isn't built."""
+    """Return the engine's version; None if it isn't built."""
     file = find()
     if file is None:
         return None
@@ -42,11 +42,11 @@ def version() -> str | None:
 
 
 def path() -> str:
-    """The path of the engine's binary for a command line, or its bare name where it is not built."""
+    """Return the path of the engine's binary for a command line, or its bare name where it is not built."""
     return str(find() or NAME)
 
 
 def need() -> Need:
-    """The need of a part that the engine's binary carries out."""
+    """Return the need of a part that the engine's binary carries out."""
     file = find()
     return Need("native engine", str(file) if file else None, shipped.how_to_build("setup"))

@@ -16,14 +16,14 @@ PACKAGE = "openjdk-17-jre-headless"
 
 
 def find() -> str | None:
-    """The program ``java`` of JAVA_HOME, or that on PATH."""
+    """Return the program ``java`` of JAVA_HOME, or that on PATH."""
     home = os.environ.get("JAVA_HOME")
     own = Path(home) / "bin" / "java" if home else None
     return str(own) if own and own.is_file() else debian.find("java")
 
 
 def version(java: str) -> str:
-    """The version of a Java, as its folder says it (``17.0.15``); nothing where that says none."""
+    """Return the version of a Java, as its folder says it (``17.0.15``); nothing where that says none."""
     with suppress(OSError):
         release = (Path(java).resolve().parent.parent / "release").read_text(encoding="utf-8")
         match = re.search(r'^JAVA_VERSION="([^"]+)"', release, re.MULTILINE)
@@ -32,13 +32,13 @@ def version(java: str) -> str:
 
 
 def need() -> Need:
-    """A Java that is new enough."""
+    """Return a Java that is new enough."""
     java = find()
     present = java is not None and _number(version(java)) >= OLDEST
     return debian.need(f"Java {OLDEST} or newer", present, PACKAGE)
 
 
 def _number(text: str) -> int:
-    """The first number of a version: 17 of ``17.0.15``; up to 8 it was the second one."""
+    """Return the first number of a version: 17 of ``17.0.15``; up to 8 it was the second one."""
     numbers = [int(number) for number in re.findall(r"\d+", text)] + [0, 0]
     return numbers[1] if numbers[0] == 1 else numbers[0]

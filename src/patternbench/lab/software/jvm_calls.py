@@ -15,12 +15,15 @@ EXTENSIONS = "OTEL_JAVAAGENT_EXTENSIONS"
 
 
 def counted(launch: Launch, packages: Sequence[str]) -> Launch:
-    """A JVM whose own classes are those of the packages; one that names none is as it was."""
+    """Return a JVM whose own classes are those of the packages; one that names none is as it was."""
     return replace(launch, env={PACKAGES: ",".join(packages), **launch.env}) if packages else launch
 
 
 def attached(launch: Launch) -> Launch:
-    """A JVM with the extension, which must be built, in its agent; one that has not said its packages is as it was."""
+    """Return a JVM with the extension, which must be built, in its agent.
+
+    One that has not said its packages is as it was.
+    """
     if PACKAGES not in launch.env:
         return launch
     extensions = ",".join(filter(None, (launch.env.get(EXTENSIONS), str(jar()))))
@@ -28,7 +31,7 @@ def attached(launch: Launch) -> Launch:
 
 
 def need() -> Need:
-    """The extension, built by make or carried by the wheel."""
+    """Return the extension, built by make or carried by the wheel."""
     return Need("patternbench-jvm-calls", str(jar()) if jar().is_file() else None, shipped.how_to_build("agents"))
 
 

@@ -13,7 +13,7 @@ FIRST_WORDS = ("SIG", "Internal Error", "Out of Memory Error", "EXCEPTION_")
 
 
 def crash_lines(lines: Sequence[str]) -> list[str]:
-    """What a log says of a crash: what happened, and the frame in which it did; nothing where there was none."""
+    """Return what a log says of a crash: what happened, and the frame in which it did; nothing where there was none."""
     if FATAL not in lines:
         return []
     report = lines[lines.index(FATAL) :]

@@ -21,14 +21,14 @@ OPTIONS = "JAVA_TOOL_OPTIONS"
 
 
 def attached(launch: Launch) -> Launch:
-    """A JVM with the agent in it, which must be installed."""
+    """Return a JVM with the agent in it, which must be installed."""
     options = f"{launch.env.get(OPTIONS, '')} -javaagent:{jar()}".strip()
     reported = replace(launch, env={**launch.env, OPTIONS: options}, needs=(*launch.needs, need()))
     return class_data.without_beside_an_agent(reported)
 
 
 def need() -> Need:
-    """The agent, fetched by Maven."""
+    """Return the agent, fetched by Maven."""
     how = "type `patternbench doctor --install`" if shutil.which("mvn") else "install Maven, then type the same"
     fetch = ("mvn", "-q", "-B", COPY, f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={jar().parent}")
     return Need("opentelemetry-javaagent", str(jar()) if _is_ours(jar()) else None, how, (fetch,))

@@ -31,13 +31,13 @@ STRANGER = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False, 
 
 
 def by_token(token: str) -> dict[str, str]:
-    """The environment of a process that knows a cluster's token, and reports no usage to anybody."""
+    """Return the environment of a process that knows a cluster's token, and reports no usage to anybody."""
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @contextmanager
 def own_cluster(nodes: int, folder: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """A cluster of nodes on this machine, and the environment of those who may use it. Raises StartError."""
+    """Yield a cluster of nodes on this machine, and the environment of those who may use it. Raises StartError."""
     env = by_token(secrets.token_hex(32))
     command = [sys.executable, "-c", NODES, str(nodes), str(len(os.sched_getaffinity(0)))]
     with Process("ray", command, folder, env, grace=GRACE) as cluster:
@@ -65,7 +65,7 @@ def answers(address: str) -> bool:
 
 
 def _output(process: Process, within_s: float) -> str:
-    """The first line that a process prints."""
+    """Return the first line that a process prints."""
     try:
         line = next(process.lines(silence=within_s), b"")
     except SilentProcessError:

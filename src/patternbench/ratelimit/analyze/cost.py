@@ -34,13 +34,13 @@ JUDGED = (
     "client_mean",
     "peak",
 )
-"""The fields of the judge's summary that `judged` keeps: percentages, the number of requests, the peak."""
+"""The fields of the judge's summary that ``judged`` keeps: percentages, the number of requests, the peak."""
 
 
 def of_attempts(attempts: pd.DataFrame) -> pd.DataFrame:
-    """The decisions that clients saw: one row an answered attempt, warm-up included since it used up quota.
+    """Return the decisions that clients saw: one row an answered attempt, warm-up included since it used up quota.
 
-    `client` is group and user, `time_us` the moment of sending. Answers that are neither good nor 429 say
+    ``client`` is group and user, ``time_us`` the moment of sending. Answers that are neither good nor 429 say
     nothing of the limit but were let through, so they count as allowed.
     """
     answered = attempts[attempts["status"].notna()]
@@ -55,13 +55,13 @@ def of_attempts(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(decisions: pd.DataFrame, rule: LimitRule) -> dict[str, dict[str, float]]:
-    """The judge's summary of what was measured, and of both ends of the scale on the same arrivals."""
+    """Return the judge's summary of what was measured, and of both ends of the scale on the same arrivals."""
     table = summarize_with_scale(decisions, rule, MEASURED)
     return {name: {column: float(table.loc[name, column]) for column in JUDGED} for name in table.index}
 
 
 def by_group(decisions: pd.DataFrame, rule: LimitRule) -> dict[str, float]:
-    """The deviation in percent of each group's requests, for decisions made by `of_attempts`."""
+    """Return the deviation in percent of each group's requests, for decisions made by ``of_attempts``."""
     clients = by_client(decisions, rule)
     group = clients["client"].str.rsplit(" ", n=1).str[0]
     sums = clients[["requests", "wrongly_allowed", "wrongly_rejected"]].groupby(group, sort=False).sum()
@@ -70,7 +70,7 @@ def by_group(decisions: pd.DataFrame, rule: LimitRule) -> dict[str, float]:
 
 
 def typical(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """The median over rounds of each column, for each combination of `by`, in order of first appearance."""
+    """Return the median over rounds of each column, for each combination of ``by``, in order of first appearance."""
     groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
     return groups[list(columns)].median().reset_index()
 
@@ -78,12 +78,13 @@ def typical(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd
 def overheads(
     rows: pd.DataFrame, by: Sequence[str], baseline: pd.Series, response: str, alike: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """How much more a response is than without a limiter in the same block: one row for each combination of `by`.
+    """How much more a response is than without a limiter in the same block: one row for each combination of ``by``.
 
-    `rows` has a value a round and the column `block`; `baseline` (bool, same index) tells the rounds without a
-    limiter. Gives `mean`, `overhead` (mean over blocks that have both) with a 95 % interval `low` to `high`, `percent`
-    of the baseline and `rounds`. The baseline's own overhead is 0. The interval is Student's, with the `scatter` of
-    all configurations that are equal in `alike` (of `by`) and of the baseline; NaN where that can't be told.
+    ``rows`` has a value a round and the column ``block``; ``baseline`` (bool, same index) tells the rounds without a
+    limiter. Gives ``mean``, ``overhead`` (mean over blocks that have both) with a 95 % interval ``low`` to ``high``,
+    ``percent`` of the baseline and ``rounds``. The baseline's own overhead is 0. The interval is Student's, with the
+    ``scatter`` of all configurations that are equal in ``alike`` (of ``by``) and of the baseline; NaN where that can't
+    be told.
     """
     base = rows.loc[baseline].groupby("block")[response].mean()
     costs = []
@@ -141,7 +142,7 @@ class MeanInterval:
 
 
 def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
-    """The mean of values with its interval; one value has none, and no value has no mean."""
+    """Return the mean of values with its interval; one value has none, and no value has no mean."""
     return MeanInterval(paired(np.zeros_like(values), values), len(values))
 
 
@@ -155,11 +156,11 @@ def clear(apart: Sequence[MeanInterval]) -> list[Shown]:
 def matched(
     first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str
 ) -> tuple[MeanInterval, pd.DataFrame]:
-    """How much more a response is in `first` than in `second`, between rounds that are equal in `on` (and block).
+    """How much more a response is in ``first`` than in ``second``, between rounds that are equal in ``on`` (and block).
 
-    Gives the mean over what is equal in `on` of the mean difference, with its interval, and the pairs of rounds. A
+    Gives the mean over what is equal in ``on`` of the mean difference, with its interval, and the pairs of rounds. A
     block may act on all of its pairs alike, so the error is that between blocks. Of a single block it is that between
-    its pairs, and `blocks` says that what the block did isn't known.
+    its pairs, and ``blocks`` says that what the block did isn't known.
     """
     keys = [*on, "block"]
     sides = [side.groupby(keys, observed=True)[response].mean() for side in (first, second)]
@@ -192,7 +193,7 @@ _NONE = Noise(0.0, 1)
 
 
 def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
-    """How far rounds lie from what their configuration (`by`) and their block explain, pooled over all of them.
+    """How far rounds lie from what their configuration (``by``) and their block explain, pooled over all of them.
 
     The residuals of the additive model of a randomised block design. For one configuration and a baseline, half the
     variance of their differences.
@@ -210,7 +211,7 @@ def scatter(rows: pd.DataFrame, by: Sequence[str], response: str) -> Noise:
 
 
 def spread(rows: pd.DataFrame, by: Sequence[str], response: str) -> pd.DataFrame:
-    """The median of a response over rounds with its interval, for each combination of `by`, to be drawn."""
+    """Return the median of a response over rounds with its interval, for each combination of ``by``, to be drawn."""
     groups = rows.groupby(list(by), sort=False, dropna=False, observed=True)
     drawn = []
     for names, part in _named(groups, by):

@@ -1,8 +1,8 @@
 """The judge of rate limiting: how far decisions are from an exact sliding log.
 
 A table of decisions has one row a request, in the order in which they were decided (rows of one time and
-client count in that order): `client` (anything hashable), `time_us` (whole microseconds), `allowed` (bool),
-and optionally `cost` (units, 1 when absent) and `limit` (units per window, when it differs between clients).
+client count in that order): ``client`` (anything hashable), ``time_us`` (whole microseconds), ``allowed`` (bool),
+and optionally ``cost`` (units, 1 when absent) and ``limit`` (units per window, when it differs between clients).
 
 The rule is Algorithm 7 of Kalyanasundaram et al. 2025 with another edge: a request should have been allowed if
 the units allowed to its client in the window before it, plus its own, are within the limit. The window is
@@ -36,9 +36,9 @@ class DecisionsError(ValueError):
 
 @dataclass(frozen=True)
 class LimitRule:
-    """The enforced limit: `limit` units (None: the table's column) in any `window_us` microseconds.
+    """The enforced limit: ``limit`` units (None: the table's column) in any ``window_us`` microseconds.
 
-    `tolerance_us` is the half width of the band: a request deviates tolerantly only if the judge with every
+    ``tolerance_us`` is the half width of the band: a request deviates tolerantly only if the judge with every
     window from window - tolerance to window + tolerance disagrees with it.
     """
 
@@ -60,7 +60,7 @@ class LimitRule:
 
 @dataclass(frozen=True)
 class _SortedDecisions:
-    """A checked table as arrays, sorted by client and time; `place` leads back to the table's rows."""
+    """A checked table as arrays, sorted by client and time; ``place`` leads back to the table's rows."""
 
     position: Ints
     client: Ints
@@ -74,9 +74,9 @@ class _SortedDecisions:
 def judge(decisions: pd.DataFrame, rule: LimitRule) -> pd.DataFrame:
     """Judge every request of a table (n rows).
 
-    Returns a table with the same index: `client`, `allowed`, `counted` (units allowed to the client in the
-    window before the request), `wrongly_allowed`, `wrongly_rejected`, the same two with `_tolerant`, and
-    `deviates_shorter` and `deviates_longer`, the verdicts with the window shrunk and stretched by the
+    Returns a table with the same index: ``client``, ``allowed``, ``counted`` (units allowed to the client in the
+    window before the request), ``wrongly_allowed``, ``wrongly_rejected``, the same two with ``_tolerant``, and
+    ``deviates_shorter`` and ``deviates_longer``, the verdicts with the window shrunk and stretched by the
     tolerance. Raises DecisionsError listing all that is wrong with the table.
     """
     parsed = _parse(decisions, rule)
@@ -98,9 +98,9 @@ def judge(decisions: pd.DataFrame, rule: LimitRule) -> pd.DataFrame:
 def by_client(decisions: pd.DataFrame, rule: LimitRule) -> pd.DataFrame:
     """Judge each client: one row a client, the most deviating first.
 
-    Columns: `client`, `requests`, `allowed`, `wrongly_allowed`, `wrongly_rejected` (counts), `deviation`
-    (percent of its requests), `signed` (percent: allowed too much less rejected too much),
-    `deviation_tolerant`, and `peak`, the most units allowed in any window over the limit (1.0: exactly the
+    Columns: ``client``, ``requests``, ``allowed``, ``wrongly_allowed``, ``wrongly_rejected`` (counts), ``deviation``
+    (percent of its requests), ``signed`` (percent: allowed too much less rejected too much),
+    ``deviation_tolerant``, and ``peak``, the most units allowed in any window over the limit (1.0: exactly the
     limit; nan when the limit is 0).
     """
     return _by_client(judge(decisions, rule), _peaks(decisions, rule))
@@ -120,11 +120,11 @@ def _by_client(judged: pd.DataFrame, peaks: pd.Series) -> pd.DataFrame:
 
 
 def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
-    """Sum a table of decisions up, in percent but for the counts and `peak`.
+    """Sum a table of decisions up, in percent but for the counts and ``peak``.
 
-    `requests`, `clients`, `allowed`; over requests `deviation` = `wrongly_allowed` + `wrongly_rejected` and
-    `deviation_tolerant`; `deviation_least` and `deviation_most` of the windows at both ends and in the middle
-    of the band; `client_mean`, the mean deviation over clients; `peak`, the largest of any client.
+    ``requests``, ``clients``, ``allowed``; over requests ``deviation`` = ``wrongly_allowed`` + ``wrongly_rejected`` and
+    ``deviation_tolerant``; ``deviation_least`` and ``deviation_most`` of the windows at both ends and in the middle
+    of the band; ``client_mean``, the mean deviation over clients; ``peak``, the largest of any client.
     """
     judged = judge(decisions, rule)
     clients = _by_client(judged, _peaks(decisions, rule))
@@ -150,9 +150,9 @@ def summarize(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
 def summarize_with_scale(decisions: pd.DataFrame, rule: LimitRule, name: str = "measured") -> pd.DataFrame:
     """Sum up the decisions between the ends of the scale, on the same arrivals.
 
-    Three rows: `name`, then everything allowed (`no limiter`), then what an exact sliding log would have
-    decided (`exact log`, whose deviation is 0 by definition: a check of the judge). Columns as in
-    `summarize`.
+    Three rows: ``name``, then everything allowed (``no limiter``), then what an exact sliding log would have
+    decided (``exact log``, whose deviation is 0 by definition: a check of the judge). Columns as in
+    ``summarize``.
     """
     rows = {
         name: decisions,
@@ -163,7 +163,7 @@ def summarize_with_scale(decisions: pd.DataFrame, rule: LimitRule, name: str = "
 
 
 def exact_log(decisions: pd.DataFrame, rule: LimitRule) -> pd.Series:
-    """Decide the same arrivals by an exact sliding log; the table's own `allowed` is not looked at."""
+    """Decide the same arrivals by an exact sliding log; the table's own ``allowed`` is not looked at."""
     parsed = _parse(decisions.assign(allowed=False), rule)
     allowed = np.empty(len(parsed.time), dtype=bool)
     ends = np.flatnonzero(np.diff(parsed.client, append=-1)) + 1

@@ -1,6 +1,6 @@
 """Which simulations make up an accuracy map of rate limiting: every algorithm by every way of sharing its state.
 
-Pure: declared values in, scenarios for the simulator of limits (`filters/simulator`) out, in a fixed order.
+Pure: declared values in, scenarios for the simulator of limits (``filters/simulator``) out, in a fixed order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ClientGroup:
 
     @classmethod
     def parse(cls, text: str) -> ClientGroup:
-        """Read `75x30`: 75 clients with 30 requests per minute each. Raises ValueError for any other text."""
+        """Read ``75x30``: 75 clients with 30 requests per minute each. Raises ValueError for any other text."""
         clients, cross, rate = text.partition("x")
         if not cross or not clients.strip().isdigit() or int(clients) < 1 or not 0 < float(rate) <= MOST_PER_MINUTE:
             raise ValueError(text)
@@ -51,7 +51,7 @@ PAPER_CLIENTS = (ClientGroup(5, 120), ClientGroup(20, 90), ClientGroup(75, 30))
 
 @dataclass(frozen=True)
 class MapLease:
-    """How a balancer leases: a share (0 to 1) of what remains, at most `most` units, for a time."""
+    """How a balancer leases: a share (0 to 1) of what remains, at most ``most`` units, for a time."""
 
     size: str = "static"
     share: float = 0.5

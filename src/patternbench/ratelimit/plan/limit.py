@@ -51,5 +51,5 @@ class EnforcedLimit(BaseModel):
         return self.burst or self.limit
 
     def __str__(self) -> str:
-        """The limit in words: `10 in 6s`."""
+        """Return the limit in words: ``10 in 6s``."""
         return f"{self.limit} in {Duration(self.window.us)}"

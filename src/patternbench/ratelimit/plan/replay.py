@@ -1,7 +1,7 @@
 """The simulations of a measured run: each round with its own requests, and a map of other limiters.
 
 Pure: the enforced limit of a round (contracts/ratelimit/plan.schema.json) and where its requests are recorded in,
-scenarios for the simulator of limits (`filters/simulator`) out.
+scenarios for the simulator of limits (``filters/simulator``) out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECORDED, BURSTY = "recorded", "bursty"
 
 
 def over_all(limit: EnforcedLimit, settings: Settings, balancers: int) -> EnforcedLimit:
-    """The limit that holds over all balancers, from the one that each enforced and the system's settings.
+    """Return the limit that holds over all balancers, from the one that each enforced and the system's settings.
 
     They differ where each balancer counts by itself: each then enforces its part, rounded down.
     """
@@ -40,8 +40,9 @@ def round_scenario(
 ) -> SimulatorScenario:
     """One round again, with its own requests and its own deciders, by a store that answers at once and never fails.
 
-    `limit` is what holds over all balancers, `recorded` the file of requests with the holder of each, of which there
-    are `holders`: every worker of a balancer for leases (`workers` each), every balancer otherwise (`workers` 1).
+    ``limit`` is what holds over all balancers, ``recorded`` the file of requests with the holder of each, of which
+    there are ``holders``: every worker of a balancer for leases (``workers`` each), every balancer otherwise
+    (``workers`` 1).
     """
     copies = limit.store == COPIES
     synchronisation = limit.lease.mode if limit.lease else "share" if limit.store == OWN else "request"
@@ -62,7 +63,7 @@ def map_scenarios(
 ) -> tuple[list[SimulatorScenario], list[str]]:
     """Every algorithm and way of sharing on the requests of a round, and on bursts at its clients' mean rates.
 
-    `rates` has each client's requests per minute, `length` how long they lasted. Gives the scenarios, those on the
+    ``rates`` has each client's requests per minute, ``length`` how long they lasted. Gives the scenarios, those on the
     recorded requests first, and what was left out in words.
     """
     declared = _declared(limit, rates, length)

@@ -63,9 +63,9 @@ class BalancerRules(BaseModel):
 
 @dataclass(frozen=True)
 class Decisions:
-    """One row a decision of any balancer in a round (`client`, `time_us`, `allowed`, `cost`, `decided_by`,
-    `worker` of the balancer from 0, `balancer`), and the one limit of the rules (contracts/ratelimit/plan.schema.json)
-    that each balancer enforced, with their number."""
+    """One row a decision of any balancer in a round (``client``, ``time_us``, ``allowed``, ``cost``, ``decided_by``,
+    ``worker`` of the balancer from 0, ``balancer``), and the one limit of the rules
+    (contracts/ratelimit/plan.schema.json) that each balancer enforced, with their number."""
 
     table: pd.DataFrame
     limit: EnforcedLimit
@@ -83,7 +83,7 @@ class Decisions:
 
 
 def read(kept: RoundFiles) -> Decisions | None:
-    """The decisions of a round; None when no balancer kept any, or there is no one limit to judge them by.
+    """Return the decisions of a round; None when no balancer kept any, or there is no one limit to judge them by.
 
     Raises ObservationError when a file is damaged.
     """
@@ -100,7 +100,7 @@ def read(kept: RoundFiles) -> Decisions | None:
 
 
 def _folder_of(logs: Mapping[str, list[Path]]) -> str:
-    """The folder of the round's logs, from the run's folder on."""
+    """Return the folder of the round's logs, from the run's folder on."""
     return "/".join(next(file for files in logs.values() for file in files).parts[-4:-2])
 
 
@@ -125,7 +125,7 @@ def _rules(file: Path) -> BalancerRules:
 
 
 def _parsed(file: Path, parse: Callable[[Path], _Read]) -> _Read:
-    """The result of a reader for a file. Raises ObservationError, naming the file, if it can't be read."""
+    """Return the result of a reader for a file. Raises ObservationError, naming the file, if it can't be read."""
     try:
         return parse(file)
     except (ValueError, OverflowError, RecursionError, OSError, EOFError, zlib.error) as error:

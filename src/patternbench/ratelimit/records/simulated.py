@@ -1,6 +1,6 @@
 """The simulator's decisions on a run's requests: for each round, and as a map of other limiters.
 
-Computed again for every report from the recorded decisions (`derive.py` of this wing), so it isn't a raw record.
+Computed again for every report from the recorded decisions (``derive.py`` of this wing), so it isn't a raw record.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SimulatorAnswer(SimulatorPart):
     cpu_s: float
 
     def as_json(self) -> dict[str, object]:
-        """The answer as plain data, as the simulator gave it."""
+        """Return the answer as plain data, as the simulator gave it."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
@@ -91,7 +91,7 @@ def write(run: RunFolder, simulated: Simulated) -> None:
 
 
 def read(run: RunFolder) -> Simulated | None:
-    """The stored simulation; None if there is none."""
+    """Return the stored simulation; None if there is none."""
     path = run.path / FILE
     if not path.is_file():
         return None

@@ -48,7 +48,7 @@ def not_valid(judged: pd.DataFrame) -> list[str]:
 
 
 def named(row: pd.Series) -> str:
-    """A configuration in words, without its distance."""
+    """Return a configuration in words, without its distance."""
     way = row["synchronisation"]
     how = "" if way == PER_REQUEST else f" with {'an' if way[0] in 'aeiou' else 'a'} {way}"
     return f"{row['algorithm']} over {row['store']}{how}"
@@ -71,7 +71,7 @@ def _where(limited: pd.DataFrame, keys: tuple[Hashable, ...]) -> str:
 
 
 def _more(rows: pd.DataFrame, limit: str, also: str) -> str:
-    """The limit and what else varies, if these rows have several."""
+    """Return the limit and what else varies, if these rows have several."""
     texts = (("limit", limit), ("also", also))
     return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)
 
@@ -91,7 +91,7 @@ def _accurate(where: str, part: pd.DataFrame) -> str:
 
 
 def _errors(part: pd.DataFrame) -> pd.DataFrame:
-    """The median error of each configuration with a store that answered."""
+    """Return the median error of each configuration with a store that answered."""
     return judge.typical(part[part["missing"] <= ENOUGH], BY, [ERROR])
 
 

@@ -41,13 +41,13 @@ def of_paper(rows: pd.DataFrame) -> list[Figure]:
 
 
 def _scale(limited: pd.DataFrame) -> pd.DataFrame:
-    """The upper end of the scale as rows to draw: the same arrivals, all allowed."""
+    """Return the upper end of the scale as rows to draw: the same arrivals, all allowed."""
     values = limited[["distance", "limit", "also"]].assign(algorithm=NO_LIMITER, store=NONE, synchronisation=NONE)
     return values.assign(**{DEVIATION: limited[f"{BALANCERS}.{NO_LIMITER}.deviation"]})
 
 
 def _panels(rows: pd.DataFrame) -> pd.Series:
-    """The title of a panel: the distance, and what else varies."""
+    """Return the title of a panel: the distance, and what else varies."""
     names = rows["distance"] + " to the store"
     for column in ("limit", "also"):
         if rows[column].nunique() > 1:
@@ -73,17 +73,17 @@ def _bars(rows: pd.DataFrame, response: str, color: str) -> Spec:
 
 
 def tips(*words: str) -> list[alt.Tooltip]:
-    """The words of a tooltip."""
+    """Return the words of a tooltip."""
     return [alt.Tooltip(f"{word}:N") for word in words]
 
 
 def numbers(*names: str) -> list[alt.Tooltip]:
-    """The numbers of a tooltip."""
+    """Return the numbers of a tooltip."""
     return [alt.Tooltip(f"{name}:Q", format=".2f") for name in names]
 
 
 def with_data(chart: alt.TopLevelMixin, points: pd.DataFrame) -> Spec:
-    """A chart's specification with its points, without what the page sets itself."""
+    """Return a chart's specification with its points, without what the page sets itself."""
     spec: dict[str, object] = chart.to_dict()
     kept = {key: value for key, value in spec.items() if key not in ("$schema", "config", "datasets")}
     own = spec.get("datasets")

@@ -16,7 +16,7 @@ MEASURES = ("tolerant", "exact", "+", "-", "client mean", "peak", "asked store")
 
 
 def tables(limit_map: Map, rows: list[MapScenario]) -> Iterator[Table]:
-    """The tables of a map, in the order of its kinds of arrivals."""
+    """Yield the tables of a map, in the order of its kinds of arrivals."""
     for arrivals in limit_map.arrivals:
         own = [row for row in rows if row.arrivals == arrivals]
         if own:
@@ -24,7 +24,7 @@ def tables(limit_map: Map, rows: list[MapScenario]) -> Iterator[Table]:
 
 
 def notes(limit_map: Map, rows: list[MapScenario]) -> Iterator[str]:
-    """The meaning of the columns, what was left out, and the cost of the simulation."""
+    """Yield the meaning of the columns, what was left out, and the cost of the simulation."""
     yield (
         "Columns: percent of requests decided differently than by an exact log; tolerant: also than by a log with a "
         f"window {limit_map.tolerance} shorter or longer.\n"

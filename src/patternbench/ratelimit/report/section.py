@@ -51,7 +51,7 @@ class FinishedRound(NamedTuple):
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section on rate limiting, if load balancers logged their decisions; else nothing."""
+    """Return the section on rate limiting, if load balancers logged their decisions; else nothing."""
     run = RunFolder(path)
     judged = judged_rounds(run, rounds)
     return [section(run, judged.frame, judged.limits)] if len(judged.frame) else []
@@ -61,9 +61,9 @@ def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
 class JudgedRounds:
     """Every finished round, judged: a row per round and limit, and the limits that were enforced.
 
-    Columns: `round`, `block`, `valid`, `limited`, the names in `tables.BY`, `AverageSuccessTime` (ms),
-    `throughput`, `missing` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
-    and end of the scale, and `group.NAME` (percent).
+    Columns: ``round``, ``block``, ``valid``, ``limited``, the names in ``tables.BY``, ``AverageSuccessTime`` (ms),
+    ``throughput``, ``missing`` (percent decided without the store), SIDE.END.MEASURE for the judge's words of each side
+    and end of the scale, and ``group.NAME`` (percent).
     """
 
     frame: pd.DataFrame
@@ -99,7 +99,7 @@ def _finished(rounds: pd.DataFrame) -> list[FinishedRound]:
 def _judged(
     decisions: Decisions | None, limit: EnforcedLimit | None, rules: Sequence[LimitRule]
 ) -> list[tuple[Decisions | None, LimitRule]]:
-    """The rules to judge a round by: its own. A round without a limiter is judged by all rules of the run."""
+    """Return the rules to judge a round by: its own. A round without a limiter is judged by all rules of the run."""
     return [(decisions, rule_of(limit))] if limit else [(None, rule) for rule in rules]
 
 
@@ -108,7 +108,7 @@ def _limit(settings: Settings, decisions: Decisions | None) -> EnforcedLimit | N
 
 
 def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, object]:
-    """One row per round and limit: its cost, and its deviations from both sides. `seen` are the clients' attempts."""
+    """One row per round and limit: its cost, and its deviations from both sides. ``seen`` are the clients' attempts."""
     sides = {CLIENTS: judge.of_attempts(seen)}
     if decisions:
         sides[BALANCERS] = decisions.table
@@ -126,7 +126,7 @@ def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, ru
 
 
 def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> dict[str, str]:
-    """The name of a configuration, from its enforced limit."""
+    """Return the name of a configuration, from its enforced limit."""
     named = f"{rule.limit} in {Duration(rule.window_us)}"
     if limit is None:
         return {"algorithm": NO_LIMITER, "store": NONE, "synchronisation": NONE, "distance": NONE, "limit": named}
@@ -140,7 +140,7 @@ def _names(settings: Settings, limit: EnforcedLimit | None, rule: LimitRule) -> 
 
 
 def _also(scenarios: Sequence[PlannedScenario]) -> dict[str, str]:
-    """What else varies between the scenarios, in words; `-` if nothing does."""
+    """Return what else varies between the scenarios, in words; ``-`` if nothing does."""
     levels = {scenario.id: {n: v for n, v in scenario.levels.items() if n not in NAMED} for scenario in scenarios}
     varied = [n for n in dict.fromkeys(n for one in levels.values() for n in one) if _several(levels.values(), n)]
     texts = {
@@ -155,7 +155,7 @@ def _several(levels: Iterable[Mapping[str, object]], name: str) -> bool:
 
 
 def section(run: RunFolder, judged: pd.DataFrame, limits: Sequence[EnforcedLimit]) -> Section:
-    """The section from every judged round. It shows valid rounds, and names configurations without any."""
+    """Return the section from every judged round. It shows valid rounds, and names configurations without any."""
     rows = judged[judged["valid"]]
     configured = Table("The algorithms as configured (the paper's Table IV)", tables.configured(limits))
     if not rows["limited"].any():

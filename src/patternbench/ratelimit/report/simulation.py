@@ -58,7 +58,7 @@ class SimulatedPart:
 
 
 def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
-    """The simulation of these rounds, or why there is none."""
+    """Return the simulation of these rounds, or why there is none."""
     if simulated is None:
         return SimulatedPart(["These rounds haven't been simulated yet; `patternbench report` on this folder does it."])
     if simulated.missing:
@@ -72,7 +72,7 @@ def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
 
 
 def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
-    """The pairs of measured and simulated deviation as a table and a figure; nothing without a pair."""
+    """Return the pairs of measured and simulated deviation as a table and a figure; nothing without a pair."""
     if beside.empty:
         return [], []
     title = "Measured and simulated deviation on the same requests: percent of requests"
@@ -88,7 +88,7 @@ def _named(one: LimitMap) -> str:
 
 
 def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
-    """The percentage of a configuration's decisions that would deviate beyond the band if its clients sent bursts."""
+    """Return the percentage of decisions that would deviate beyond the band if clients sent bursts."""
     for one in simulated.maps if simulated else []:
         if _named(one) == row["limit"]:
             return _looked_up(_cells(one), row, one.balancers)
@@ -115,7 +115,7 @@ def _way(row: pd.Series) -> str:
 
 
 def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
-    """The simulated rounds with an answering store, with both deviations."""
+    """Return the simulated rounds with an answering store, with both deviations."""
     answered = rows["limited"] & (rows["missing"] <= ENOUGH)
     rounds = rows[answered & rows["round"].astype(str).isin(simulated.rounds)]
     answers = [simulated.rounds[str(number)] for number in rounds["round"]]
@@ -149,7 +149,7 @@ def _side(names: Mapping[str, object], part: pd.DataFrame) -> dict[str, object]:
 
 
 def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The pairs for people, between the ends of the scale, which the judge finds on the same requests."""
+    """Return the pairs for people, between the ends of the scale, which the judge finds on the same requests."""
     names = {"between": "95 % interval", "measured beyond": "measured beyond ±20 ms"}
     table = beside.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
     parts = [
@@ -161,7 +161,7 @@ def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _dashed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with a dash for missing values."""
+    """Return the table with a dash for missing values."""
     return table.astype(object).where(table.notna(), NONE)
 
 
@@ -264,7 +264,7 @@ def _scales(one: LimitMap) -> dict[str, dict[str, JudgeSummary]]:
 
 
 def _short(one: LimitMap) -> pd.DataFrame:
-    """A row per algorithm and synchronisation: the deviation beyond the band at the corners of the map."""
+    """Return a row per algorithm and synchronisation: the deviation beyond the band at the corners of the map."""
     cells = _cells(one)
     columns = {
         f"{arrivals}, {balancers} balancers{_late(late)}": part.set_index(["algorithm", "way"])["beyond"]

@@ -17,7 +17,7 @@ from patternbench.terms.quantities import number
 from patternbench.terms.units import Duration
 
 BY = ["algorithm", "store", "synchronisation", "distance", "limit", "also"]
-"""The columns of a configuration. `limit` and `also` are shown only if they vary."""
+"""The columns of a configuration. ``limit`` and ``also`` are shown only if they vary."""
 HIDDEN = ("limit", "also")
 ALIKE = ("synchronisation", "distance")
 """Configurations equal in these have a similar spread: the same distance to the store, asked equally often."""
@@ -42,14 +42,14 @@ SHOWN = {
 
 
 def slim(table: Table) -> Table:
-    """The table without the columns that are the same in every row."""
+    """Return the table without the columns that are the same in every row."""
     frame = table.frame
     same = [name for name in HIDDEN if name in frame and frame[name].nunique() <= 1]
     return Table(table.title, frame.drop(columns=same))
 
 
 def interval(low: float, high: float, unit: str = "") -> str:
-    """An interval in words; a dash if there is none."""
+    """Return an interval in words; a dash if there is none."""
     return "–" if np.isnan(low) else f"{number(low)} to {number(high)}{unit}"
 
 
@@ -57,7 +57,7 @@ def interval(low: float, high: float, unit: str = "") -> str:
 
 
 def configured(limits: Sequence[EnforcedLimit]) -> pd.DataFrame:
-    """The parameters of each algorithm."""
+    """Return the parameters of each algorithm."""
     rows = [
         {
             "algorithm": limit.algorithm,
@@ -75,7 +75,7 @@ def configured(limits: Sequence[EnforcedLimit]) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame) -> pd.DataFrame:
-    """The latency that each configuration adds, in ms, to rounds of the same block without a limiter."""
+    """Return the latency that each configuration adds, in ms, to rounds of the same block without a limiter."""
     parts = [judge.overheads(part, BY, ~part["limited"], COST, ALIKE) for part in _comparable(rows)]
     return pd.concat(parts, ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""Runs the simulator of limits (`filters/simulator`): scenarios in, the judge's summaries out.
+"""Runs the simulator of limits (``filters/simulator``): scenarios in, the judge's summaries out.
 
 Each worker is one LuaJIT process under the guard. It reads its scenarios from a file and answers a line for a line.
 """
@@ -45,7 +45,7 @@ class Worker:
         self.process = Process(name, command, folder)
 
     def answers(self) -> list[SimulatorAnswer]:
-        """The answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
+        """Return the answer to each scenario (filters/simulator/README.md); raises SimulatorError when one lacks."""
         answers = [self._answer(*pair) for pair in zip(self._scenarios, self.process.lines(), strict=False)]
         if len(answers) < len(self._scenarios):
             raise SimulatorError(self._last_words())
@@ -87,7 +87,7 @@ def simulate(scenarios: Sequence[SimulatorScenario], workers: int = 1) -> list[S
 
 
 def luajit() -> str:
-    """The path of LuaJIT; raises InputError saying how to install it."""
+    """Return the path of LuaJIT; raises InputError saying how to install it."""
     path = shutil.which("luajit")
     if path is None:
         raise InputError(Problem("luajit is not on PATH", hint=f"install it: {INSTALL}"))

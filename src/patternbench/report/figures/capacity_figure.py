@@ -19,7 +19,7 @@ def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objecti
 
 
 def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:
-    """A point per round: its rate, and the percentage of calls that missed the objective."""
+    """Return a point per round: its rate, and the percentage of calls that missed the objective."""
     table = pd.DataFrame({"rate": [step.rate for step in steps], "missed": [100 * step.share for step in steps]})
     x = alt.X("rate:Q", title="offered load (calls/s)", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("missed:Q", title=f"calls without success within {objective.text.partition('<=')[2].strip()} (%)")
@@ -30,7 +30,7 @@ def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjecti
 
 
 def _answer(capacity: Capacity) -> list[alt.Chart]:
-    """The rate as a line, and its interval as a band behind it."""
+    """Return the rate as a line, and its interval as a band behind it."""
     layers = []
     if capacity.low is not None and capacity.high is not None:
         band = pd.DataFrame({"x": [capacity.low], "x2": [capacity.high]})

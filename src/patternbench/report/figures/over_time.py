@@ -24,7 +24,10 @@ class Band:
 
 
 def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Band]) -> dict[str, object]:
-    """A row of two panels per scenario. ``steps`` has the columns of ``analyze.over_time`` by the scenario's name."""
+    """Return a row of two panels per scenario.
+
+    ``steps`` has the columns of ``analyze.over_time`` by the scenario's name.
+    """
     table = pd.DataFrame([*_lines(steps), *_bands(bands)])
     drawn = alt.layer(_band(), _label(), _line()).properties(width=330, height=130)
     rows = alt.Row(

@@ -46,7 +46,7 @@ THEMES: Mapping[str, Style] = {
 
 
 def config(theme: str) -> dict[str, object]:
-    """Give the Vega-Lite configuration of a theme, `light` or `dark`."""
+    """Give the Vega-Lite configuration of a theme, ``light`` or ``dark``."""
     style = THEMES[theme]
     words = {"labelColor": style.faint, "titleColor": style.text, "titleFontWeight": 500}
     return {
@@ -68,8 +68,8 @@ FEWEST = 3
 def points(report: RunReport, arrangement: Layout, response: Response) -> pd.DataFrame:
     """Give the points of a figure: the median of each scenario over its rounds, with its interval.
 
-    One row per scenario that has a value: the columns of `Layout.frame`, and `median`, `low`, `high` in the
-    unit of `shown_unit`, `rounds` and `coverage` (percent). Fewer than three rounds have no interval.
+    One row per scenario that has a value: the columns of ``Layout.frame``, and ``median``, ``low``, ``high`` in the
+    unit of ``shown_unit``, ``rounds`` and ``coverage`` (percent). Fewer than three rounds have no interval.
     """
     table = median_table(report.done, ["scenario"], [response.name])
     _, factor = unit(response.kind, table["high"].max())
@@ -81,7 +81,7 @@ def points(report: RunReport, arrangement: Layout, response: Response) -> pd.Dat
 
 
 def shown_unit(report: RunReport, response: Response) -> str:
-    """Name the unit that `points` are in, from the largest value of the run."""
+    """Name the unit that ``points`` are in, from the largest value of the run."""
     largest = report.done[response.name].max()
     return unit(response.kind, 0.0 if np.isnan(largest) else largest)[0].strip()
 
@@ -96,7 +96,7 @@ def grid(
 ) -> dict[str, object]:
     """Draw a response over the horizontal axis in a grid of panels, one line for each strategy and detail.
 
-    `data` is a frame of `points`, or the name under which the page provides one. `narrow` puts all panels in one
+    ``data`` is a frame of ``points``, or the name under which the page provides one. ``narrow`` puts all panels in one
     column.
     """
     base = alt.Chart().encode(x=_x(arrangement), color=_color(arrangement), detail="line:N")
@@ -108,8 +108,8 @@ def grid(
 def distribution(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
     """Draw quantile curves of a scenario and its reference: time over the share of calls, with a stretched tail.
 
-    `data` has `line`, `tail` (place of the quantile: log10 of 1/(1-q)), `share` (its text), `median`, `low`,
-    `high` in `ms`.
+    ``data`` has ``line``, ``tail`` (place of the quantile: log10 of 1/(1-q)), ``share`` (its text), ``median``,
+    ``low``, ``high`` in ``ms``.
     """
     x = alt.X(
         "tail:Q",
@@ -153,7 +153,7 @@ def drift(data: pd.DataFrame | str, width: int = 560) -> dict[str, object]:
 
 
 def tail_place(quantile: float) -> float:
-    """The position of a quantile on an axis with a stretched tail: 0 the least, 1 at 90 %, 4 the greatest."""
+    """Return the position of a quantile on an axis with a stretched tail: 0 the least, 1 at 90 %, 4 the greatest."""
     return 4.0 if quantile >= 1 else float(-np.log10(1 - quantile))
 
 

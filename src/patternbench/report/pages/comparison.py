@@ -18,7 +18,7 @@ from patternbench.report.pages import comparison_figures as figures
 def comparison_html(
     comparison: Comparison, verdicts: Sequence[GateVerdict] = (), title: str = "Comparison", about: Sequence[str] = ()
 ) -> str:
-    """Return a self-contained page on a comparison: what was compared (`about`), then the gate's verdicts."""
+    """Return a self-contained page on a comparison: what was compared (``about``), then the gate's verdicts."""
     return page_html(title, comparison_sections(comparison, verdicts), about)
 
 

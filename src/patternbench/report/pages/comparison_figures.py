@@ -40,7 +40,7 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
 
 
 def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:
-    """Return the differences of one response to draw: those with an interval in one unit, the largest `SHOWN`."""
+    """Return the differences of one response to draw: those with an interval in one unit, the largest ``SHOWN``."""
     usable = [d for d in comparison.differences if d.response == response and _interval(d).low is not None]
     in_percent = any(d.in_percent for d in usable)
     return ranked([d for d in usable if d.in_percent == in_percent])[:SHOWN]
@@ -51,7 +51,7 @@ def _interval(d: Difference) -> Interval:
 
 
 def _unit(chosen: Sequence[Difference]) -> tuple[str, float]:
-    """The unit of a figure's changes and the factor to it."""
+    """Return the unit of a figure's changes and the factor to it."""
     if chosen[0].in_percent:
         return "%", 1.0
     unit, factor = unit_of(chosen[0].response, max(abs(d.difference) for d in chosen), chosen[0].unit)

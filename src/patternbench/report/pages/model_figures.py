@@ -1,6 +1,6 @@
 """Figures of models: effects, assumptions, and rows that stand out.
 
-Every function returns a Vega-Lite spec as a dictionary. Points are drawn for at most `SHOWN` rows; captions
+Every function returns a Vega-Lite spec as a dictionary. Points are drawn for at most ``SHOWN`` rows; captions
 say so.
 """
 
@@ -72,7 +72,7 @@ def _range(result: ModelResult, name: str, low: float, high: float) -> str:
 
 
 def _level(name: str) -> str:
-    """Write a category's column as its level: `C(method)[T.Get]` is `method = Get`."""
+    """Write a category's column as its level: ``C(method)[T.Get]`` is ``method = Get``."""
     factor, _, level = name.rstrip("]").partition("[T.")
     return f"{factor.removeprefix('C(').removesuffix(')')} = {level}" if level else name
 
@@ -106,7 +106,7 @@ def _qq(points: QuantilePoints, x: str, y: str) -> Spec:
 
 
 def _against_line(table: pd.DataFrame, x: str, y: str, of: str = "") -> Spec:
-    """Draw y over x, both of the response `of`, with the line on which they are equal."""
+    """Draw y over x, both of the response ``of``, with the line on which they are equal."""
     ends = [float(table.min().min()), float(table[x].max())]
     axes = {
         "x": alt.X(f"{x}:Q", title=f"{x} {of}".strip(), scale=alt.Scale(zero=False)),
@@ -181,7 +181,7 @@ def observed_over_fitted(result: ModelResult, seed: int = 1) -> Spec:
 def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
     """Draw the mean response over one factor, a line per level of another; None if no factors suit.
 
-    `over` names the two factors. Without it the first suitable ones are drawn.
+    ``over`` names the two factors. Without it the first suitable ones are drawn.
     """
     factors = [str(n) for n in result.fit.design.frame.columns if _suits(result, str(n)) and (not over or n in over)]
     if len(factors) < 2:  # noqa: PLR2004 - an interaction has two factors
@@ -231,7 +231,7 @@ def _interaction(means: pd.DataFrame, x: str, colour: str, title: str, result: M
 def surface_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None:
     """Draw the fitted response over two numeric factors, with the others at their means.
 
-    `over` names the two factors. Without it those with the largest effects are drawn.
+    ``over`` names the two factors. Without it those with the largest effects are drawn.
     """
     design = result.fit.design
     weight = {
@@ -276,7 +276,7 @@ def _surface(result: ModelResult, places: Mapping[str, int]) -> pd.DataFrame:
 
 
 def models_figure(models: Sequence[ModelResult], over: Sequence[str]) -> Spec | None:
-    """Draw several models' predictions over the first factor of `over`, a panel per level of the second.
+    """Draw several models' predictions over the first factor of ``over``, a panel per level of the second.
 
     A model without the first factor is a flat line; one without the second is the same in all panels. None if no model
     has the first as a number.

@@ -14,13 +14,13 @@ from patternbench.report.pages import model_figures as figures
 def models_html(analysis: Analysis, title: str = "Models", over: Sequence[str] = ()) -> str:
     """Return a self-contained page on an analysis, which opens offline and can be printed.
 
-    `over` names the two factors of interaction and surface figures. Without it the strongest are drawn.
+    ``over`` names the two factors of interaction and surface figures. Without it the strongest are drawn.
     """
     return page_html(title, [*side_by_side(analysis, over), *model_sections(analysis, over)])
 
 
 def side_by_side(analysis: Analysis, over: Sequence[str]) -> list[PageSection]:
-    """Return a section per response that several models share: the predictions of each over the factors `over`."""
+    """Return a section per response that several models share: the predictions of each over the factors ``over``."""
     sections = []
     for nth, response in enumerate(dict.fromkeys(model.fit.response for model in analysis.models), start=1):
         models = [model for model in analysis.models if model.fit.response == response]
@@ -68,7 +68,7 @@ def _right(result: ModelResult) -> str:
 
 
 def model_figures(result: ModelResult, anchor: str, over: Sequence[str] = ()) -> tuple[PageFigure, ...]:
-    """Return the figures of one model that its data allow. `over` names two factors to draw it over."""
+    """Return the figures of one model that its data allow. ``over`` names two factors to draw it over."""
     n = result.fit.summary.n
     drawn = (
         f" Drawn are {figures.SHOWN:,} of {n:,} rows at random, and all that stand out." if n > figures.SHOWN else ""

@@ -47,7 +47,7 @@ def warnings_of(name: str, rounds: pd.DataFrame) -> list[str]:
 
 
 def _kinds(text: str) -> set[str]:
-    """The kinds of a round's warnings; none where they can't be read."""
+    """Return the kinds of a round's warnings; none where they can't be read."""
     try:
         listed = json.loads(text)
     except ValueError:

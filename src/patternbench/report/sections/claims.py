@@ -33,13 +33,13 @@ _ERRORS = round(100 * (1 - LEVEL))
 
 
 def judged(report: RunReport, study: Study) -> JudgedClaims:
-    """The claims of a run's study, held against the rounds that count."""
+    """Return the claims of a run's study, held against the rounds that count."""
     planned = {scenario.id: scenario.levels for scenario in report.scenarios}
     return judge_claims(claims_of(study), planned, report.done, units_of_observers(study.watch))
 
 
 def section(judgement: JudgedClaims) -> Section:
-    """The claims in words, as a table, and each of their comparisons where there are several."""
+    """Return the claims in words, as a table, and each of their comparisons where there are several."""
     several = any(len(one.changes) > 1 for one in judgement.claims)
     tables = [Table("Claims", _overview(judgement))]
     tables += [Table("Every comparison", _comparisons(judgement))] if several else []
@@ -47,7 +47,7 @@ def section(judgement: JudgedClaims) -> Section:
 
 
 def as_json(judgement: JudgedClaims) -> dict[str, object]:
-    """The claims as plain data, for `--format json`."""
+    """Return the claims as plain data, for ``--format json``."""
     return {
         "level": LEVEL,
         "intervals": judgement.intervals,
@@ -79,7 +79,7 @@ def _words(judgement: JudgedClaims) -> Iterator[str]:
 
 
 def _remedy(one: JudgedClaim) -> str:
-    """What would decide a claim that is open; empty for any other, and where nothing is known of it."""
+    """Return what would decide a claim that is open; empty for any other, and where nothing is known of it."""
     rounds = rounds_to_decide(one)
     return f"About {rounds:,} rounds would decide “{one.claim.says}”, if the changes are as measured." if rounds else ""
 
@@ -117,7 +117,7 @@ def _comparisons(judgement: JudgedClaims) -> pd.DataFrame:
 
 
 def _extremes(one: JudgedClaim) -> str:
-    """The least and the greatest change that are known; a single one is both."""
+    """Return the least and the greatest change that are known; a single one is both."""
     known = sorted((change for change in one.changes if math.isfinite(change.value)), key=lambda change: change.value)
     if not known:
         return "not measured"
@@ -166,7 +166,7 @@ def _claim_json(one: JudgedClaim) -> dict[str, object]:
 
 
 def _levels_json(levels: LevelSets) -> dict[str, object]:
-    """The level of each factor, or a list of several."""
+    """Return the level of each factor, or a list of several."""
     return {name: of_it[0] if len(of_it) == 1 else list(of_it) for name, of_it in levels.items()}
 
 

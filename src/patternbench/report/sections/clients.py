@@ -1,6 +1,6 @@
 """The finding on clients: how each differs from the first one where both do the same under the same conditions.
 
-Rounds are compared as in `findings`, by pairs of scenarios that differ in nothing but their client. A difference is a
+Rounds are compared as in ``findings``, by pairs of scenarios that differ in nothing but their client. A difference is a
 mean over all such pairs. It is named if it is significant with the false discovery rate of all comparisons of this
 finding at 5 %.
 """
@@ -22,7 +22,7 @@ _NAMED = 4
 
 
 def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
-    """The finding, if several clients ran; else none."""
+    """Return the finding, if several clients ran; else none."""
     client = _client(arrangement)
     pairs = _pairs(arrangement, client) if client else []
     if not client or not pairs:
@@ -48,7 +48,7 @@ def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
 
 
 def _client(arrangement: Layout) -> str | None:
-    """The factor of the clients, if there are several."""
+    """Return the factor of the clients, if there are several."""
     return next((one.name for one in arrangement.factors.values() if one.role is Role.CLIENT and one.varies), None)
 
 
@@ -68,12 +68,12 @@ def _pairs(arrangement: Layout, client: str) -> list[Pair]:
 
 
 def _others(levels: Levels, client: str) -> frozenset[tuple[str, str]]:
-    """What a scenario does, and under which conditions, whoever does it."""
+    """Return what a scenario does, and under which conditions, whoever does it."""
     return frozenset((name, level_text(level)) for name, level in levels.items() if name != client)
 
 
 def _line(response: str, rows: list[Change]) -> str:
-    """The clients that differ in a response, the greatest difference first."""
+    """Return the clients that differ in a response, the greatest difference first."""
     ordered = sorted(rows, key=lambda row: -abs(row.change))
     named = [f"{row.item} {row.text}{row.condition}" for row in ordered[:_NAMED]]
     separator = "; " if any(row.condition for row in ordered[:_NAMED]) else ", "

@@ -4,7 +4,7 @@ Two things make an answer true by construction:
 
 - All failed calls were refused by a limit. Then the shares of calls that succeed or fail, and what is computed from
   their number, follow from the limit that was set: a higher limit lets more through.
-- A response is measured against a yardstick that is itself one of the configurations (`Response.set_by`).
+- A response is measured against a yardstick that is itself one of the configurations (``Response.set_by``).
 
 Such an answer may decide nothing as if it were found. Choices say it, and findings leave it out.
 """
@@ -31,9 +31,11 @@ REFUSED = (
 
 
 def set_by_limits(rounds: pd.DataFrame) -> frozenset[str]:
-    """The responses that the limits of a study set; none where calls fail for another reason, or hardly any is refused.
+    """Return the responses that the limits of a study set.
 
-    `rounds` are those that count, with the columns of the records.
+    None where calls fail for another reason, or hardly any is refused.
+
+    ``rounds`` are those that count, with the columns of the records.
     """
     if not {"limited_rate", "failure_rate"} <= set(rounds.columns) or rounds.empty:
         return frozenset()
@@ -42,14 +44,14 @@ def set_by_limits(rounds: pd.DataFrame) -> frozenset[str]:
 
 
 def with_notes(recommendation: Recommendation, rounds: pd.DataFrame) -> Recommendation:
-    """A recommendation with a note for each reason why it is true by construction."""
+    """Return a recommendation with a note for each reason why it is true by construction."""
     reported = by_construction(rounds, requested_of(recommendation))
     notes = [Note("by_construction", text) for text in reported]
     return replace(recommendation, notes=(*recommendation.notes, *notes))
 
 
 def as_constructed(lead: str, recommendation: Recommendation) -> str:
-    """The words of a choice without *clearly* where nothing else than the construction decides it.
+    """Return the words of a choice without *clearly* where nothing else than the construction decides it.
 
     That is so where it is the only one that keeps the limits, or where a limit of the study sets the objective.
     """
@@ -60,7 +62,7 @@ def as_constructed(lead: str, recommendation: Recommendation) -> str:
 
 
 def requested_of(recommendation: Recommendation) -> list[str]:
-    """The responses that decide a recommendation: of its objectives and limits."""
+    """Return the responses that decide a recommendation: of its objectives and limits."""
     objectives = [one.response for one in recommendation.objectives]
     return list(dict.fromkeys([*objectives, *(one.response for one in recommendation.limits)]))
 

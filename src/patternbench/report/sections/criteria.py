@@ -1,4 +1,4 @@
-"""The objectives and limits of a run's recommendation, the same for its report and for the verb `recommend`."""
+"""The objectives and limits of a run's recommendation, the same for its report and for the verb ``recommend``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT = Criteria(objectives=("minimise call_success_p95",), limits=("failure_r
 
 
 def criteria_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteria:
-    """The criteria of a study, over the factors that vary. `recommend` decides which of them are conditions.
+    """Return the criteria of a study, over the factors that vary. ``recommend`` decides which of them are conditions.
 
     A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
     """
@@ -39,19 +39,19 @@ def criteria_of(study: Study, factors: Factors, columns: Collection[str]) -> Cri
 
 
 def known_of(factors: Factors, watch: Watch = NOTHING_ASKED) -> FactorTable:
-    """The factors of a run, with the units of its observers' responses, as analyses use them."""
+    """Return the factors of a run, with the units of its observers' responses, as analyses use them."""
     return FactorTable.of((factor.as_json() for factor in factors.values()), units_of_observers(watch))
 
 
 def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
-    """The factors of a run as plain rows, read from its plan; none for a folder that isn't a run's."""
+    """Return the factors of a run as plain rows, read from its plan; none for a folder that isn't a run's."""
     if not run.plan.is_file():
         return []
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
 
 
 def criteria_of_run(path: Path, columns: Iterable[str]) -> Criteria | None:
-    """The criteria of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
+    """Return the criteria of a run's study, whose rounds have these columns; None for a folder that isn't a run's.
 
     Raises InputError for an unreadable study.
     """

@@ -71,7 +71,7 @@ PICTURES = {
 
 
 def with_sections(report: RunReport, study: Study) -> RunReport:
-    """The report with the sections on its evidence after those that it has."""
+    """Return the report with the sections on its evidence after those that it has."""
     made = [
         *_claims(report, study),
         *_part(report, study),
@@ -95,7 +95,7 @@ def _failure_limit(study: Study) -> float:
 
 
 def _or_why_not(anchor: str, title: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
-    """The sections, or one section that says why the records don't suffice for them."""
+    """Return the sections, or one section that says why the records don't suffice for them."""
     try:
         return make()
     except DataError as error:
@@ -153,7 +153,7 @@ def _saving(report: RunReport, rule: StoppingRule) -> Section:
 
 
 def _rules(report: RunReport, rule: StoppingRule) -> Mapping[str, StoppingRule]:
-    """The rule as each scenario was looked at for the last time.
+    """Return the rule as each scenario was looked at for the last time.
 
     Runs of before don't say when: after a block of each lane.
     """
@@ -205,7 +205,7 @@ def _model(report: RunReport, study: Study, formula: str, anchor: str) -> list[S
 
 
 def model_sections(result: ModelResult, anchor: str) -> Section:
-    """The section of one model: the effects on the response, warnings, tables and figures."""
+    """Return the section of one model: the effects on the response, warnings, tables and figures."""
     words = [headline(result), *(effect.sentence for effect in effects(result))]
     words += [f"Warning: {doubt}" for doubt in doubts(result)]
     drawn = [
@@ -325,13 +325,13 @@ def _chosen(recommendation: Recommendation, study: Study, faults: ActingFaults) 
 
 
 def _at_a_glance(recommendation: Recommendation, study: Study, factors: Factors) -> list[str]:
-    """The choice for the first screen, then the aim. Few conditions are named; many are counted."""
+    """Return the choice for the first screen, then the aim. Few conditions are named; many are counted."""
     reported = where_chosen if len(recommendation.choices) <= _FEW else how_often_chosen
     return ["\n".join(reported(recommendation, factors)), _aim(recommendation, study)]
 
 
 def where_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
-    """A line per answer, with the conditions under which it holds; ties with the same first are one answer."""
+    """Return a line per answer, with the conditions under which it holds; ties with the same first are one answer."""
     names, alike = _names(recommendation, factors), dict[str, list[Choice]]()
     for choice in recommendation.choices:
         tied = choice.chosen if choice.verdict == "tie" and choice.chosen is choice.ties[0] else None
@@ -370,7 +370,7 @@ class _Names:
     reported: Mapping[str | None, Sequence[str]]
 
     def of(self, candidate: Candidate | None) -> str:
-        """A configuration as tables and figures name it: `retry · 5 ms`; `nothing` for none."""
+        """Return a configuration as tables and figures name it: ``retry · 5 ms``; ``nothing`` for none."""
         if candidate is None:
             return "nothing"
         own = _chosen_levels(candidate, self.recommendation)
@@ -398,18 +398,18 @@ def _varies(name: str, levels: Sequence[Mapping[str, str]]) -> bool:
 
 
 def _chosen_levels(candidate: Candidate, recommendation: Recommendation) -> dict[str, str]:
-    """The levels that a configuration chooses: those that aren't of the condition."""
+    """Return the levels that a configuration chooses: those that aren't of the condition."""
     levels = candidate.scenario.levels.items()
     return {name: level_text(level) for name, level in levels if name not in recommendation.conditions}
 
 
 def _level(factor: Factor, text: str) -> Level:
-    """The level of a factor that is written so."""
+    """Return the level of a factor that is written so."""
     return next((level for level in factor.levels if level_text(level) == text), text)
 
 
 def how_often_chosen(recommendation: Recommendation, factors: Factors) -> list[str]:
-    """What is clearly the choice under how many conditions, then under how many nothing is, and what came first."""
+    """Return how many conditions have which clear choice, how many none, and what came first there."""
     names = _names(recommendation, factors)
     kinds: dict[str, list[str]] = {"clear": [], "kept": [], "nothing": [], "unclear": [], "only": []}
     for choice in recommendation.choices:
@@ -451,7 +451,7 @@ def _most_often(names: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _answer(choice: Choice, names: _Names) -> str:
-    """What to choose under one condition, and how sure that is."""
+    """Return what to choose under one condition, and how sure that is."""
     limits = _limits(names.recommendation)
     if choice.chosen is None:
         return f"nothing {'keeps' if choice.sure else 'kept'} {limits}{choice.shown.condition}{_nearest(choice, names)}"
@@ -472,7 +472,7 @@ def _answer(choice: Choice, names: _Names) -> str:
 
 
 def _nearest(choice: Choice, names: _Names) -> str:
-    """The configuration that came closest to the limit, if there is one limit."""
+    """Return the configuration that came closest to the limit, if there is one limit."""
     if len(names.recommendation.limits) != 1:
         return ""
     limit = names.recommendation.limits[0]
@@ -492,7 +492,7 @@ def _limit(limit: Constraint, recommendation: Recommendation) -> str:
 
 
 def _title(response: str) -> str:
-    """A response as findings call it, within a sentence."""
+    """Return a response as findings call it, within a sentence."""
     title = RESPONSES[response].title if response in RESPONSES else response
     return title if title[1:2].isdigit() else title[:1].lower() + title[1:]
 
@@ -506,13 +506,13 @@ def _aim(recommendation: Recommendation, study: Study) -> str:
 
 
 def _notes_of_observers(recommendation: Recommendation) -> list[str]:
-    """What to consider when responses of an observer decide the choice."""
+    """Return what to consider when responses of an observer decide the choice."""
     aim = aim_of(set(requested_of(recommendation)))
     return [aim.note] if aim else []
 
 
 def _conditions(conditions: Sequence[Mapping[str, object]], factors: Factors) -> str:
-    """Conditions in words; a complete grid as the levels of its factors: `abort percentage 30 %, users 20 or 60`."""
+    """Conditions in words; a complete grid as the levels of its factors: ``abort percentage 30 %, users 20 or 60``."""
     grid = {name: _levels(name, conditions, factors) for name in conditions[0]}
     if math.prod(map(len, grid.values())) != len(conditions):
         return "; ".join(_conditions([one], factors) for one in conditions)

@@ -27,7 +27,7 @@ _BAND = ["scenario", "fault", "from median", "to median"]
 
 
 def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[PlannedScenario]) -> list[Section]:
-    """The section, if a fault acted in a part of a round; else none. ``entries`` are rounds that count."""
+    """Return the section, if a fault acted in a part of a round; else none. ``entries`` are rounds that count."""
     rows = pd.DataFrame([row for entry in entries for row in _rows(entry)])
     if rows.empty:
         return []
@@ -49,7 +49,7 @@ def bands(entries: Iterable[Entry], names: Mapping[str, str]) -> list[picture.Ba
 
 
 def _rows(entry: Entry) -> list[dict[str, object]]:
-    """A row for each time that a fault began within a round; those of the whole round began before it."""
+    """Return a row for each time that a fault began within a round; those of the whole round began before it."""
     within = [acted for acted in entry.faults if acted.began_us > 0]
     names = [acted.name for acted in within]
     return [
@@ -67,7 +67,7 @@ def _rows(entry: Entry) -> list[dict[str, object]]:
 
 
 def _spans(rows: pd.DataFrame) -> pd.DataFrame:
-    """The median, least and greatest of the rounds for each window of each fault."""
+    """Return the median, least and greatest of the rounds for each window of each fault."""
     grouped = rows.groupby(_KEYS, sort=False)
     spans = grouped[["from", "to"]].agg(["median", "min", "max"])
     spans.columns = [" ".join(pair) for pair in spans.columns]

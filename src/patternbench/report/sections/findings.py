@@ -1,6 +1,6 @@
 """The findings of a run in plain words: every line against the baseline under the same conditions, with intervals.
 
-The comparisons are those of `analyze.statements.lines`. A configuration is named for a gain only where it keeps the
+The comparisons are those of ``analyze.statements.lines``. A configuration is named for a gain only where it keeps the
 limit on failed calls, because fast failures aren't a gain. The words name levels of the axis, because a mean over
 levels depends on which levels a study happens to have.
 """
@@ -39,10 +39,10 @@ _TOO_FEW = "Too few rounds: at least two finished rounds per scenario are needed
 class Findings:
     """Every comparison with the reference line: a table per scenario, one per line and level of the axis, one per line.
 
-    The tables are those of `statements.lines.compared`, from rounds that count; `failure_limit` is the limit on failed
-    calls.
-    `beside` names the condition of each scenario without the level of the axis. `set_by_limits` are the responses of
-    which nothing is said, because the limits of the study set them (`construction`).
+    The tables are those of ``statements.lines.compared``, from rounds that count; ``failure_limit`` is the limit on
+    failed calls.
+    ``beside`` names the condition of each scenario without the level of the axis. ``set_by_limits`` are the responses
+    of which nothing is said, because the limits of the study set them (``construction``).
     """
 
     reference: str
@@ -82,7 +82,7 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
 
 
 def against_references(rounds: pd.DataFrame, pairs: Sequence[Pair], failure_limit: float) -> dict[str, pd.DataFrame]:
-    """The comparisons of `lines.compared` in the responses that findings cover."""
+    """Return the comparisons of ``lines.compared`` in the responses that findings cover."""
     better = {name: RESPONSES[name].better for name in (*HEADLINES, *BESIDE) if name in rounds.columns}
     return compared(rounds, pairs, better, failure_limit)
 
@@ -91,7 +91,7 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     """Say what is a safe choice, then for each headline response which line gains where, and at what cost.
 
     If a section recommends a configuration, its words replace the comparison with the reference, and what contradicts
-    them is left out (`agreement`).
+    them is left out (``agreement``).
     """
     chosen = [_chosen(section) for section in sections if section.choice]
     if comparisons.by_item.empty:
@@ -112,7 +112,7 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
 
 
 def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame:
-    """What breaks a limit of the choice doesn't keep the limits of a gain."""
+    """Return what breaks a limit of the choice doesn't keep the limits of a gain."""
     broken = [item in agreement.excluded(x) for item, x in zip(table["item"], table["x"], strict=True)]
     return table.assign(keeps=table["keeps"] & ~np.array(broken, dtype=bool))
 
@@ -124,7 +124,7 @@ def merged(reported: Sequence[Headline]) -> list[Headline]:
 
 
 def pairs_with_reference(arrangement: Layout) -> list[Pair]:
-    """Every scenario that has a reference scenario of the same client and condition, which is its `baseline`."""
+    """Every scenario that has a reference scenario of the same client and condition, which is its ``baseline``."""
     return [
         Pair(one.scenario, one.baseline, one.item, one.line, one.client, one.x, one.x_text, one.condition)
         for one in arrangement.scenarios
@@ -159,7 +159,7 @@ def _overall(comparisons: Findings, table: pd.DataFrame) -> Headline:
 
 
 def _not_excluded(table: pd.DataFrame) -> Iterator[str]:
-    """The greatest loss that the intervals leave possible: clearly worse in none is not as good in all."""
+    """Yield the greatest loss that the intervals leave possible: clearly worse in none is not as good in all."""
     losses = [(_loss(row), row) for row in changes(table) if row.relative and not np.isnan(row.low)]
     worst, row = max(losses, key=lambda pair: pair[0], default=(0.0, None))
     if row is not None and worst > 0:
@@ -168,7 +168,7 @@ def _not_excluded(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _loosely_better(table: pd.DataFrame) -> Iterator[str]:
-    """The lines of which *better* is nowhere said without the condition that rounds scatter evenly."""
+    """Yield the lines of which *better* is nowhere said without the condition that rounds scatter evenly."""
     firm = table[table["verdict"] == "better"].groupby("item", sort=False)["firm"].any()
     if not firm.all():
         yield f"Of {_listed(firm.index[~firm])} this holds {IF_EVEN}."
@@ -187,7 +187,7 @@ def _chosen(section: Section) -> Headline:
 class _LevelFinding:
     """The finding on one response at one level of the axis: its kind, and the rows that it covers.
 
-    `alike` says that of several lines none fails less than the others.
+    ``alike`` says that of several lines none fails less than the others.
     """
 
     kind: str
@@ -320,7 +320,7 @@ def _alone(comparisons: Findings, level: pd.DataFrame, row: Change) -> str:
 
 
 def _single(comparisons: Findings, level: pd.DataFrame, row: Change) -> pd.DataFrame:
-    """The comparisons under single conditions that a mean is of, with each condition's name in `where`."""
+    """Return the comparisons under single conditions that a mean is of, with each condition's name in ``where``."""
     every = comparisons.by_scenario
     mine = every[(every["item"] == row.item) & (every["response"] == row.response)]
     mine = mine[mine["x"].isin(level["x"])] if level["x_text"].iloc[0] else mine

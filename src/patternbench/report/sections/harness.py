@@ -33,7 +33,7 @@ class _SelfDescription(BaseModel):
 
 
 def sections(clients: Mapping[str, object], rounds: pd.DataFrame) -> Sequence[Section]:
-    """The section, if several clients have rounds without a pattern; else none.
+    """Return the section, if several clients have rounds without a pattern; else none.
 
     ``clients`` has what each says of itself, by its name. ``rounds`` are those that count.
     """
@@ -56,7 +56,7 @@ def sections(clients: Mapping[str, object], rounds: pd.DataFrame) -> Sequence[Se
 
 
 def costs_us(rounds: pd.DataFrame) -> pd.DataFrame:
-    """A row per round without a pattern: `client`, and `cpu_us` per attempt."""
+    """Return a row per round without a pattern: ``client``, and ``cpu_us`` per attempt."""
     if not set(rounds.columns) >= _NEEDED:
         return pd.DataFrame(columns=["client", "cpu_us"])
     plain = rounds[(rounds["strategy"] == _BASELINE) & (rounds["TotalRequests"] > 0)]

@@ -59,7 +59,7 @@ _HOW_TO_READ = (
 def sections(
     lanes: Mapping[str, Mapping[str, object]], entries: Sequence[Entry], report: RunReport
 ) -> Sequence[Section]:
-    """The section, if any round ran on a lane. ``lanes`` has the facts of each machine, by the lane's name."""
+    """Return the section, if any round ran on a lane. ``lanes`` has the facts of each machine, by the lane's name."""
     rounds = [replace(entry, lane=entry.lane or _HERE) for entry in standing(entries)]
     if all(entry.lane == _HERE for entry in rounds):
         return []
@@ -90,7 +90,7 @@ def _blocks(
 
 
 def sentences(lanes: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """The warnings about a run's lanes: what they share, and what is not alike."""
+    """Return the warnings about a run's lanes: what they share, and what is not alike."""
     boots = Counter(str(facts.get("boot", name)) for name, facts in lanes.items())
     shared = [_SHARED] if any(count > 1 for count in boots.values()) else []
     unlike = [words for fact, words in _ALIKE.items() if len({str(facts.get(fact)) for facts in lanes.values()}) > 1]
@@ -123,7 +123,7 @@ def _refused(refused: object) -> Iterator[str]:
 
 
 def _changes_on_lanes(report: RunReport, rounds: Sequence[Entry]) -> list[LaneComparison]:
-    """The change of every configuration on each lane, in the responses that findings lead with."""
+    """Return the change of every configuration on each lane, in the responses that findings lead with."""
     lane_of = {entry.block: entry.lane for entry in rounds}
     responses = [name for name in HEADLINES if name in report.done.columns]
     if len(set(lane_of.values())) < _TWO or not responses:
@@ -154,7 +154,7 @@ def _i2(found: Heterogeneity) -> str:
 
 
 def _how_many_agree(compared: Sequence[LaneComparison]) -> Iterator[str]:
-    """The changes that differ between lanes, then how many are the same on all of them."""
+    """Yield the changes that differ between lanes, then how many are the same on all of them."""
     differing = [one for one in compared if one.verdict is Sameness.DIFFERS]
     for one in differing[:_NAMED]:
         on = listed([f"{one.text_on(lane).change} on {lane}" for lane in one.found.on])

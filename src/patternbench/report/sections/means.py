@@ -16,7 +16,7 @@ from patternbench.terms.responses import Response
 
 
 def means_by_scenario(path: Path, rounds: pd.DataFrame, responses: Sequence[Response]) -> pd.DataFrame:
-    """A row per scenario of a run's folder with the means of responses over its rounds that count, in words.
+    """Return a row per scenario of a run's folder with the means of responses over its rounds that count, in words.
 
     ``rounds`` has the columns of contracts/records. A scenario without any of the responses has no row.
     """

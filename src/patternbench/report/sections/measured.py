@@ -34,13 +34,16 @@ def _headline(name: str, rows: pd.DataFrame) -> Headline:
 
 
 def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:
-    """The scenarios at both ends of the axis, with the lowest and the highest median there; or the only scenario."""
+    """Return the scenarios at both ends of the axis, with the lowest and the highest median there.
+
+    Or the only scenario.
+    """
     ordered = rows.sort_values(["x", "median"])
     return [ordered.iloc[0], ordered.iloc[-1]] if len(ordered) > 1 else [ordered.iloc[0]]
 
 
 def _at(name: str, row: pd.Series, several: bool) -> str:
-    """A response in one scenario, with its condition, and its line where there are several."""
+    """Return a response in one scenario, with its condition, and its line where there are several."""
     kind = RESPONSES[name].kind
     ends = f" ({shown(row['low'], kind)} to {shown(row['high'], kind)} over {row['rounds']:.0f} rounds)"
     where = ", ".join(filter(None, [row["item"] if several else "", row["condition"]]))

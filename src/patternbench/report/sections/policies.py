@@ -22,7 +22,7 @@ _KEYS = ["scenario", "place", "policy"]
 
 
 def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Section]:
-    """The section, if a round had policies; else none. ``rounds`` are those that count."""
+    """Return the section, if a round had policies; else none. ``rounds`` are those that count."""
     files = journal.files_of_rounds(run.journal)
     done = zip(rounds["scenario"], rounds["round"], strict=True)
     acted = pd.DataFrame([row for scenario, number in done for row in _rows(run, scenario, files[number])])
@@ -32,7 +32,7 @@ def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.Da
 
 
 def _rows(run: RunFolder, scenario: str, file: str) -> list[dict[str, object]]:
-    """A row per policy of a round."""
+    """Return a row per policy of a round."""
     stated = load_summaries.acted(run, file)
     return [
         {

@@ -12,7 +12,7 @@ from patternbench.observe.section import Stand
 
 
 def stands(recommendation: Recommendation, rounds: pd.DataFrame, criteria: Criteria) -> list[Stand]:
-    """What the choice under each condition says of which scenarios."""
+    """Return what the choice under each condition says of which scenarios."""
     ids = {
         key(one.levels): frozenset(rounds.loc[rows.index, "scenario"])
         for rows in (part for _, part in rounds.groupby("scenario", sort=False))

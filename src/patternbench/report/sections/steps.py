@@ -16,9 +16,9 @@ _WORDS = "Medians over rounds. Each call counts for its step. A step that polls 
 
 
 def sections(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> list[Section]:
-    """The section, if a scenario has more than one step or group; else none.
+    """Return the section, if a scenario has more than one step or group; else none.
 
-    `steps` has the columns of `steps.parquet`; `scenarios` are those of the plan.
+    ``steps`` has the columns of ``steps.parquet``; ``scenarios`` are those of the plan.
     """
     if steps.empty or len(steps[["group", "step"]].drop_duplicates()) <= 1:
         return []
@@ -44,7 +44,7 @@ def _table(steps: pd.DataFrame, scenarios: Sequence[PlannedScenario]) -> pd.Data
 
 
 def scenario_name(levels: Mapping[str, object]) -> str:
-    """A scenario in words: its strategy and what else varies."""
+    """Return a scenario in words: its strategy and what else varies."""
     varied = {name: level for name, level in levels.items() if name not in ("client", "strategy")}
     words = [f"{factor_title(name)} {level_text(level)}" for name, level in varied.items()]
     return ", ".join([f"{levels.get('client')} {levels.get('strategy')}", *words])

@@ -25,7 +25,7 @@ _IF_ANY = ("rejected_rate", "limited_rate")
 
 
 def summary_table(report: RunReport, limit: int = ROWS) -> Table:
-    """Make the table at the end of a run: at most `limit` scenarios with medians over their finished rounds.
+    """Make the table at the end of a run: at most ``limit`` scenarios with medians over their finished rounds.
 
     If there are more, those with the highest level on the horizontal axis and in the last column come first, so that
     the rows can be compared. The caption counts the others.

@@ -62,7 +62,7 @@ def _unknown_average(claim: Claim, path: str, factors: Factors) -> Iterator[Prob
 
 
 def _wrong_than(claim: Claim, path: str) -> Iterator[Problem]:
-    """`than` names other levels than `where` of the same factors: else a change is compared with itself."""
+    """``than`` names other levels than ``where`` of the same factors: else a change is compared with itself."""
     for name, levels in claim.than.items():
         if name not in claim.where:
             hint = f"write under which {name} the change is claimed, too"

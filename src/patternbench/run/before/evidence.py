@@ -25,7 +25,7 @@ BESIDES = ("block", "round")
 
 
 def rule_of(study: Study) -> StoppingRule | None:
-    """The rule by which rounds stop, or None where the study names their number."""
+    """Return the rule by which rounds stop, or None where the study names their number."""
     rounds = study.rounds
     return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max) if isinstance(rounds, Rounds) else None
 
@@ -59,7 +59,7 @@ def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:
 
 
 def _measured(study: Study) -> list[str]:
-    """The responses of every round: of its attempts, and of its observers."""
+    """Return the responses of every round: of its attempts, and of its observers."""
     return [*RESPONSES, *(response.name for response in responses_of(study.watch))]
 
 
@@ -99,7 +99,7 @@ def _wish_problems(study: Study) -> Iterator[Problem]:
 
 
 def _problems_of(path: str, attempt: Callable[[], object]) -> Iterator[Problem]:
-    """The problems that an analysis has with a text of the study, at the text's place in the study."""
+    """Yield the problems that an analysis has with a text of the study, at the text's place in the study."""
     try:
         attempt()
     except analysis.DataError as error:

@@ -33,7 +33,7 @@ def file_problems(plan: Plan, inputs: Inputs) -> list[Problem]:
 
 
 def _whole(path: Iterable[str]) -> tuple[str | int, ...]:
-    """A leaf's path with the places in lists as numbers."""
+    """Return a leaf's path with the places in lists as numbers."""
     return tuple(int(part) if part.isdecimal() else part for part in path)
 
 
@@ -47,7 +47,7 @@ def _of_file(name: str, path: str, inputs: Inputs) -> Iterator[Problem]:
 
 
 def feeder_columns(workload: Workload, inputs: Inputs) -> dict[str, list[str]]:
-    """The columns of each feeder's file that can be read, by the name that the study gives it."""
+    """Return the columns of each feeder's file that can be read, by the name that the study gives it."""
     feeders = [workload.feeder, *(group.feeder for group in workload.groups or [])]
     by_feeder = {str(feeder.file): _columns(inputs.path(str(feeder.file))) for feeder in feeders if feeder}
     return {name: columns for name, columns in by_feeder.items() if columns is not None}
@@ -64,7 +64,7 @@ def _columns(path: Path) -> list[str] | None:
 
 
 def commands(clients: Mapping[str, ClientAt]) -> dict[str, list[str]]:
-    """The commands that a run of the study would start because its author says so, by client."""
+    """Return the commands that a run of the study would start because its author says so, by client."""
     return {name: list(at.command) for name, at in clients.items() if at.command}
 
 

@@ -42,7 +42,7 @@ SERVER_ERROR = 500
 ASKED = Bounds(5.0)
 """The bounds of the answer that tells whether a running system is ready."""
 MOST_ASKED = 50
-"""How many kinds of rounds `plan` asks the engine about, a process each; `run` asks about all."""
+"""How many kinds of rounds ``plan`` asks the engine about, a process each; ``run`` asks about all."""
 NOWHERE = Endpoint("http://127.0.0.1:1")
 """The target of rounds that are only asked about."""
 
@@ -94,7 +94,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
 
 
 def lacking(study: Study, inputs: Inputs) -> list[Problem]:
-    """The needs of a study's system that this machine lacks. They refuse a run, but not a plan."""
+    """Return the needs of a study's system that this machine lacks. They refuse a run, but not a plan."""
     declared = study.system
     if not isinstance(declared, NamedSystem):
         return []
@@ -144,7 +144,7 @@ def _misplaced_faults(study: Study, system: System, numbers: set[int], file: Sys
 
 
 def _belated_faults(scenario: Scenario) -> Iterator[Problem]:
-    """A window that begins when the round is over would never be: its level would be none that acted."""
+    """Yield windows that begin after the end of the round, whose level would never act."""
     lasting = only(scenario.workload.lasting)
     for number, fault in enumerate(scenario.faults):
         last = max((window.begins_us for window in fault.windows), default=0)
@@ -163,7 +163,7 @@ def _template_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
 
 
 def _setting_places(study: Study) -> list[str]:
-    """The names of placeholders for the settings that a study gives levels."""
+    """Return the names of placeholders for the settings that a study gives levels."""
     settings = study.system.settings if isinstance(study.system, NamedSystem) else {}
     return [depends.SETTING + name for name in settings]
 
@@ -197,7 +197,7 @@ def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
 
 
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
-    """The problems of components with the settings of any scenario, single or combined."""
+    """Return the problems of components with the settings of any scenario, single or combined."""
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
     different = {content_id(settings): settings for settings in every}
     problems = [problem for settings in different.values() for problem in startable.settings_problems(system, settings)]
@@ -216,7 +216,7 @@ def _endpoint_problems(system: SystemFile, declared: NamedSystem, study: Study) 
 
 
 def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
-    """The most endpoints that a system has at some level of its settings: entries may have replicas."""
+    """Return the most endpoints that a system has at some level of its settings: entries may have replicas."""
     most = 1
     for settings in ({}, *({name: level} for name, levels in declared.settings.items() for level in levels)):
         with suppress(InputError):  # settings that no component takes are reported separately
@@ -225,7 +225,7 @@ def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
 
 
 def available_clients(study: Study, plan: Plan, skip_unavailable: bool) -> AvailableClients:
-    """The clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
+    """Return the clients of a plan. Raises InputError naming each unavailable one, unless they may be skipped."""
     clients: dict[str, ClientSpec] = {}
     problems: dict[str, list[Problem]] = {}
     for name in dict.fromkeys(scenario.client for scenario in plan.scenarios):
@@ -241,7 +241,7 @@ def available_clients(study: Study, plan: Plan, skip_unavailable: bool) -> Avail
 
 
 def lacking_clients(study: Study, plan: Plan) -> list[Problem]:
-    """What the clients of a plan lack on this machine. That refuses a run, but not a plan."""
+    """Return what the clients of a plan lack on this machine. That refuses a run, but not a plan."""
     problems: list[Problem] = []
     with gathered(problems):
         available_clients(study, plan, skip_unavailable=False)
@@ -249,7 +249,7 @@ def lacking_clients(study: Study, plan: Plan) -> list[Problem]:
 
 
 def without(plan: Plan, left_out: Iterable[str]) -> Plan:
-    """The plan without the scenarios of clients that are left out."""
+    """Return the plan without the scenarios of clients that are left out."""
     gone = set(left_out)
     kept = tuple(scenario for scenario in plan.scenarios if scenario.client not in gone)
     left = {name: [s.levels[name] for s in kept if name in s.levels] for name in plan.factors}
@@ -257,7 +257,7 @@ def without(plan: Plan, left_out: Iterable[str]) -> Plan:
 
 
 def expanded(study: Study, inputs: Inputs) -> Plan:
-    """The plan of a study, with what the system that it names says of its settings."""
+    """Return the plan of a study, with what the system that it names says of its settings."""
     if not isinstance(study.system, NamedSystem):
         return expand(study)
     return expand(study, systems.load(study.system.name, inputs.beside))
@@ -309,7 +309,7 @@ def _answer_problems(url: str, path: str, headers: dict[str, str], system: Syste
 
 
 def _requested(url: str, headers: dict[str, str], system: System, inputs: Inputs) -> int:
-    """The status with which a URL answers the path that tells whether a system is ready."""
+    """Return the status with which a URL answers the path that tells whether a system is ready."""
     socket, _, below = url.removeprefix("unix:").partition(":") if is_socket(url) else ("", "", "")
     requested = (f"http://localhost{below}" if socket else url).rstrip("/") + system.ready_path
     name = {"sni_hostname": system.trust.server_name} if system.trust.server_name else {}
@@ -329,7 +329,7 @@ def _trust(trust: Trust, inputs: Inputs) -> ssl.SSLContext | bool:
 
 @contextmanager
 def scratch_fixture(inputs: Inputs) -> Iterator[RoundFixture]:
-    """A fixture whose logs go nowhere, for asking clients before the run has a folder."""
+    """Yield a fixture whose logs go nowhere, for asking clients before the run has a folder."""
     with scratch("patternbench-") as folder, RoundFixture(folder, inputs) as fixture:
         yield fixture
 
@@ -341,7 +341,7 @@ def inexpressible(
     reported: Collection[Problem],
     by_engine: Collection[str],
 ) -> list[Problem]:
-    """The drivers' problems with scenarios, without those already reported at the same place or within it.
+    """Return the drivers' problems with scenarios, without those already reported at the same place or within it.
 
     ``by_engine`` are the clients whose rounds the load engine drives.
     """
@@ -363,12 +363,15 @@ def _is_within(path: str, around: str) -> bool:
 
 
 def _shortened(path: str) -> str:
-    """A path as it is compared: the steps of a study's only journey may be named or not."""
+    """Return a path as it is compared: the steps of a study's only journey may be named or not."""
     return path.replace(".steps[", "[")
 
 
 def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, reported: Collection[Problem]) -> list[Problem]:
-    """The load engine's problems with the first round of each kind that it would drive; nothing if it isn't built."""
+    """Return the load engine's problems with the first round of each kind that it would drive.
+
+    Nothing if it isn't built.
+    """
     by_engine = choice.engine_clients(study)
     driven = (scenario for scenario in plan.scenarios if scenario.client in by_engine)
     kinds = {_kind(scenario): scenario for scenario in driven}
@@ -404,19 +407,19 @@ def _kinds_of_rounds(
 
 
 def _kind(scenario: Scenario) -> str:
-    """A key shared by scenarios that differ only in their faults and in settings that don't concern their load."""
+    """Give a key shared by scenarios that differ only in their faults and in settings that don't concern their load."""
     system = scenario.system if depends.on_settings(scenario.workload) else scenario.system.without_settings
     return replace(scenario, faults=(), system=system).id
 
 
 def _job_problems(fixture: RoundFixture, task: Task, scenario: Scenario, _study: Study) -> list[Problem]:
-    """The load engine's problems with a round."""
+    """Return the load engine's problems with a round."""
     problems = [_in_study(problem, scenario) for problem in engine.check(task, fixture.folder)]
     return [*_too_long(task, Duration(0) if task.warm_up_on_top else task.warm_up), *problems]
 
 
 def _round_problems(fixture: RoundFixture, task: Task, scenario: Scenario, study: Study) -> list[Problem]:
-    """A client's problems with a round."""
+    """Return a client's problems with a round."""
     client = fixture.client(registry.required(scenario.client, study.clients.get(scenario.client)))
     body = rounds.client_round(task.treatment, task.targets[0].url, task.time_limit, task.seed)
     problems = [_in_study(_inexpressible(scenario, problem), scenario) for problem in client.check(body)]
@@ -424,14 +427,14 @@ def _round_problems(fixture: RoundFixture, task: Task, scenario: Scenario, study
 
 
 def _in_study(problem: Problem, scenario: Scenario) -> Problem:
-    """A problem with a scenario's strategy at the place of that strategy in the study."""
+    """Return a problem with a scenario's strategy at the place of that strategy in the study."""
     if not problem.path.startswith(STRATEGY):
         return problem
     return replace(problem, path=f"strategies[{scenario.declared}]{problem.path.removeprefix(STRATEGY)}")
 
 
 def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
-    """A round that lasts longer than its time limit, its warm-up included, would always fail."""
+    """Return a round that lasts longer than its time limit, its warm-up included, would always fail."""
     workload = task.treatment.workload
     path = "workload.duration" if workload.groups else f"workload.{workload.kind}.duration"
     lasting = only(workload.lasting)
@@ -445,7 +448,7 @@ def _too_long(task: Task, warm_up: Duration) -> list[Problem]:
 
 
 def _inexpressible(scenario: Scenario, problem: ClientProblem) -> Problem:
-    """A client's problems with a round, at their places in the study."""
+    """Return a client's problems with a round, at their places in the study."""
     path = rounds.round_origins(scenario).origin(problem.path)
     message = f"client {scenario.client}: {problem.message}"
     return Problem(message, path, value=problem.value, allowed=problem.allowed or "")

@@ -29,7 +29,7 @@ Starts = Mapping[str, str]
 
 
 def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) -> Topology:
-    """The topology to launch for a concrete system. ``file`` describes a system by name."""
+    """Return the topology to launch for a concrete system. ``file`` describes a system by name."""
     if isinstance(system, NamedSystem):
         return topologies.of_file(file or systems.load(system.name, inputs.beside), system.setting_levels)
     if isinstance(system, UrlSystem):
@@ -38,7 +38,7 @@ def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) 
 
 
 def _trusted(trust: Trust, inputs: Inputs) -> dict[str, object]:
-    """The authorities that the fault proxy trusts, as its settings."""
+    """Return the authorities that the fault proxy trusts, as its settings."""
     settings: dict[str, object] = {"ca": str(inputs.path(trust.ca)) if trust.ca else None}
     settings |= {"verify": trust.verify, "server_name": trust.server_name}
     return {name: value for name, value in settings.items() if value is not None}
@@ -66,11 +66,11 @@ class Reconfigurations:
         self._between: dict[tuple[str, str], Starts] = {}
 
     def group(self, scenario: Scenario) -> str:
-        """A text that is the same for scenarios whose systems become one another without a start."""
+        """Return a text that is the same for scenarios whose systems become one another without a start."""
         return self._setup(scenario).key
 
     def starts(self, order: Iterable[Scenario]) -> list[Starts]:
-        """The components to start before each round of an order, if nothing fails."""
+        """Return the components to start before each round of an order, if nothing fails."""
         scenarios = list(order)
         first = [self._first(scenario) for scenario in scenarios[:1]]
         return [*first, *(self._starts(before, after) for before, after in pairwise(scenarios))]

@@ -19,7 +19,7 @@ HOW = "add a component `prometheus` to the system file, or name a running Promet
 
 
 def described(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """Requests that some scenario's system cannot fulfil; nothing is started."""
+    """Return requests that some scenario's system cannot fulfil; nothing is started."""
     return _unanswered(study, plan, inputs) + _unspoken(study, plan, inputs)
 
 
@@ -50,7 +50,7 @@ def _without(prometheus: str, study: Study, plan: Plan, inputs: Inputs) -> Itera
 
 
 def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Launch]]:
-    """The components of each different system."""
+    """Yield the components of each different system."""
     file = systems.file_of(study.system, inputs.beside)
     for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
         with suppress(InputError):  # settings that no component takes are reported separately

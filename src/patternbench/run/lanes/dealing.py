@@ -48,13 +48,13 @@ class Lanes(Protocol):
     """The lanes of a place."""
 
     def up(self) -> list[str]:
-        """The names of the lanes that can be given work, in their order; one that comes late is among them."""
+        """Return the names of the lanes that can be given work, in their order; one that comes late is among them."""
 
     def begin(self, lane: str, order: RoundOrder) -> None:
         """Have a lane begin an order."""
 
     def event(self, within_s: float) -> Delivered | Lost | None:
-        """What happened first; None where nothing did in that time."""
+        """Return what happened first; None where nothing did in that time."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class DealingExecutor:
         self._all_given = False
 
     def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
-        """The result of each order, and a word on each block that lost its lane, in the order in which they come."""
+        """Yield the result of each order and a note on each block that lost its lane, as they come."""
         self._owners = dict(owners(self.folder))
         for batch in batches:
             blocks = (list(block) for _, block in groupby(batch, key=attrgetter("block")))
@@ -122,7 +122,7 @@ class DealingExecutor:
                 self._begin_next(lane)
 
     def _fresh(self, order: RoundOrder) -> RoundOrder:
-        """The order of a try that no lane was ever given, so that a late result of an earlier one is not its own."""
+        """Return order of a try that no lane was ever given, so that a late result of an earlier one is not its own."""
         while order.id in self._begun:
             order = order.again()
         return order
@@ -135,7 +135,7 @@ class DealingExecutor:
         return None
 
     def _next_for(self, lane: str, blocks: Iterator[list[RoundOrder]]) -> list[RoundOrder] | None:
-        """The next block that this lane may run; those that were begun on another one wait for it."""
+        """Return the next block that this lane may run; those that were begun on another one wait for it."""
         for block in blocks:
             if self._owners.get(block[0].block, lane) == lane:
                 return block
@@ -163,7 +163,10 @@ class DealingExecutor:
             raise InputError(Problem("no lane is left", file=str(self.folder.path), hint=hint))
 
     def _taken(self, event: Delivered) -> Iterator[RoundResult]:
-        """The result of the order that the lane has; any other one is refused, and so is one that came damaged."""
+        """Yield the result of the order that the lane has.
+
+        Any other one is refused, and so is one that came damaged.
+        """
         dealt = self._dealt.get(event.lane)
         expected = dealt.current if dealt else None
         try:

@@ -15,12 +15,15 @@ PACKAGE = Path(patternbench.__file__).parent
 
 
 def identity() -> dict[str, object]:
-    """The version of the package, and the hashes of its code and of its engine."""
+    """Return the version of the package, and the hashes of its code and of its engine."""
     return {"version": version("patternbench"), "code_sha256": code_hash(), "engine_sha256": _engine_hash()}
 
 
 def libraries() -> dict[str, str]:
-    """The versions of the packages that ours depends on, without those of its extras; empty for one that is missing."""
+    """Return the versions of the packages that ours depends on, without those of its extras.
+
+    Empty for one that is missing.
+    """
     needed = [line for line in requires("patternbench") or [] if "extra ==" not in line]
     return {name: _version(name) for name in (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in needed)}
 
@@ -43,7 +46,7 @@ def why_unlike(facts: Mapping[str, object]) -> str:
 
 
 def code_hash() -> str:
-    """The hash of the package's own code, whatever folder it is in."""
+    """Return the hash of the package's own code, whatever folder it is in."""
     whole = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         whole.update(f"{path.relative_to(PACKAGE)}\0".encode())

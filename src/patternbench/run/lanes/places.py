@@ -54,7 +54,7 @@ class Here:
 
     @contextmanager
     def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
-        """The only lane, which has no name."""
+        """Yield the only lane, which has no name."""
         with LocalExecutor(task.folder, task.engine_only, task.on_progress) as executor:
             yield ReadyLanes(executor)
 

@@ -54,7 +54,7 @@ class RayPlace:
 
     @contextmanager
     def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
-        """The lanes of the cluster, each with its system down after the context."""
+        """Yield the lanes of the cluster, each with its system down after the context."""
         _require_ray()
         with ExitStack() as opened:
             opened.enter_context(_connected(self, task.folder))
@@ -71,7 +71,7 @@ def _require_ray() -> None:
 
 @contextmanager
 def _connected(place: RayPlace, folder: RunFolder) -> Iterator[None]:
-    """Connected to the cluster, which is of our own where no address is given."""
+    """Connect to the cluster, which is our own if no address is given."""
     with ExitStack() as opened:
         address = place.address or _own(place.lanes, folder, opened)
         if place.address:
@@ -89,7 +89,7 @@ def _connected(place: RayPlace, folder: RunFolder) -> Iterator[None]:
 
 
 def _own(lanes: int, folder: RunFolder, opened: ExitStack) -> str:
-    """The address of a cluster on this machine, which is down once ``opened`` is closed."""
+    """Return the address of a cluster on this machine, which is down once ``opened`` is closed."""
     try:
         address, env = opened.enter_context(ray_cluster.own_cluster(lanes, folder.logs))
     except StartError as error:
@@ -155,7 +155,7 @@ class _Lane:
     deadline_s: float = 0.0
 
     def calls(self, call: object, within_s: float) -> None:
-        """It is at a call that has to be answered within this time."""
+        """Note that it is at a call that has to be answered within this time."""
         self.call, self.deadline_s = call, time.monotonic() + within_s
 
     def why_lost(self, alive: Collection[str]) -> str:
@@ -214,7 +214,7 @@ class RayLanes:
             raise InputError(Problem(f"the cluster has no lane to give: {why}", hint=hint))
 
     def up(self) -> list[str]:
-        """The lanes that are there."""
+        """Return the lanes that are there."""
         return list(self._lanes)
 
     def begin(self, lane: str, order: RoundOrder) -> None:
@@ -223,7 +223,7 @@ class RayLanes:
         at.calls(at.actor.carry_out.remote(order.as_json()), order.time_limit.seconds + order.warm_up.seconds + GRACE_S)
 
     def event(self, within_s: float) -> Delivered | Lost | None:
-        """The first result that came, or the first lane that is gone."""
+        """Return the first result that came, or the first lane that is gone."""
         lost = self._look()
         if lost:
             return lost
@@ -236,7 +236,7 @@ class RayLanes:
         return self._answered(lane)
 
     def _first_answer(self, within_s: float) -> _Lane | None:
-        """The first lane that has answered; None where none does in that time."""
+        """Return the first lane that has answered; None where none does in that time."""
         lanes = [*self._lanes.values(), *self._coming.values()]
         calls = {lane.call: lane for lane in lanes if lane.call is not None}
         if not calls:
@@ -312,7 +312,7 @@ class RayLanes:
         return node.cpus > 0 and not known and (self._place.with_this or not here)
 
     def _made(self, node: _Node) -> _Lane:
-        """A lane that is to come: a room of all CPUs of a node, and in it an actor, which says what it is."""
+        """Return a lane that is to come: a room of all CPUs of a node, and in it an actor, which says what it is."""
         room = self._ray.util.placement_group(
             [{"CPU": node.cpus}], strategy="STRICT_PACK", bundle_label_selector=[{"ray.io/node-id": node.id}]
         )
@@ -347,7 +347,7 @@ class RayLanes:
 
 
 def _inputs_of(folder: RunFolder) -> Mapping[str, bytes]:
-    """The run's copies of the files that its study names."""
+    """Return the run's copies of the files that its study names."""
     copies = sorted(folder.inputs.glob("*")) if folder.inputs.is_dir() else []
     return {str(path.relative_to(folder.path)): path.read_bytes() for path in copies if path.is_file()}
 

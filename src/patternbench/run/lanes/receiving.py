@@ -21,7 +21,7 @@ class UnusableError(Exception):
 
 
 def received(delivery: LaneDelivery, expected: RoundOrder | None, folder: RunFolder) -> RoundResult:
-    """The result of the expected order, once its records are in the run's folder. Raises UnusableError."""
+    """Return the result of the expected order, once its records are in the run's folder. Raises UnusableError."""
     try:
         result = RoundResult.from_json(delivery.result)
     except ValidationError as error:

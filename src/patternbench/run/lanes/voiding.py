@@ -11,7 +11,7 @@ from patternbench.records.journal import Journal, standing, voids
 
 
 def owners(folder: RunFolder) -> Mapping[int, str]:
-    """The lane on which each block was begun, of those whose rounds stand."""
+    """Return the lane on which each block was begun, of those whose rounds stand."""
     return {entry.block: entry.lane for entry in standing(journal.read(folder.journal))}
 
 

@@ -44,7 +44,7 @@ class LaneWorker:
         self._executor = LocalExecutor(self._folder, engine_only)
 
     def facts(self) -> dict[str, object]:
-        """What this lane is: its machine, and the patternbench that it runs."""
+        """Return what this lane is: its machine, and the patternbench that it runs."""
         known = {"libraries": libraries(), "host": platform.node(), "boot": _boot()}
         return {**machine.facts(), **identity(), **known}
 
@@ -72,13 +72,13 @@ class LaneWorker:
 
 
 def _boot() -> str:
-    """What lanes on one machine have in common: the number that its kernel gave this boot."""
+    """Return what lanes on one machine have in common: the number that its kernel gave this boot."""
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text().strip() if path.exists() else platform.node()
 
 
 def sha256(content: bytes) -> str:
-    """The SHA-256 of a file's content, in hex digits."""
+    """Return the SHA-256 of a file's content, in hex digits."""
     return hashlib.sha256(content).hexdigest()
 
 

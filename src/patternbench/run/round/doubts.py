@@ -33,7 +33,10 @@ INEXACT_SHARE, INEXACT_US = 0.1, 100
 
 
 def of_load(measured: DrivenRound, use: MachineUse, seconds: float) -> list[Doubt]:
-    """The warnings about the load and the machine. A driver may judge its load itself; else it is judged here."""
+    """Return the warnings about the load and the machine.
+
+    A driver may judge its load itself; else it is judged here.
+    """
     if measured.doubts is not None:
         own = [*measured.doubts] if measured.calls else [*measured.doubts, no_call()]
     else:
@@ -43,7 +46,7 @@ def of_load(measured: DrivenRound, use: MachineUse, seconds: float) -> list[Doub
 
 
 def of_generator(cpu: float, cores: int) -> list[Doubt]:
-    """The warnings about a generator that does not judge itself, from its CPU use in cores."""
+    """Return the warnings about a generator that does not judge itself, from its CPU use in cores."""
     if cpu <= BUSY_GENERATOR * cores:
         return []
     text = f"the load generator used {cpu:.1f} of {cores} cores, so it may have measured itself"
@@ -51,7 +54,7 @@ def of_generator(cpu: float, cores: int) -> list[Doubt]:
 
 
 def of_calls(calls: int, successes: int) -> list[Doubt]:
-    """The warnings about a round of a driver that does not judge itself, from its calls."""
+    """Return the warnings about a round of a driver that does not judge itself, from its calls."""
     doubts = []
     if not calls:
         doubts.append(no_call())
@@ -65,13 +68,13 @@ def of_calls(calls: int, successes: int) -> list[Doubt]:
 
 
 def no_call() -> Doubt:
-    """The warning about a round in which nothing was asked of the service: nothing is known of it."""
+    """Return the warning about a round in which nothing was asked of the service: nothing is known of it."""
     remedy = "look at the workload's times and its warm-up; a client must report each of its attempts"
     return Doubt(NO_CALL, "no call was made", remedy, invalidates=True)
 
 
 def of_proxy(own: int, rows: int) -> list[Doubt]:
-    """The warning about answers of the fault proxy itself, which didn't reach the service or lost its connection."""
+    """Return warning about answers of the fault proxy itself, which didn't reach the service or lost its connection."""
     if not own:
         return []
     why = "because it didn't reach the service or lost the connection to it"
@@ -82,7 +85,10 @@ def of_proxy(own: int, rows: int) -> list[Doubt]:
 
 
 def of_faults(faults: Mapping[str, Fault], acted: Sequence[ActedFault], measured_from_us: int) -> list[Doubt]:
-    """The warnings about faults that did not act as the scenario says; the warm-up ends at ``measured_from_us``."""
+    """Return the warnings about faults that did not act as the scenario says.
+
+    The warm-up ends at ``measured_from_us``.
+    """
     doubts = []
     for name, fault in faults.items():
         mine = [act for act in acted if act.name == name]
@@ -95,7 +101,7 @@ def of_faults(faults: Mapping[str, Fault], acted: Sequence[ActedFault], measured
 
 
 def _missing(name: str, fault: Fault, acted: Sequence[ActedFault]) -> Iterator[Doubt]:
-    """A window beyond the round's end: then the printed level isn't the one that acted."""
+    """Yield warnings about windows beyond the round's end, whose printed level isn't the one that acted."""
     if fault.acts and len(acted) < len(fault.windows):
         text = f"fault {name} began {len(acted)} times before the round ended, not {len(fault.windows)} times"
         yield Doubt("fault_never_began", text, "make rounds longer, or let it begin earlier", invalidates=True)
@@ -110,7 +116,7 @@ def _late(name: str, fault: Fault, acted: Sequence[ActedFault], measured_from_us
 
 
 def _inexact(name: str, fault: Fault, acted: Sequence[ActedFault]) -> Iterator[Doubt]:
-    """A delay of another length than its level, because the fault proxy was woken late."""
+    """Yield warnings about delays of another length than their level, as the fault proxy woke late."""
     late_us = max((act.deeds.get("late_mean_us", 0.0) for act in acted), default=0.0)
     if fault.kind == "delay" and late_us > max(INEXACT_SHARE * fault.chosen.duration.level.us, INEXACT_US):
         text = f"fault {name} held requests back {late_us:,.0f} us longer than its level, on average"
@@ -118,7 +124,7 @@ def _inexact(name: str, fault: Fault, acted: Sequence[ActedFault]) -> Iterator[D
 
 
 def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = None) -> list[Doubt]:
-    """The warning about a round whose first part was slower, with the warm-up that would have been long enough."""
+    """Give the warning about a round whose first part was slower, with the warm-up that would have been long enough."""
     if drift is None:
         return []
     text = f"attempts in the round's first quarter took {drift.ratio:.2f} times as long as in its second half"
@@ -128,7 +134,7 @@ def of_warmth(drift: Drift | None, warm_up: Duration, requests: int | None = Non
 
 
 def of_failed_start() -> list[Doubt]:
-    """The doubt about a round whose system or client did not come up, which so has no result."""
+    """Return the doubt about a round whose system or client did not come up, which so has no result."""
     remedy = "read the cause, and try `patternbench try STUDY` after a change"
     return [Doubt(NOT_STARTED, "the system or its client did not come up", remedy)]
 
@@ -139,7 +145,7 @@ def is_failed_start(entry: Entry) -> bool:
 
 
 def of_absence(why: str | None) -> list[Doubt]:
-    """The doubt about a round after which the system did not answer any more."""
+    """Return the doubt about a round after which the system did not answer any more."""
     if why is None:
         return []
     remedy = "start it again, then type `patternbench resume DIR --retry-invalid --retry-failed`"
@@ -147,7 +153,7 @@ def of_absence(why: str | None) -> list[Doubt]:
 
 
 def of_trust(system: System) -> list[Doubt]:
-    """The doubt about who answered, where a study asks that certificates are not verified."""
+    """Return the doubt about who answered, where a study asks that certificates are not verified."""
     if system.verified:
         return []
     text = "certificates were not verified, so anybody may have answered"
@@ -155,7 +161,7 @@ def of_trust(system: System) -> list[Doubt]:
 
 
 def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
-    """The warnings about components that ran without the limits that their system file gives them."""
+    """Return the warnings about components that ran without the limits that their system file gives them."""
     remedy = "measure on a machine with writable control groups (version 2), or leave the limit out"
     return [
         Doubt("limit_not_enforced", f"the limits of {name} did not act: {why}", remedy) for name, why in refused.items()
@@ -163,21 +169,21 @@ def of_limits(refused: Mapping[str, str]) -> list[Doubt]:
 
 
 def of_cut_logs(names: Sequence[str]) -> list[Doubt]:
-    """The warnings about components that have written more than a log keeps."""
+    """Return the warnings about components that have written more than a log keeps."""
     text = "{} has written so much that the middle of logs/{}.log is left out, and writing costs time"
     remedy = "have it log less (its log level, its access log), or to a file of its own"
     return [Doubt("log_cut", text.format(name, name), remedy) for name in names]
 
 
 def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
-    """The warnings about stores that began a round with what the one before left, with the resets that each offers."""
+    """Return the warnings about stores that began a round with state of the one before, with their resets."""
     text = "{} began the round with data of earlier rounds"
     remedy = "write `reset: {}` in its entry of the system file, or `reset: none` if that doesn't matter"
     return [Doubt("carried_over", text.format(name), remedy.format(words[0])) for name, words in stores.items()]
 
 
 def of_machine(use: MachineUse) -> list[Doubt]:
-    """The warnings about the machine, from how its CPU time was used in the round."""
+    """Return the warnings about the machine, from how its CPU time was used in the round."""
     doubts = []
     if use.busy > BUSY_MACHINE:
         doubts.append(_neighbours(use) if use.others > NEIGHBOURS else _held_up(use))

@@ -45,7 +45,10 @@ class Executor(Protocol):
     """Carries rounds out, on this machine or elsewhere."""
 
     def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
-        """The result of each order. A batch is asked for when all before it are over, an order when it can be begun."""
+        """Return the result of each order.
+
+        A batch is asked for when all before it are over, an order when it can be begun.
+        """
 
 
 class LocalExecutor:
@@ -69,7 +72,7 @@ class LocalExecutor:
         self._open = ExitStack()
 
     def map(self, batches: Iterable[Iterable[RoundOrder]]) -> Iterator[RoundResult]:
-        """The result of each order, which is begun when the result before has been taken."""
+        """Return the result of each order, which is begun when the result before has been taken."""
         return (self.carry_out(order) for order in chain.from_iterable(batches))
 
     def carry_out(self, order: RoundOrder) -> RoundResult:
@@ -88,7 +91,7 @@ class LocalExecutor:
         return RoundResult(entry, round_.warm_ups, self._folder.files_of(entry.file), self._facts(fixture))
 
     def _fixture_of(self, order: RoundOrder) -> RoundFixture:
-        """The fixture with the files of an order: that of the round before where they are the same."""
+        """Return the fixture with the files of an order: that of the round before where they are the same."""
         files = (dict(order.inputs), order.beside)
         if self._fixture is None or self._files != files:
             self._open.close()
@@ -99,7 +102,7 @@ class LocalExecutor:
         return self._fixture
 
     def _facts(self, fixture: RoundFixture) -> dict[str, dict[str, object]]:
-        """The machine and the programs of the rounds, for the manifest."""
+        """Return the machine and the programs of the rounds, for the manifest."""
         return {
             "machines": {content_id(self._machine): self._machine},
             "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
@@ -227,7 +230,7 @@ class _OneRound:
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
     def _fault_doubts(self, acted: list[ActedFault], measured: DrivenRound, own: int) -> list[Doubt]:
-        """The warnings about faults, and about answers of a fault proxy that no fault explains."""
+        """Return the warnings about faults, and about answers of a fault proxy that no fault explains."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
         fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
@@ -276,7 +279,7 @@ class _OneRound:
 
 
 def _acted(done: FaultOutcome, began_ns: int) -> ActedFault:
-    """A fault as the journal holds it: its times from the round's start."""
+    """Return a fault as the journal holds it: its times from the round's start."""
     began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
     return ActedFault(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.counters))
 

@@ -23,7 +23,7 @@ from patternbench.study.model.system import System
 
 
 def client_named(name: str) -> str:
-    """A client's name among those of components."""
+    """Return a client's name among those of components."""
     return f"client {name}"
 
 
@@ -52,7 +52,7 @@ class RoundFixture:
         ways: tuple[Way, ...] = (),
         tracing: Tracing | None = None,
     ) -> Environment:
-        """The system up with these settings, and reset: what was up before and fits stays up.
+        """Return the system up with these settings, and reset: what was up before and fits stays up.
 
         ``file`` describes a system by name; without it, the system is looked up next to the study and among the shipped
         ones. Each of the ``ways`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
@@ -72,20 +72,20 @@ class RoundFixture:
         return environment
 
     def _topology(self, system: System, file: SystemFile | None) -> Topology:
-        """The topology to launch for a system; that of the round before, if it had the same system."""
+        """Return the topology to launch for a system; that of the round before, if it had the same system."""
         if self._described is None or self._described[:2] != (system, file):
             self._described = (system, file, topology_of(system, self.inputs, file))
         return self._described[2]
 
     def _usable(self) -> Environment:
-        """The environment of the round before, if another round may use it, else a new one."""
+        """Return the environment of the round before, if another round may use it, else a new one."""
         if self._environment is None or self._environment.tainted:
             self._close_environment()
             self._environment = Environment(self.folder)
         return self._environment
 
     def client(self, spec: ClientSpec) -> Client:
-        """The client up: the one from before if it lives, else a new one.
+        """Return the client up: the one from before if it lives, else a new one.
 
         It runs on the CPUs that no component is bound to, so that it takes no time from those that are.
         """
@@ -115,7 +115,7 @@ class RoundFixture:
             client.close()
 
     def finished_logs(self) -> dict[str, list[Path]]:
-        """The files of each component that keeps a log, whole; the round is over for such a system."""
+        """Return the files of each component that keeps a log, whole; the round is over for such a system."""
         return self._environment.finished_logs() if self._environment else {}
 
     @property
@@ -124,11 +124,11 @@ class RoundFixture:
         return self._environment.started if self._environment else []
 
     def dead(self) -> list[str]:
-        """The last words of components that have died."""
+        """Return the last words of components that have died."""
         return self._environment.dead() if self._environment else []
 
     def descriptions(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """The description of each running client."""
+        """Yield the description of each running client."""
         for name, client in self._clients.items():
             yield name, client.description
 

@@ -67,11 +67,14 @@ class RoundOrder:
         return self.file
 
     def on(self, lane: str) -> RoundOrder:
-        """The order for a lane. Its warm-up is named after it, as lanes warm up without knowing of each other."""
+        """Return the order for a lane.
+
+        Its warm-up is named after it, as lanes warm up without knowing of each other.
+        """
         return replace(self, lane=lane, warm_up_file=f"warm-up-{self.file}")
 
     def again(self) -> RoundOrder:
-        """The order of the next try of the round, whose records have another name."""
+        """Return the order of the next try of the round, whose records have another name."""
         base = self.file.removesuffix(f"-{self.attempt}") if self.attempt > 1 else self.file
         return replace(self, attempt=self.attempt + 1, file=f"{base}-{self.attempt + 1}")
 
@@ -86,13 +89,13 @@ class RoundOrder:
         return Scenario.from_json(dict(self.scenario))
 
     def as_json(self) -> dict[str, object]:
-        """The order as plain data."""
+        """Return the order as plain data."""
         plain: dict[str, object] = _ORDER.dump_python(self, mode="json", by_alias=True)
         return plain
 
     @classmethod
     def from_json(cls, plain: Mapping[str, object]) -> RoundOrder:
-        """The order that ``as_json`` wrote."""
+        """Return the order that ``as_json`` wrote."""
         return _ORDER.validate_python(plain)
 
 
@@ -113,13 +116,13 @@ class RoundResult:
     lane: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """The result as plain data."""
+        """Return the result as plain data."""
         plain: dict[str, object] = _RESULT.dump_python(self, mode="json")
         return plain
 
     @classmethod
     def from_json(cls, plain: Mapping[str, object]) -> RoundResult:
-        """The result that ``as_json`` wrote."""
+        """Return the result that ``as_json`` wrote."""
         return _RESULT.validate_python(plain)
 
 
@@ -140,7 +143,7 @@ class Orders:
     by_engine: frozenset[str] | None = None
 
     def of(self, round_: Round, scenario: Scenario, file: str, warm_up_file: str, attempt: int = 1) -> RoundOrder:
-        """The order of a try of a round, whose records get a name."""
+        """Return the order of a try of a round, whose records get a name."""
         study = self.study
         return RoundOrder(
             index=round_.index,
@@ -176,5 +179,5 @@ class Orders:
         return systems.load(system.name, self.beside) if isinstance(system, NamedSystem) else None
 
     def _seed(self, round_: Round) -> int:
-        """A seed of the generator's own draws: fixed by the study's, different in every round."""
+        """Return a seed of the generator's own draws: fixed by the study's, different in every round."""
         return (self.study.seed * 1_000_003 + round_.index * 97 + 1) % 2**53

@@ -23,7 +23,7 @@ class WarmUpTime(Enum):
 
 
 def warm_up_of(cold: Collection[str], by_engine: bool, longest: Duration) -> WarmUpTime:
-    """The warm-up of a round before which these components and clients were started since the last warm-up.
+    """Return the warm-up of a round before which these components and clients were started since the last warm-up.
 
     The load engine warms up in every round. A library's client does before each round that something is cold for.
     """
@@ -35,7 +35,7 @@ def warm_up_of(cold: Collection[str], by_engine: bool, longest: Duration) -> War
 
 
 def warm_ups(rounds: Iterable[tuple[str, Collection[str]]], by_engine: bool, longest: Duration) -> Iterator[WarmUpTime]:
-    """The warm-up of each round of an order, given as its client and what is started before it, if nothing fails."""
+    """Return the warm-up of each round, given as its client and what is started before it."""
     up: set[str] = set()
     for client, started in rounds:
         yield warm_up_of({*started, *({client} - up)}, by_engine, longest)

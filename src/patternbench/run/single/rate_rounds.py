@@ -103,7 +103,7 @@ class RateFixture:
 
 @contextmanager
 def rate_fixture(requested: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[RateFixture]:
-    """The system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
+    """Yield the system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
     study, inputs = requested.study(), Inputs(requested.beside)
     with requested.placed():
         scenario = _one_scenario(study)
@@ -116,7 +116,7 @@ def rate_fixture(requested: StudyFile, duration: Duration, objective: RateObject
 
 
 def of_url(url: str) -> StudyFile:
-    """A study of one URL: ``GET`` of its path, at the rates of the search."""
+    """Return a study of one URL: ``GET`` of its path, at the rates of the search."""
     parts = checked(url, "URL")
     plain = encoded((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
     path = plain.replace("${", LITERAL)  # a URL is sent as it is, nothing in it is filled in
@@ -132,7 +132,7 @@ def of_url(url: str) -> StudyFile:
 
 
 def _one_scenario(study: Study) -> Scenario:
-    """The only scenario, whose rate is searched instead of given; raises InputError when that is not so."""
+    """Return the only scenario, whose rate is searched instead of given; raises InputError when that is not so."""
     scenarios = expand(study).scenarios
     if len(scenarios) > 1:
         allowed = "one scenario; give each field one value"

@@ -30,7 +30,7 @@ SYSTEMS = "systems"
 
 
 def running(url: str) -> RunningService:
-    """A service at a URL; raises InputError where it does not answer well."""
+    """Return a service at a URL; raises InputError where it does not answer well."""
     parts = checked(url, "--url")
     status, leads_to = _requested(url)
     if not httpx.codes.is_success(status):
@@ -45,7 +45,7 @@ def running(url: str) -> RunningService:
 
 
 def requested(path: str, option: str) -> str:
-    """A path as a study can hold it and as it is sent. Raises InputError where it can't be one."""
+    """Return a path as a study can hold it and as it is sent. Raises InputError where it can't be one."""
     sent = encoded(writable(path, option))
     if len(sent) > LONGEST_PATH:
         raise InputError(Problem("is too long", option, value=path, allowed=f"at most {LONGEST_PATH:,} characters"))
@@ -53,7 +53,7 @@ def requested(path: str, option: str) -> str:
 
 
 def writable(text: str, option: str) -> str:
-    """A text as a study and a system file can hold it; raises InputError for one with signs that act."""
+    """Return a text as a study and a system file can hold it; raises InputError for one with signs that act."""
     if not text.isprintable() or "${" in text:
         allowed = "letters, digits and signs, without control characters, and without ${, which a study fills in"
         raise InputError(Problem("can't be written in a study", option, value=text, allowed=allowed))
@@ -61,7 +61,10 @@ def writable(text: str, option: str) -> str:
 
 
 def checked(url: str, path: str) -> SplitResult:
-    """The parts of a URL of a service. Raises InputError if it isn't one, or holds a login; no message repeats that."""
+    """Return the parts of a URL of a service.
+
+    Raises InputError if it isn't one, or holds a login; no message repeats that.
+    """
     shown = LOGIN.sub("://***@", url)
     try:
         parts = urlsplit(url)
@@ -77,7 +80,10 @@ def checked(url: str, path: str) -> SplitResult:
 
 
 def _requested(url: str) -> tuple[int, str]:
-    """The status of a URL, and where a redirect leads; no redirect is followed. Raises InputError without an answer."""
+    """Return the status of a URL, and where a redirect leads; no redirect is followed.
+
+    Raises InputError without an answer.
+    """
     try:
         with asking.client(Bounds(ANSWERS_WITHIN_S)) as http, http.stream("GET", url) as answer:
             return answer.status_code, answer.headers.get("location", "")[:MOST_TOLD] if answer.is_redirect else ""
@@ -87,14 +93,17 @@ def _requested(url: str) -> tuple[int, str]:
 
 
 def _how_to_answer(error: str) -> str:
-    """What to do about a URL that doesn't answer."""
+    """Return what to do about a URL that doesn't answer."""
     if "certificate" in error.lower():
         return "name the authority in SSL_CERT_FILE, or write the study by hand with `system.trust`"
     return "start the service first" if "refused" in error else "see whether a service that speaks HTTP listens there"
 
 
 def started(command: str, path: str, port: int | None, out: Path) -> StartedService:
-    """A command that is to run in the folder that we are in; raises InputError where there is no such program."""
+    """Return a command that is to run in the folder that we are in.
+
+    Raises InputError where there is no such program.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -112,7 +121,7 @@ def started(command: str, path: str, port: int | None, out: Path) -> StartedServ
 
 
 def composed(file: str, service: str, path: str, out: Path) -> StartedService:
-    """A Compose project, and the service of it that is asked, as ``web:8080``; raises InputError."""
+    """Return a Compose project, and the service of it that is asked, as ``web:8080``; raises InputError."""
     if not Path(file).is_file():
         raise InputError(Problem("there is no such file", "--compose", value=file))
     name, _, port = service.partition(":")
@@ -126,5 +135,5 @@ def composed(file: str, service: str, path: str, out: Path) -> StartedService:
 
 
 def seen_from(folder: Path, path: Path) -> str:
-    """A path as a file in a folder names it."""
+    """Return a path as a file in a folder names it."""
     return os.path.relpath(path.resolve(), folder.resolve())

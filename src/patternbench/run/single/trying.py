@@ -36,7 +36,7 @@ class Trial:
         return bool(self.attempts) and all(attempt.success for attempt in self.attempts)
 
     def as_json(self) -> dict[str, object]:
-        """The trial as plain data."""
+        """Return the trial as plain data."""
         attempts = [attempt.model_dump(exclude_unset=True) for attempt in self.attempts]
         return {"group": self.group, "journey": self.journey, "attempts": attempts, "good": self.good}
 
@@ -59,7 +59,7 @@ def trials(file: StudyFile) -> Iterator[Trial]:
 
 
 def _with_own_urls(attempts: list[TracedAttempt], task: Task) -> list[TracedAttempt]:
-    """The attempts with the URL of a system that already runs, instead of that of the fault proxy before it."""
+    """Return the attempts with the URL of a system that already runs, instead of that of the fault proxy before it."""
     stated = zip(task.targets, task.treatment.system.addresses, strict=False)
     own = {_scheme_and_host(target.url): _scheme_and_host(address) for target, address in stated}
     return [
@@ -79,7 +79,7 @@ def _scheme_and_host(url: str) -> str:
 
 @contextmanager
 def _ready(study: Study, inputs: Inputs, file: StudyFile) -> Iterator[tuple[Task, Path]]:
-    """The round to drive, with the system of the first scenario up, and a folder for what comes of it."""
+    """Yield the round to drive, with the system of the first scenario up, and a folder for what comes of it."""
     with scratch("patternbench-try-") as folder, RoundFixture(folder, inputs) as fixture:
         with file.placed():
             plan = preflight.expanded(study, inputs)

@@ -9,7 +9,7 @@ KEYS = ["series", "labels"]
 
 
 def summaries(samples: pd.DataFrame, measured_from_s: float) -> pd.DataFrame:
-    """A row for each series and label set: ``series``, ``labels``, ``mean``, ``max``, ``last``.
+    """Return a row for each series and label set: ``series``, ``labels``, ``mean``, ``max``, ``last``.
 
     ``samples`` has ``series``, ``labels``, ``second`` (from the round's start) and ``value``. Samples before
     ``measured_from_s`` are warm-up. Values that aren't finite (a division by zero of the query) don't count.
@@ -22,12 +22,12 @@ def summaries(samples: pd.DataFrame, measured_from_s: float) -> pd.DataFrame:
 
 
 def only_ones(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the series that have one label set: a round has one number of these."""
+    """Return the rows of the series that have one label set: a round has one number of these."""
     return table[~table["series"].duplicated(keep=False)]
 
 
 def typical(rounds: list[pd.DataFrame], step_s: float) -> pd.DataFrame:
-    """The median over rounds of each step of a series: ``labels``, ``second``, ``value``."""
+    """Return the median over rounds of each step of a series: ``labels``, ``second``, ``value``."""
     every = pd.concat(rounds)
     finite = every[np.isfinite(every["value"])]
     steps = (finite["second"] / step_s).round() * step_s

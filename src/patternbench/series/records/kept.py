@@ -70,7 +70,7 @@ def write(folder: Path, seen: SeenSeries) -> None:
 
 
 def read(folder: Path) -> SeenSeries | None:
-    """The series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
+    """Return the series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
     if not folder.is_dir():
         return None
     return SeenSeries(_requested(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))

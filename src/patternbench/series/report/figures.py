@@ -25,7 +25,7 @@ class Panel:
 
 
 def of_attempts(steps: pd.DataFrame) -> list[Panel]:
-    """The panels of a scenario's attempts, from the columns of ``analyze.over_time``."""
+    """Return the panels of a scenario's attempts, from the columns of ``analyze.over_time``."""
     panels: dict[str, list[pd.DataFrame]] = {}
     for column, (title, line) in ATTEMPTS.items():
         lines = steps[["second"]].assign(line=line, value=steps[column])
@@ -34,7 +34,7 @@ def of_attempts(steps: pd.DataFrame) -> list[Panel]:
 
 
 def stacked(panels: Sequence[Panel], bands: Sequence[Band]) -> Spec:
-    """The panels that have lines, below each other. ``bands`` say when faults acted."""
+    """Return the panels that have lines, below each other. ``bands`` say when faults acted."""
     shown = [panel for panel in panels if len(panel.lines.dropna())]
     axis = alt.Scale(domain=[0, max((float(panel.lines["second"].max()) for panel in shown), default=1.0)])
     drawn = [_panel(panel, bands, axis, last=panel is shown[-1]) for panel in shown]

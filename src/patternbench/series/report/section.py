@@ -45,7 +45,7 @@ class SeenRound:
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section, if series were kept with a round that counts; else nothing."""
+    """Return the section, if series were kept with a round that counts; else nothing."""
     run = RunFolder(path)
     seen = list(_seen(run, rounds))
     if not seen:
@@ -103,7 +103,7 @@ def _table(seen: Sequence[SeenRound], order: Sequence[str], names: Mapping[str, 
 
 
 def _empty(table: pd.DataFrame) -> list[str]:
-    """The columns that are empty in this table."""
+    """Return the columns that are empty in this table."""
     return [name for name in ("labels", "unit", "better") if not table[name].astype(bool).any()]
 
 

@@ -37,7 +37,7 @@ WIDTH, HEIGHT = 620, 160
 
 
 def sections(run: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section, if a round that counts was probed; else nothing."""
+    """Return the section, if a round that counts was probed; else nothing."""
     if PROBE_TIME not in rounds:
         return []
     probed = counting(rounds).dropna(subset=[PROBE_TIME])

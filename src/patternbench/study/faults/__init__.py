@@ -24,7 +24,7 @@ _PLACE = re.compile(rf"\s*({_NAME})\s*(?:->\s*({_NAME})\s*)?")
 
 
 def _named(kind: str) -> type[Kind]:
-    """The class of a kind: the one in its file with the kind's name, in any capitals."""
+    """Return the class of a kind: the one in its file with the kind's name, in any capitals."""
     module = import_module(f"{kinds.__name__}.{kind}")
     # The names of a module are untyped for mypy; every kind is built from its example in tests.
     return next(member for name, member in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
@@ -50,7 +50,7 @@ class FaultEntry(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The kinds of fault."""
+        """Return the kinds of fault."""
         return list(KINDS)
 
     def omits(self, name: str) -> bool:
@@ -91,7 +91,7 @@ class FaultEntry(OneOf):
         return {name: value for name, value in stated.items() if not self.omits(name)}
 
     def as_plain(self) -> dict[str, object]:
-        """A concrete fault as plain data, without its kind."""
+        """Return a concrete fault as plain data, without its kind."""
         return {**plain(self.chosen), **plain(self.bounds)}
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ def by_name(faults: Sequence[Fault]) -> dict[str, Fault]:
 
 
 def from_plain(name: str, written: object) -> Fault:
-    """The fault that ``as_plain`` wrote under a name of ``by_name``; raises pydantic's ValidationError."""
+    """Return the fault that ``as_plain`` wrote under a name of ``by_name``; raises pydantic's ValidationError."""
     fields = _FIELDS.validate_python(written)
     bounds = {key: fields[key] for key in ("where", "when") if key in fields}
     chosen = {key: value for key, value in fields.items() if key not in bounds}
@@ -130,7 +130,7 @@ def from_plain(name: str, written: object) -> Fault:
 
 
 def clashes(faults: Sequence[Fault]) -> Iterator[int]:
-    """The places of concrete faults that act where and when an earlier one of their kind does."""
+    """Yield the places of concrete faults that act where and when an earlier one of their kind does."""
     for number, fault in enumerate(faults):
         alike = (other for other in faults[:number] if (other.kind, other.where) == (fault.kind, fault.where))
         if any(overlap(other.when, fault.when) for other in alike):

@@ -40,7 +40,7 @@ class FaultWindow(Sparse):
 
 
 def _listed(value: object) -> object:
-    """A window alone is a list of one."""
+    """Return a window alone is a list of one."""
     return value if isinstance(value, list) else [value]
 
 

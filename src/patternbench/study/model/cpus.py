@@ -15,7 +15,7 @@ ALL_CPUS = "all"
 
 
 def _cpus(value: object) -> object:
-    """The numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
+    """Return the numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
     if value == ALL_CPUS:
         return ()
     if isinstance(value, str) and re.fullmatch(r"\d{1,20}(-\d{1,20})?(,\d{1,20}(-\d{1,20})?)*", value):

@@ -33,7 +33,7 @@ class Levels(tuple[T_co, ...], Generic[T_co]):
 
     @classmethod
     def one(cls, value: Level) -> Levels[Level]:
-        """The levels of a field that a study leaves at its stated default."""
+        """Return the levels of a field that a study leaves at its stated default."""
         return Levels.of((value,), varied=False)
 
     @classmethod
@@ -69,5 +69,5 @@ class Levels(tuple[T_co, ...], Generic[T_co]):
 
 
 def only(levels: Levels[T_co] | None) -> T_co | None:
-    """The only level of a field that a study may leave open."""
+    """Return the only level of a field that a study may leave open."""
     return None if levels is None else levels.level

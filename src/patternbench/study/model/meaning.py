@@ -29,7 +29,7 @@ class Meaning:
 
 
 def meanings(node: object, within: Meaning, path: Path = ()) -> Iterator[tuple[Path, Meaning]]:
-    """The meaning of every field below a part of a study, by its path; ``within`` is that of the part itself."""
+    """Yield the meaning of every field below a part of a study, by its path; ``within`` is that of the part itself."""
     if isinstance(node, BaseModel):
         declared = {written(name): field for name, field in type(node).model_fields.items()}
         for name, value in fields(node):
@@ -42,7 +42,7 @@ def meanings(node: object, within: Meaning, path: Path = ()) -> Iterator[tuple[P
 
 
 def of_part(model: type[BaseModel], name: str) -> Meaning:
-    """The meaning of a field of a model by its own annotations; raises ValueError for one without a role."""
+    """Return the meaning of a field of a model by its own annotations; raises ValueError for one without a role."""
     field = model.model_fields[name]
     (role,) = _roles(field)
     return Meaning(role, _unit(field))
@@ -63,7 +63,7 @@ def _unit(field: FieldInfo) -> Unit | None:
 
 
 def _units(annotation: object) -> Iterator[Unit]:
-    """The units of all types that a type is made of."""
+    """Yield the units of all types that a type is made of."""
     marked = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Unit)]
     if marked:
         yield from marked

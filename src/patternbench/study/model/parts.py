@@ -36,12 +36,12 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def per_second(value: object) -> object:
-    """A rate as a number per second. Values other than text are left to the field's own checks."""
+    """Return a rate as a number per second. Values other than text are left to the field's own checks."""
     return rate_of(value) if isinstance(value, str) else value
 
 
 def rate_of(text: str) -> float:
-    """The rate per second of a text with its unit: ``120/m`` is 2. Raises ValueError for any other text."""
+    """Return the rate per second of a text with its unit: ``120/m`` is 2. Raises ValueError for any other text."""
     match = _RATE.fullmatch(text.strip())
     if match is None:
         raise PydanticCustomError("rate", "is not a rate", {"allowed": "a number per second, or `500/s`, `120/m`, ..."})
@@ -95,7 +95,7 @@ class OneOf(Model):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The names of the fields of which one must be given."""
+        """Return the names of the fields of which one must be given."""
         return list(cls.model_fields)
 
     @property
@@ -109,7 +109,7 @@ class OneOf(Model):
         return getattr(self, self.kind)
 
     def omits(self, name: str) -> bool:
-        """A choice that isn't taken isn't part of a configuration."""
+        """Return a choice that isn't taken isn't part of a configuration."""
         return getattr(self, name) is None
 
 
@@ -122,7 +122,7 @@ class Sparse(Model):
 
 
 def written(name: str) -> str:
-    """A field's name as a study writes it: ``json`` for a field that Python must call ``json_``."""
+    """Return a field's name as a study writes it: ``json`` for a field that Python must call ``json_``."""
     return name.rstrip("_")
 
 
@@ -158,6 +158,6 @@ def sent_as_written(path: str) -> str:
 
 
 def misplaced(name: str, kind: str, allowed: str = "") -> PydanticCustomError:
-    """The error for a field that does not go with another."""
+    """Return the error for a field that does not go with another."""
     context = {"name": name, "kind": kind} | ({"allowed": allowed} if allowed else {})
     return PydanticCustomError("misplaced", "{name} does not go with {kind}", context)

@@ -61,7 +61,10 @@ class Settable(Model):
         return self
 
     def refused(self, settings: Mapping[str, object]) -> Rule | None:
-        """The first rule by which these settings (plain data; the others at their defaults) do not go together."""
+        """Return the first rule by which these settings (plain data.
+
+        The others at their defaults) do not go together.
+        """
         values = {**{name: spec.default for name, spec in self.settings.items()}, **settings}
         return next((rule for rule in self.exclude if all(_holds(values[name], rule[name]) for name in rule)), None)
 

@@ -186,7 +186,7 @@ class OneUrlSystem(RunningSystem):
         return list(self.url)
 
     def paths(self) -> list[str]:
-        """The only URL, or each level."""
+        """Return the only URL, or each level."""
         return _numbered("system.url", self.url) if len(self.url) > 1 else ["system.url"]
 
 
@@ -213,7 +213,7 @@ class SocketSystem(OneUrlSystem):
         return True
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """The socket."""
+        """Return the socket."""
         return tuple(map(Endpoint, self.url))
 
 
@@ -270,7 +270,7 @@ KINDS: dict[str, type[System]] = {kind.__name__: kind for kind in (NamedSystem, 
 
 
 def _kind(value: object) -> str:
-    """The name of the class that a study's text, or a system, is of."""
+    """Return the name of the class that a study's text, or a system, is of."""
     if isinstance(value, System):
         return type(value).__name__
     if not isinstance(value, dict) or "name" in value:
@@ -283,7 +283,7 @@ def _kind(value: object) -> str:
 
 
 def _written(value: object) -> object:
-    """A system as a study writes it, with exactly one of the keys of its kinds, and none that belongs to another."""
+    """Return a system as a study writes it, with exactly one of the keys of its kinds."""
     if isinstance(value, str):
         return {"name": value}
     if not isinstance(value, dict):
@@ -317,11 +317,11 @@ _SYSTEM: TypeAdapter[System] = TypeAdapter(DeclaredSystem)
 
 
 def declared(value: object) -> System:
-    """The system that plain data declares as a study does; raises pydantic's ValidationError."""
+    """Return the system that plain data declares as a study does; raises pydantic's ValidationError."""
     return _SYSTEM.validate_python(value)
 
 
 def configured(configuration: Mapping[str, object]) -> System:
-    """The system of a scenario's configuration, which holds defaults that a study must not write."""
+    """Return the system of a scenario's configuration, which holds defaults that a study must not write."""
     fields = KINDS[_kind(configuration)].model_fields
     return declared({name: value for name, value in configuration.items() if name in fields})

@@ -46,7 +46,7 @@ def variants(node: Part) -> Iterator[Part]:
 
 
 def leaves(node: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
-    """The values of a concrete part with their paths."""
+    """Yield the values of a concrete part with their paths."""
     if isinstance(node, Levels):
         yield path, node.level
     elif isinstance(node, (BaseModel, dict, list)):
@@ -61,7 +61,7 @@ def plain(node: BaseModel | dict[str, object]) -> dict[str, object]: ...
 @overload
 def plain(node: object) -> object: ...
 def plain(node: object) -> object:
-    """A concrete part as JSON can hold it, every duration written as text."""
+    """Return a concrete part as JSON can hold it, every duration written as text."""
     if isinstance(node, Levels):
         return plain(node.level)
     if isinstance(node, (BaseModel, dict)):
@@ -72,7 +72,7 @@ def plain(node: object) -> object:
 
 
 def fields(node: BaseModel | dict[str, object] | list[object]) -> Iterator[tuple[str, object]]:
-    """The parts of a node that are part of a configuration, by the names that a study writes."""
+    """Yield the parts of a node that are part of a configuration, by the names that a study writes."""
     if isinstance(node, dict):
         yield from node.items()
     elif isinstance(node, list):
@@ -82,7 +82,7 @@ def fields(node: BaseModel | dict[str, object] | list[object]) -> Iterator[tuple
 
 
 def _attributes(node: BaseModel) -> dict[str, object]:
-    """The fields of a model that are part of a configuration, by the names that Python knows."""
+    """Return the fields of a model that are part of a configuration, by the names that Python knows."""
     names = type(node).model_fields
     return {name: getattr(node, name) for name in names if not (isinstance(node, Model) and node.omits(name))}
 
@@ -93,7 +93,7 @@ def _combinations(parts: dict[str, object]) -> Iterator[dict[str, object]]:
 
 
 def names_of(entries: Sequence[object]) -> list[str]:
-    """The names of a list's entries: their kinds, their own names if each has one, or their positions."""
+    """Return the names of a list's entries: their kinds, their own names if each has one, or their positions."""
     kinds = [_kind(entry) for entry in entries]
     if all(kinds):
         return [_numbered(kinds, index) for index in range(len(kinds))]
@@ -103,13 +103,13 @@ def names_of(entries: Sequence[object]) -> list[str]:
 
 
 def _kind(entry: object) -> str:
-    """The one thing that an entry is, such as a policy of a stack; nothing for an entry of several fields."""
+    """Return the one thing that an entry is, such as a policy of a stack; nothing for an entry of several fields."""
     if isinstance(entry, OneOf):
         return entry.kind
     return str(next(iter(entry))) if isinstance(entry, dict) and len(entry) == 1 else ""
 
 
 def _numbered(kinds: list[str], index: int) -> str:
-    """A kind, with its number from the second of a kind on: ``timeout``, ``timeout_2``."""
+    """Return a kind, with its number from the second of a kind on: ``timeout``, ``timeout_2``."""
     before = kinds[:index].count(kinds[index])
     return f"{kinds[index]}_{before + 1}" if before else kinds[index]

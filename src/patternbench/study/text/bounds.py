@@ -30,7 +30,7 @@ class BoundedComposer(Composer):
         self._sizes: dict[int, tuple[int, int]] = {}
 
     def compose_node(self, parent: object, index: object) -> object:
-        """The next node, counted."""
+        """Return the next node, counted."""
         event: Event = self.parser.peek_event()
         self._nested += 1
         self._look_at(event)

@@ -30,14 +30,14 @@ class Document:
         return self.value if isinstance(self.value, dict) else {}
 
     def line(self, path: Path) -> int | None:
-        """The line of the path, or of the nearest thing around it."""
+        """Return the line of the path, or of the nearest thing around it."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
         return None
 
     def at(self, path: Path) -> object:
-        """The value at the path, or None where there is none."""
+        """Return the value at the path, or None where there is none."""
         node = self.value
         for step in path:
             node = _below(node, step)
@@ -53,7 +53,7 @@ def _below(node: object, step: str | int) -> object:
 
 
 def parse(text: str, file: str) -> Document:
-    """The document that the text holds; raises InputError naming the line where it cannot be read."""
+    """Return the document that the text holds; raises InputError naming the line where it cannot be read."""
     if len(text) > LARGEST:
         raise InputError(Problem("is too large to be a study", file=file, allowed=f"at most {LARGEST} characters"))
     yaml = YAML(typ="rt", pure=True)
@@ -111,7 +111,7 @@ def _plain(node: object, path: Path, document: Document) -> object:
 
 
 def _place(node: CommentedMap, key: object) -> tuple[int, int]:
-    """The line of a key. A key from a merge (``<<``) has the line on which the merging map begins."""
+    """Return the line of a key. A key from a merge (``<<``) has the line on which the merging map begins."""
     own = node.lc.data is not None and key in node.lc.data
     line, column = node.lc.key(key) if own else (node.lc.line, node.lc.col)
     return int(line), int(column)
@@ -133,5 +133,5 @@ def _scalar(node: object) -> object:
 
 
 def _joined(text: str) -> str:
-    """A text whose characters are whole: JSON may write one beyond 16 bits as a pair of escapes."""
+    """Return a text whose characters are whole: JSON may write one beyond 16 bits as a pair of escapes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if not_utf8(text) else text

@@ -19,7 +19,7 @@ MOST_SIBLINGS = 1000
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[IO[bytes]]:
-    """A regular file, open for reading. Raises InputError if it can't be read or isn't a regular file.
+    """Yield a regular file, open for reading. Raises InputError if it can't be read or isn't a regular file.
 
     A pipe or a device is refused before it is read, because it may never begin or never end.
     """
@@ -37,7 +37,7 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
-    """The content of a regular file. Raises InputError if it has more than ``largest`` bytes."""
+    """Return the content of a regular file. Raises InputError if it has more than ``largest`` bytes."""
     with opened(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
@@ -46,13 +46,13 @@ def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
 
 
 def read_start(path: str | Path, most: int) -> bytes:
-    """The first bytes of a regular file. Raises InputError if it can't be read."""
+    """Return the first bytes of a regular file. Raises InputError if it can't be read."""
     with opened(path) as file:
         return file.read(most)
 
 
 def read_text(path: str | Path, largest: int = 4 * LARGEST) -> str:
-    """The text of a regular file. Raises InputError if it can't be read."""
+    """Return the text of a regular file. Raises InputError if it can't be read."""
     try:
         return read_bytes(path, largest).decode("utf-8")
     except UnicodeDecodeError:

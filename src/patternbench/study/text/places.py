@@ -54,7 +54,7 @@ def request_problems(workload: Workload, client: str, settings: Iterable[str] = 
 
 
 def _for_a_journey(problem: Problem, text: str) -> Problem:
-    """A problem that says what to write where a place is one that only the load engine fills in."""
+    """Return a problem that says what to write where a place is one that only the load engine fills in."""
     if problem.hint or not any(MADE.fullmatch(name) or name in FILLED_IN for name in PLACE.findall(text)):
         return problem
     hint = "write a `journey` of this one request: the load engine drives it, and fills this in for every call"
@@ -91,7 +91,7 @@ def filled(node: list[str], values: Mapping[str, str]) -> list[object]: ...
 @overload
 def filled(node: object, values: Mapping[str, str]) -> object: ...
 def filled(node: object, values: Mapping[str, str]) -> object:
-    """An expectation's value with its places filled in; a text that is ``${name|number}`` becomes that number.
+    """Return an expectation's value with its places filled in; a text that is ``${name|number}`` becomes that number.
 
     Raises InputError for a place without a value, and for a value that isn't what its place asks for.
     """
@@ -108,7 +108,7 @@ def filled(node: object, values: Mapping[str, str]) -> object:
 
 
 def _value(name: str, values: Mapping[str, str]) -> str:
-    """The value of a place; the problem of one without any has no path, which the caller knows."""
+    """Return the value of a place; the problem of one without any has no path, which the caller knows."""
     if name not in values:
         allowed, hint = f"one of {', '.join(values) or 'none'}, or env:NAME", did_you_mean(name, values)
         raise InputError(Problem(f"`${{{name}}}` isn't known in {EXPECTATIONS}", allowed=allowed, hint=hint))
@@ -156,7 +156,7 @@ def _of_population(sends: Population, path: str, available: list[str]) -> Iterat
 
 
 def _of_journey(journey: Journey, path: str, available: list[str]) -> Iterator[Problem]:
-    """A step may name what the steps before it capture, its poll what it captures itself."""
+    """Yield references beyond what earlier steps capture; a poll may also use its own captures."""
     so_far = list(available)
     for number, step in enumerate(journey.steps):
         step_path = f"{path}.steps[{number}]"
@@ -220,7 +220,7 @@ def _texts(node: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(node: object) -> Iterator[tuple[str, object]]:
-    """The parts of a node, each with its addition to the path."""
+    """Yield the parts of a node, each with its addition to the path."""
     if isinstance(node, BaseModel):
         yield from ((f".{field.alias or written(name)}", getattr(node, name)) for name, field in _fields(node))
     elif isinstance(node, Mapping):

@@ -69,7 +69,7 @@ class _Reader:
             self.lines[new] = line
 
     def mapping(self, node: object, path: Path, keys: list[str]) -> Values | None:
-        """A node with these keys and no others; None, with a problem, if it isn't a mapping."""
+        """Return a node with these keys and no others; None, with a problem, if it isn't a mapping."""
         if not isinstance(node, dict):
             self.problem(path, "isn't a mapping", value=node, allowed=", ".join(keys))
             return None
@@ -81,7 +81,7 @@ class _Reader:
 
 
 def convert(source: Document) -> Document:
-    """The same test space as a study document; raises InputError listing all that cannot be read."""
+    """Return the same test space as a study document; raises InputError listing all that cannot be read."""
     reader = _Reader(source)
     written = reader.mapping(source.value, (), REQUIRED + OPTIONAL) or {}
     for key in REQUIRED:
@@ -178,7 +178,7 @@ def _client(spec: Values) -> str:
 
 
 def _each(value: object, change: Callable[[object], object]) -> object:
-    """The change applied to a level, or to each of a list of levels."""
+    """Return the change applied to a level, or to each of a list of levels."""
     return [change(level) for level in value] if isinstance(value, list) else change(value)
 
 
@@ -258,7 +258,7 @@ def _plus_one(value: object) -> object:
 
 
 def _times(level: object, power: object) -> object:
-    """A product. A factor that isn't a number gives the product as text, which the study's own checks refuse."""
+    """Return a product. A factor that isn't a number gives the product as text, which the study's own checks refuse."""
     if not isinstance(level, (int, float)):
         return level
     return level * power if isinstance(power, (int, float)) else f"{level} * {power}"

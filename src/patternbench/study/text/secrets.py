@@ -26,7 +26,7 @@ def literal(document: Document) -> Iterator[Path]:
 
 
 def blanked(text: str, document: Document) -> str:
-    """The text of a study with every secret that is written out in it hidden."""
+    """Return the text of a study with every secret that is written out in it hidden."""
     lines = text.split("\n")
     for path in literal(document):
         secret, start = _secret(str(document.at(path))), (document.line(path) or 1) - 1
@@ -41,5 +41,5 @@ def _written_out(value: object) -> bool:
 
 
 def _secret(value: str) -> str:
-    """The secret of a value; nothing where it is filled in from elsewhere."""
+    """Return the secret of a value; nothing where it is filled in from elsewhere."""
     return "" if FILLED_IN.search(value) else SCHEME.sub("", value.strip())

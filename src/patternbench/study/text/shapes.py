@@ -23,5 +23,5 @@ SHAPES = {
 
 
 def in_words(pattern: str) -> str:
-    """A description of the texts that match a pattern."""
+    """Return a description of the texts that match a pattern."""
     return SHAPES.get(pattern, f"text that matches {pattern}")

@@ -18,13 +18,13 @@ PARAMETER = "parameters."
 
 
 def texts(system: System, workload: Workload) -> dict[str, str]:
-    """The values of placeholders in a scenario: its parameters, and its settings as ``setting.NAME``."""
+    """Return the values of placeholders in a scenario: its parameters, and its settings as ``setting.NAME``."""
     parameters = {name: as_text(value.level) for name, value in (workload.parameters or {}).items()}
     return parameters | {SETTING + name: as_text(level) for name, level in system.setting_levels.items()}
 
 
 def as_text(value: object) -> str:
-    """A level as it is written into a request."""
+    """Return a level as it is written into a request."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -36,7 +36,7 @@ def on_settings(workload: Workload) -> bool:
 
 
 def whole(value: object, values: Mapping[str, str]) -> object:
-    """The number that a value is or refers to. Any other value is returned unchanged, for its own checks."""
+    """Return the number that a value is or refers to. Any other value is returned unchanged, for its own checks."""
     text = values.get(value.name, value) if isinstance(value, Reference) else value
     return int(text) if isinstance(text, str) and text.isdecimal() else text
 
@@ -51,7 +51,7 @@ def applies(when: When | None, values: Mapping[str, str]) -> bool:
 
 
 def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterator[tuple[int, Journey]]:
-    """The journeys that are part of a scenario, with their places among all: those with a step that is one."""
+    """Yield the journeys that are part of a scenario, with their places among all: those with a step that is one."""
     for number, journey in enumerate(journeys):
         if applies(journey.when, values) and any(applies(step.when, values) for step in journey.steps):
             yield number, journey
@@ -70,7 +70,7 @@ def problems(system: System, workload: Workload) -> Iterator[Problem]:
 
 
 def _nothing_left(workload: Workload, values: Mapping[str, str]) -> Iterator[Problem]:
-    """Populations that have no journey in a scenario."""
+    """Yield populations that have no journey in a scenario."""
     levels = " where " + ", ".join(f"{name}={value}" for name, value in values.items()) if values else ""
     for number, sends in enumerate([workload, *(workload.groups or [])]):
         listed = sends.journeys or ([sends.journey] if sends.journey else [])
@@ -110,7 +110,7 @@ def _unknown(path: str, name: str, values: Mapping[str, str]) -> Problem:
 
 
 def _place(name: str) -> str:
-    """The placeholder of a condition's name."""
+    """Return the placeholder of a condition's name."""
     return name.removeprefix(PARAMETER) if name.startswith(PARAMETER) else SETTING + name
 
 

@@ -67,7 +67,7 @@ class Request(Model):
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
 
     def omits(self, name: str) -> bool:
-        """A query left open isn't part of the configuration. All other fields are, as in version 1."""
+        """Return a query left open isn't part of the configuration. All other fields are, as in version 1."""
         return name == "query" and self.query is None
 
 
@@ -93,7 +93,7 @@ class Capture(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The places of an answer that may have a value."""
+        """Return the places of an answer that may have a value."""
         return ["json_", "header", "regex", "cookie"]
 
     @model_validator(mode="after")

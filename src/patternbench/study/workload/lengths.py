@@ -19,7 +19,7 @@ def declared(workload: Workload, warm_up: Duration) -> Duration | None:
 
 
 def _of_arrivals(opened: Open, warm_up: Duration) -> Duration | None:
-    """The time until the arrivals end: by their duration, their stairs or their number, whichever is first.
+    """Return the time until the arrivals end: by their duration, their stairs or their number, whichever is first.
 
     Stairs and numbers are counted from the round's start, durations from the end of the warm-up.
     """
@@ -33,14 +33,14 @@ def _of_arrivals(opened: Open, warm_up: Duration) -> Duration | None:
 
 
 def stairs(opened: Open) -> Duration | None:
-    """The length of a schedule that is a list of rates."""
+    """Return the length of a schedule that is a list of rates."""
     if opened.schedule is None or opened.schedule.steps is None:
         return None
     return Duration(sum(stair.for_.level.us for stair in opened.schedule.steps))
 
 
 def _counted(opened: Open) -> Duration | None:
-    """The time that a number of arrivals takes at a constant rate with equal gaps: each has one gap."""
+    """Return the time that a number of arrivals takes at a constant rate with equal gaps: each has one gap."""
     rate, number = _even_rate(opened), only(opened.arrivals)
     return Duration(round(number / rate * 1e6)) if rate and number else None
 

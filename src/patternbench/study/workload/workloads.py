@@ -70,7 +70,7 @@ class Closed(OneOf):
         return next((name for name in names if getattr(self, name) is not None), None)
 
     def omits(self, name: str) -> bool:
-        """An open limit of attempts is part of the configuration (as null), as it has been since version 1."""
+        """Return an open limit of attempts is part of the configuration (as null), as it has been since version 1."""
         return name != "max_attempts" and super().omits(name)
 
     @model_validator(mode="after")
@@ -170,7 +170,7 @@ class Arrivals(OneOf):
 
     @classmethod
     def choices(cls) -> list[str]:
-        """A constant rate in short, or a schedule."""
+        """Return a constant rate in short, or a schedule."""
         return ["rate", "schedule"]
 
     @model_validator(mode="after")
@@ -284,13 +284,13 @@ class Workload(OneOf, Population):
     @model_validator(mode="before")
     @classmethod
     def _with_a_request(cls, value: object) -> object:
-        """A workload that names nothing to send sends ``GET /``."""
+        """Return a workload that names nothing to send sends ``GET /``."""
         sends = {"request", "journey", "journeys"}
         return {**value, "request": {}} if isinstance(value, dict) and not sends & set(value) else value
 
     @classmethod
     def choices(cls) -> list[str]:
-        """The kinds of workload."""
+        """Return the kinds of workload."""
         return ["closed", "open", "groups"]
 
     @property

@@ -1,18 +1,18 @@
 """The rule by which calls are counted, and by which the time of a request is shared among them.
 
-- A *database* call is the span of a client that names a database (`db.system`, `db.system.name`).
+- A *database* call is the span of a client that names a database (``db.system``, ``db.system.name``).
 - A span for a database without a statement is a *check*, such as a pool's question whether a connection still works,
   and counted apart: how many there are depends on how long connections rested. Where a service tells no statement of
   a database at all, each of its spans is a call.
 - A *distributed* call is any other span of a client (HTTP, RPC) or of a producer of messages.
-- Other exchanges with a broker (`basic.ack`, a wait for confirmations) aren't calls: a message is counted once,
+- Other exchanges with a broker (``basic.ack``, a wait for confirmations) aren't calls: a message is counted once,
   at its producer. Its time is distributed time.
 - Of a call within a call of the same service only the outer one counts: a search by HTTP is one database call.
-- *In-memory* calls are what the services say (`patternbench.calls.in_memory` at the span with which each begins to
+- *In-memory* calls are what the services say (``patternbench.calls.in_memory`` at the span with which each begins to
   handle something); where one does not say it, they are not known.
 
 The time of a request is that of its root. At each moment it belongs to the innermost span that is under way, in equal
-parts where several are: so the shares of types, or of services, add up to the whole (`own_times`). The time of a
+parts where several are: so the shares of types, or of services, add up to the whole (``own_times``). The time of a
 distributed call is then what is spent between its two ends, and in a callee that sends no spans.
 """
 
@@ -62,12 +62,12 @@ def per_request(requests: Sequence[TracedRequest]) -> pd.DataFrame:
 
 
 def _requested(node: SpanNode) -> tuple[str, str]:
-    """The service that asks, and the kind of database."""
+    """Return the service that asks, and the kind of database."""
     return node.service, node.database
 
 
 def _row(request: TracedRequest, telling: Collection[tuple[str, str]]) -> dict[str, object]:
-    """A request's row; ``telling`` are the services that tell statements, each with the database."""
+    """Return a request's row; ``telling`` are the services that tell statements, each with the database."""
     nodes, times = list(request.root.below()), own_times(request.root)
     by_type = dict.fromkeys(CallType, 0.0)
     for node, time in times:
@@ -96,7 +96,7 @@ def _calls_a_service(node: SpanNode) -> bool:
 
 
 def _in_memory(nodes: Sequence[SpanNode]) -> float:
-    """What the services say together; NaN where one of them does not say it."""
+    """Return what the services say together; NaN where one of them does not say it."""
     return sum((node.in_memory_calls for node in nodes if node.enters), 0.0)
 
 
@@ -107,7 +107,7 @@ def _with_callee(root: SpanNode) -> int:
 
 
 def _of_service(root: SpanNode) -> Iterator[SpanNode]:
-    """What a service does while it handles something: the span with which it begins, and its own below it."""
+    """Yield what a service does while it handles something: the span with which it begins, and its own below it."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -116,7 +116,7 @@ def _of_service(root: SpanNode) -> Iterator[SpanNode]:
 
 
 def call_of(node: SpanNode) -> SpanNode | None:
-    """The call that a span is, or is a part of, within its service."""
+    """Return the call that a span is, or is a part of, within its service."""
     while not node.leaves:
         if node.enters or node.parent is None:
             return None
@@ -125,7 +125,7 @@ def call_of(node: SpanNode) -> SpanNode | None:
 
 
 def type_of_time(node: SpanNode) -> CallType:
-    """The type of call that a span's exclusive time counts as."""
+    """Return the type of call that a span's exclusive time counts as."""
     call = call_of(node)
     if call is None:
         return CallType.IN_MEMORY
@@ -133,7 +133,10 @@ def type_of_time(node: SpanNode) -> CallType:
 
 
 def own_times(root: SpanNode) -> list[tuple[SpanNode, float]]:
-    """The time in ns that is each span's own: what of a request's time belongs to it. They add up to the request's."""
+    """Return the time in ns that is each span's own: what of a request's time belongs to it.
+
+    They add up to the request's.
+    """
     clipped = _clipped(root)
     sweep = _Sweep([node for node, _, _ in clipped])
     begins = [(begin, True, number) for number, (_, begin, _) in enumerate(clipped)]
@@ -203,7 +206,7 @@ def target_of(call: SpanNode) -> str:
 
 
 def whose_time(node: SpanNode) -> str:
-    """The service that a span's exclusive time counts for: its own, or the callee where that sends no spans.
+    """Return the service that a span's exclusive time counts for: its own, or the callee where that sends no spans.
 
     The time of a call that another service took is spent on the way there and back.
     """
@@ -215,10 +218,10 @@ def whose_time(node: SpanNode) -> str:
 
 
 def mean_calls(requests: pd.DataFrame) -> dict[str, float]:
-    """The calls per request by type, mean, of a table of requests; NaN where they are not known."""
+    """Return the calls per request by type, mean, of a table of requests; NaN where they are not known."""
     return {name: mean_or_nan(requests[name]) for name in (*CALLS, CHECKS)}
 
 
 def mean_or_nan(values: pd.Series) -> float:
-    """The mean; NaN where there is nothing, or one is not known."""
+    """Return the mean; NaN where there is nothing, or one is not known."""
     return float(values.mean(skipna=False)) if len(values) else math.nan

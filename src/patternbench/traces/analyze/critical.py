@@ -17,7 +17,7 @@ from patternbench.traces.analyze.trees import SpanNode, TracedRequest
 
 
 def critical_path(root: SpanNode) -> list[tuple[SpanNode, int]]:
-    """The stretches of the path: whose they are and how long, in ns. They add up to the time of the request."""
+    """Return the stretches of the path: whose they are and how long, in ns. They add up to the time of the request."""
     return [(node, length) for node, length in _stretches(root) if length]
 
 

@@ -71,7 +71,7 @@ def _calls(root: SpanNode) -> Iterator[_CallMade]:
 
 
 def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
-    """The consumers of a message's queue."""
+    """Yield the consumers of a message's queue."""
     if sent.kind == PRODUCER:
         for node in sent.children:
             if node.service != sent.service:
@@ -79,7 +79,7 @@ def _taken(sent: SpanNode, queue: str) -> Iterator[_CallMade]:
 
 
 def kind_of(call: SpanNode, callee: str) -> CalleeKind:
-    """The kind of a callee."""
+    """Return the kind of a callee."""
     if call.database:
         return CalleeKind.DATABASE
     if call.kind == PRODUCER or call.messaging:

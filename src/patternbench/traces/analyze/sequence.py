@@ -60,7 +60,7 @@ def typical(requests: Sequence[TracedRequest]) -> TracedRequest:
 
 
 def steps(request: TracedRequest) -> tuple[Part, ...]:
-    """The steps of a request, in order, with repetitions folded."""
+    """Return the steps of a request, in order, with repetitions folded."""
     return folded([_step(call) for call in calls_within(request.root)])
 
 
@@ -76,7 +76,7 @@ def _step(call: SpanNode) -> SequenceStep:
 
 
 def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[SequenceStep]:
-    """The steps of a callee. For a message, its delivery comes first."""
+    """Yield the steps of a callee. For a message, its delivery comes first."""
     own = [_step(inner) for inner in calls_within(node)]
     if call.kind != PRODUCER:
         yield from own
@@ -88,7 +88,7 @@ def _inner(call: SpanNode, node: SpanNode, callee: str) -> Iterator[SequenceStep
 
 
 def _above(node: SpanNode) -> SpanNode | None:
-    """The call by which a service came to handle something."""
+    """Return the call by which a service came to handle something."""
     parent = node.parent
     while parent is not None and not parent.leaves and not parent.enters:
         parent = parent.parent
@@ -96,7 +96,7 @@ def _above(node: SpanNode) -> SpanNode | None:
 
 
 def folded(listed: Sequence[SequenceStep]) -> tuple[Part, ...]:
-    """Steps with each block that is repeated at once made a loop: the longest repetition from the left."""
+    """Return steps with each block that is repeated at once made a loop: the longest repetition from the left."""
     parts: list[Part] = []
     at = 0
     while at < len(listed):
@@ -110,7 +110,10 @@ def folded(listed: Sequence[SequenceStep]) -> tuple[Part, ...]:
 
 
 def _repetition(listed: Sequence[SequenceStep], at: int) -> tuple[int, int]:
-    """The block that begins somewhere and covers most steps by its repetitions: its length, how often it comes."""
+    """Return the block that begins somewhere and covers most steps by its repetitions.
+
+    Its length, how often it comes.
+    """
     counted = [(length, _times(listed, at, length)) for length in range(1, LONGEST_BLOCK + 1)]
     repeated = [(length, times) for length, times in counted if times > 1]
     return max(repeated, key=lambda block: (block[0] * block[1], -block[0]), default=(1, 1))

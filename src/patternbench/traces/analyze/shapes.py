@@ -49,7 +49,7 @@ class OperationShape(NamedTuple):
 
 
 def what_of(call: SpanNode) -> str:
-    """The operation of a call without its variable parts: a statement, a method and a path, or its name."""
+    """Return the operation of a call without its variable parts: a statement, a method and a path, or its name."""
     if call.statement:
         return call.statement
     callee = next((node for node in call.children if node.service != call.service), None)
@@ -59,7 +59,7 @@ def what_of(call: SpanNode) -> str:
 
 
 def calls_within(handling: SpanNode) -> list[SpanNode]:
-    """The calls that a service makes itself while it handles something, in the order in which they begin."""
+    """Return the calls that a service makes itself while it handles something, in the order in which they begin."""
     waiting, calls = [handling], list[SpanNode]()
     while waiting:
         node = waiting.pop()
@@ -69,7 +69,7 @@ def calls_within(handling: SpanNode) -> list[SpanNode]:
 
 
 def handlings(root: SpanNode) -> Iterator[SpanNode]:
-    """The spans with which a service begins to handle something."""
+    """Return the spans with which a service begins to handle something."""
     return (node for node in root.below() if node.enters)
 
 
@@ -88,7 +88,7 @@ Key = tuple[str, str, str]
 
 
 def repeated(requests: Sequence[TracedRequest]) -> list[Repetition]:
-    """Calls that an operation repeats at least ``MANY`` times per request (median), the costliest first."""
+    """Return calls that an operation repeats at least ``MANY`` times per request (median), the costliest first."""
     listed = [one for name, own in _by_operation(requests).items() for one in _repeated(name, own)]
     return sorted(listed, key=lambda repetition: -repetition.seconds)
 
@@ -105,7 +105,7 @@ def _repeated(operation: str, requests: Sequence[TracedRequest]) -> Iterator[Rep
 
 
 def _of_request(root: SpanNode) -> Iterator[tuple[Key, _Repeated]]:
-    """The handler that calls each operation most often."""
+    """Yield the handler that calls each operation most often."""
     most: dict[Key, _Repeated] = {}
     for handling in handlings(root):
         groups: dict[Key, list[SpanNode]] = {}
@@ -125,7 +125,7 @@ def _repetition(operation: str, key: Key, several: Sequence[_Repeated], requests
 
 
 def most_at_once(calls: Sequence[SpanNode]) -> int:
-    """The most of several calls that are under way together."""
+    """Return the most of several calls that are under way together."""
     turns = sorted([(call.end, -1) for call in calls] + [(call.start, 1) for call in calls])
     under_way = most = 0
     for _, change in turns:
@@ -160,6 +160,6 @@ def _depth(root: SpanNode) -> int:
 
 
 def _by_operation(requests: Sequence[TracedRequest]) -> dict[str, list[TracedRequest]]:
-    """The requests of each operation, the most frequent one first."""
+    """Return the requests of each operation, the most frequent one first."""
     frequent = Counter(request.operation for request in requests).most_common()
     return {name: [request for request in requests if request.operation == name] for name, _ in frequent}

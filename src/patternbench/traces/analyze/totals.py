@@ -61,7 +61,7 @@ class OperationTotals:
         self.times = {name: time + float(rows[name].sum()) for name, time in self.times.items()}
 
     def mean(self, time: str) -> float:
-        """A time per request, in seconds; NaN where there are no requests."""
+        """Return a time per request, in seconds; NaN where there are no requests."""
         return self.times[time] / self.requests if self.requests else math.nan
 
 
@@ -77,7 +77,7 @@ class RequestTotals:
             self.operations.setdefault(str(operation), OperationTotals()).add(rows)
 
     def frequent(self) -> list[str]:
-        """The operations, the most frequent one first."""
+        """Return the operations, the most frequent one first."""
         return sorted(self.operations, key=lambda name: -self.operations[name].requests)
 
     def are_known(self, calls: str) -> bool:

@@ -1,7 +1,7 @@
 """From a table of spans to requests: trees of spans, their clocks set right, whole or incomplete.
 
 A request is a tree whose root is the span of a server or consumer. A root has no parent, or one outside the system (a
-client that sends `traceparent`): that is so where no span of its trace is without a parent. In any other trace a span
+client that sends ``traceparent``): that is so where no span of its trace is without a parent. In any other trace a span
 whose parent is missing has lost it, and the requests of that trace are incomplete: nothing is counted of them. What
 begins otherwise (a timer, a heartbeat) is background work and no request.
 """
@@ -75,7 +75,7 @@ class SpanNode:
         return False
 
     def below(self) -> Iterator[SpanNode]:
-        """The span itself and all below it, each before what is below it."""
+        """Yield the span itself and all below it, each before what is below it."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -114,7 +114,7 @@ class Forest:
 
 
 def forest(spans: pd.DataFrame) -> Forest:
-    """The requests among spans (the columns of ``traces.columns``), in the order in which they began."""
+    """Return the requests among spans (the columns of ``traces.columns``), in the order in which they began."""
     requests: list[TracedRequest] = []
     incomplete = background = 0
     for rows in _traces(spans):
@@ -136,7 +136,7 @@ Row = tuple[str, str, SpanNode]
 
 
 def _traces(spans: pd.DataFrame) -> Iterator[list[Row]]:
-    """The spans of each trace; a consumer without a parent joins the trace of the span that it is linked to."""
+    """Yield the spans of each trace; a consumer without a parent joins the trace of the span that it is linked to."""
     joined = _joined(spans).sort_values("trace_id", kind="stable")
     columns = [joined[name].tolist() for name in ("trace_id", "parent_id", *_COLUMNS)]
     rows = ((trace, parent, SpanNode(*values)) for trace, parent, *values in zip(*columns, strict=True))
@@ -157,7 +157,7 @@ def _joined(spans: pd.DataFrame) -> pd.DataFrame:
 
 
 def _linked(rows: Sequence[Row]) -> tuple[list[SpanNode], bool]:
-    """The spans of a trace with their parents and children, and whether some have lost theirs."""
+    """Return the spans of a trace with their parents and children, and whether some have lost theirs."""
     nodes = {node.span_id: node for _, _, node in rows}
     for _, parent, node in rows:
         above = nodes.get(parent)
@@ -214,7 +214,7 @@ def _shift(caller: SpanNode, span: SpanNode, inherited: int) -> int:
 
 
 def operation_of(root: SpanNode) -> str:
-    """The operation of a request: method and route, or path without identifiers; else the name of its root."""
+    """Return the operation of a request: method and route, or path without identifiers; else the name of its root."""
     what = root.route or pattern_of(root.path)
     if root.kind == CONSUMER:
         return f"message {root.destination or root.name}"
@@ -222,5 +222,5 @@ def operation_of(root: SpanNode) -> str:
 
 
 def pattern_of(path: str) -> str:
-    """A path in which identifiers are ``{id}``: of a service that does not tell its routes."""
+    """Return a path in which identifiers are ``{id}``: of a service that does not tell its routes."""
     return "/".join("{id}" if IDENTIFIER.match(part) else part for part in path.split("/"))

@@ -110,7 +110,7 @@ class Receiver:
             return Answer(TIMED_OUT)
 
     async def _read(self, headers: Mapping[str, str], receive: Receive) -> bytes:
-        """The body of an export, unpacked; raises RefusedError, or TimeoutError where its sender is slow."""
+        """Return the body of an export, unpacked; raises RefusedError, or TimeoutError where its sender is slow."""
         with self._places.one():
             return await _body(headers, receive, self._long)
 
@@ -147,7 +147,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 async def _body(headers: Mapping[str, str], receive: Receive, places: asyncio.Semaphore) -> bytes:
-    """The body of a request, unpacked. Raises RefusedError."""
+    """Return the body of a request, unpacked. Raises RefusedError."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
         raise RefusedError(UNSUPPORTED, "encoding", "the content encoding must be gzip, or none")
@@ -159,7 +159,7 @@ async def _body(headers: Mapping[str, str], receive: Receive, places: asyncio.Se
 
 
 async def _raw(receive: Receive, places: asyncio.Semaphore) -> bytes:
-    """The body as it was sent. One beyond the usual size waits for a place, and that time does not count."""
+    """Return the body as it was sent. One beyond the usual size waits for a place, and that time does not count."""
     pieces: list[bytes] = []
     whole = await asyncio.wait_for(_read(receive, pieces, USUAL_BYTES), bounds.READ_S)
     if not whole:

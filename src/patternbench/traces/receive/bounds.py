@@ -35,7 +35,7 @@ class Places:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """A place for one export; raises RefusedError if none is free."""
+        """Yield a place for one export; raises RefusedError if none is free."""
         if self.taken >= self.most:
             raise RefusedError(BUSY, "too_busy", f"{self.most} exports are being read; send again later")
         self.taken += 1
@@ -46,7 +46,7 @@ class Places:
 
 
 def unpacked(raw: bytes) -> bytes:
-    """The unpacked body, up to the limit: a gzip bomb is refused before it is unpacked."""
+    """Return the unpacked body, up to the limit: a gzip bomb is refused before it is unpacked."""
     unpacking = zlib.decompressobj(GZIP)
     try:
         body = unpacking.decompress(raw, MOST_BYTES + 1)
@@ -60,5 +60,5 @@ def unpacked(raw: bytes) -> bytes:
 
 
 def too_large() -> RefusedError:
-    """The refusal of a body beyond the limit."""
+    """Return the refusal of a body beyond the limit."""
     return RefusedError(TOO_LARGE, "too_large", f"a body may have at most {MOST_BYTES:,} bytes, unpacked too")

@@ -56,7 +56,7 @@ class PortError(Exception):
 
 
 def options() -> list[tuple[str, int]]:
-    """The settings of gRPC. Half of the open files is for those who come by HTTP, such as the runner."""
+    """Return the settings of gRPC. Half of the open files is for those who come by HTTP, such as the runner."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return [
         ("grpc.max_receive_message_length", MOST_BYTES),
@@ -80,7 +80,7 @@ class GrpcReceiver(grpc.GenericRpcHandler):
         self._reading = asyncio.Semaphore(AT_ONCE)
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
-        """The handler of a method; None for one that isn't received here."""
+        """Return the handler of a method; None for one that isn't received here."""
         if details.method == METHOD:
             return grpc.stream_unary_rpc_method_handler(self.export)
         self._spool.refuse("other_signal")
@@ -99,7 +99,7 @@ class GrpcReceiver(grpc.GenericRpcHandler):
             raise
 
     async def _read(self, requests: _Requests) -> bytes:
-        """The message, unpacked; raises RefusedError, or TimeoutError where its sender is slow."""
+        """Return the message, unpacked; raises RefusedError, or TimeoutError where its sender is slow."""
         with self._places.one():
             async with self._turn():
                 message = await asyncio.wait_for(anext(requests, None), bounds.READ_S)

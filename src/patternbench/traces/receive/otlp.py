@@ -76,7 +76,7 @@ class SpanBatch:
 
 
 def decoded(body: bytes, content_type: str) -> ExportTraceServiceRequest:
-    """The request that a body holds; raises BodyError."""
+    """Return the request that a body holds; raises BodyError."""
     try:
         if content_type == PROTOBUF:
             return ExportTraceServiceRequest.FromString(body)
@@ -90,7 +90,7 @@ def decoded(body: bytes, content_type: str) -> ExportTraceServiceRequest:
 
 
 def answered(rejected: int, why: str, content_type: str) -> bytes:
-    """The answer to a request, with the number of spans that weren't kept."""
+    """Return the answer to a request, with the number of spans that weren't kept."""
     answer = ExportTraceServiceResponse()
     if rejected:
         answer.partial_success.rejected_spans = rejected
@@ -99,13 +99,16 @@ def answered(rejected: int, why: str, content_type: str) -> bytes:
 
 
 def refused(why: str, content_type: str) -> bytes:
-    """The body of a refusal: the specification asks for a google.rpc.Status, whose field of text this one shares."""
+    """Return the body of a refusal.
+
+    The specification asks for a google.rpc.Status, whose field of text this one shares.
+    """
     status = Status(message=why)
     return orjson.dumps({"message": why}) if content_type == JSON else status.SerializeToString()
 
 
 def batch_of(request: ExportTraceServiceRequest) -> SpanBatch:
-    """The spans of a request as rows."""
+    """Return the spans of a request as rows."""
     batch = SpanBatch()
     for resource in request.resource_spans:
         service = _text(_attributes(resource.resource.attributes).get("service.name")) or UNKNOWN_SERVICE
@@ -178,7 +181,7 @@ def _row(span: Span, service: str) -> SpanRow:
 
 
 def _kind(span: Span, attributes: Attributes) -> str:
-    """The kind of a span; internal for a scrape or a probe, which is background work as a heartbeat is."""
+    """Return the kind of a span; internal for a scrape or a probe, which is background work as a heartbeat is."""
     watched = _first(attributes, "user_agent.original", "http.user_agent").startswith(WATCHERS)
     return INTERNAL if watched or span.kind >= len(KINDS) else KINDS[span.kind]
 
@@ -202,7 +205,7 @@ def _text(value: Attribute) -> str:
 
 
 def _first(attributes: Attributes, *names: str) -> str:
-    """The first of several attributes that is there, as text."""
+    """Return the first of several attributes that is there, as text."""
     return next((_text(attributes[name]) for name in names if name in attributes), "")
 
 
@@ -216,13 +219,13 @@ def _count(value: Attribute) -> float | None:
 
 
 def _path(attributes: Attributes) -> str:
-    """The path of what was asked for, without its query, which may hold what is nobody's business."""
+    """Return the path of what was asked for, without its query, which may hold what is nobody's business."""
     direct = _first(attributes, "url.path", "http.target")
     return direct.partition("?")[0] if direct else _parts(_first(attributes, "url.full", "http.url"))[1]
 
 
 def _peer(attributes: Attributes) -> str:
-    """The callee of a client: its name, or else its address."""
+    """Return the callee of a client: its name, or else its address."""
     named = _first(attributes, "peer.service", "service.peer.name")
     address = _first(attributes, "server.address", "net.peer.name")
     port = _first(attributes, "server.port", "net.peer.port")
@@ -250,7 +253,7 @@ LONGEST_STATEMENT = 10_000
 
 
 def _statement(attributes: Attributes, database: str) -> str:
-    """The statement for a database, with every literal replaced; for anything but SQL only the operation."""
+    """Return the statement for a database, with every literal replaced; for anything but SQL only the operation."""
     if not database:
         return ""
     raw = next((attributes[name] for name in ("db.query.text", "db.statement") if name in attributes), "")
@@ -262,7 +265,7 @@ def _statement(attributes: Attributes, database: str) -> str:
 
 
 def without_literals(text: str, database: str = "") -> str:
-    """A statement with ``?`` for each literal, and for a list of them: so equal statements are equal texts."""
+    """Return a statement with ``?`` for each literal, and for a list of them: so equal statements are equal texts."""
     if database in QUOTES_ARE_TEXT:
         text = DOUBLE_QUOTED.sub("?", text)
     return " ".join(LISTED.sub("(?)", LITERAL.sub("?", text)).split())

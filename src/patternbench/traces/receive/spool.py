@@ -35,7 +35,7 @@ class Received:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, object]:
-        """The counts as plain data."""
+        """Return the counts as plain data."""
         return {**vars(self), "refused": dict(self.refused), "left_out": dict(self.left_out)}
 
 

@@ -86,7 +86,7 @@ NOTHING = SpanRecords(
 
 
 def read(kept: RoundFiles) -> TracedRound | None:
-    """What was kept of a round, and of the counting pass of its scenario; None where nothing was traced.
+    """Return what was kept of a round, and of the counting pass of its scenario; None where nothing was traced.
 
     Raises ObservationError.
     """
@@ -98,7 +98,7 @@ def read(kept: RoundFiles) -> TracedRound | None:
 
 
 def kept_in(folder: Path) -> SpanRecords | None:
-    """The spans in a folder; None where none were to be kept. Raises ObservationError where they are damaged."""
+    """Return the spans in a folder; None where none were to be kept. Raises ObservationError where they are damaged."""
     return records(folder) if is_kept(folder) else None
 
 
@@ -108,7 +108,7 @@ def is_kept(folder: Path) -> bool:
 
 
 def _calls_of_pass(folder: Path | None) -> Mapping[str, float] | None:
-    """The calls per request of a counting pass; every round of its scenario asks for them."""
+    """Return the calls per request of a counting pass; every round of its scenario asks for them."""
     if folder is None or not is_kept(folder):
         return None
     return _calls_in(folder, tuple(stamp(file) for file in (folder / COUNTS, folder / SPANS) if file.is_file()))
@@ -116,12 +116,12 @@ def _calls_of_pass(folder: Path | None) -> Mapping[str, float] | None:
 
 @cache
 def _calls_in(folder: Path, _stamped: tuple[Stamp, ...]) -> Mapping[str, float]:
-    """The calls per request in a folder: counted once, as a pass may hold more spans than all its rounds."""
+    """Return the calls per request in a folder: counted once, as a pass may hold more spans than all its rounds."""
     return mean_calls(records(folder).requests)
 
 
 def records(folder: Path) -> SpanRecords:
-    """The spans in a folder; raises ObservationError where they are damaged."""
+    """Return the spans in a folder; raises ObservationError where they are damaged."""
     try:
         counts = SpanCounts.model_validate_json((folder / COUNTS).read_bytes())
         table = pq.read_table(folder / SPANS)
@@ -133,14 +133,14 @@ def records(folder: Path) -> SpanRecords:
 
 
 def _measured(spans: pd.DataFrame, from_ns: int) -> pd.DataFrame:
-    """The spans of the traces that began after the warm-up; a trace begins with its first span."""
+    """Return the spans of the traces that began after the warm-up; a trace begins with its first span."""
     if not from_ns or spans.empty:
         return spans
     return spans[spans.groupby("trace_id")["start_ns"].transform("min") >= from_ns].reset_index(drop=True)
 
 
 def _of_attempts(file: Path | None, whole: bool) -> tuple[float, int]:
-    """The mean time of an answered attempt in seconds, and how many attempts were good.
+    """Return the mean time of an answered attempt in seconds, and how many attempts were good.
 
     ``whole`` counts the good ones of the warm-up, too, where its spans cannot be told from the others.
     """

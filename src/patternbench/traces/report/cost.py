@@ -22,7 +22,10 @@ TITLE = f"What tracing costs, against {NOT_TRACED} (mean over scenarios)"
 
 
 def tables(scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Table]:
-    """What each share costs, where some scenario is also run without tracing; ``rounds`` are those that count."""
+    """Return what each share costs, where some scenario is also run without tracing.
+
+    ``rounds`` are those that count.
+    """
     pairs = _pairs(scenarios)
     if not pairs or rounds.empty:
         return []
@@ -40,7 +43,7 @@ def _pairs(scenarios: Iterable[PlannedScenario]) -> list[Pair]:
 
 
 def _others(scenario: PlannedScenario) -> frozenset[tuple[str, Level]]:
-    """The levels of a scenario but for the share that is traced."""
+    """Return the levels of a scenario but for the share that is traced."""
     return frozenset((name, level) for name, level in scenario.levels.items() if name != SAMPLE)
 
 

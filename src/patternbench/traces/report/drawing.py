@@ -35,7 +35,7 @@ Element = ElementTree.Element
 
 
 def element(tag: str, css: str = "", text: str = "", **numbers: float | str) -> Element:
-    """An element of a class, with its text and its attributes (``stroke_width`` is ``stroke-width``)."""
+    """Return an element of a class, with its text and its attributes (``stroke_width`` is ``stroke-width``)."""
     made = Element(tag, {name.replace("_", "-"): _number(value) for name, value in numbers.items()})
     if css:
         made.set("class", css)
@@ -44,12 +44,12 @@ def element(tag: str, css: str = "", text: str = "", **numbers: float | str) -> 
 
 
 def label(x: float, y: float, text: str, css: str = "", anchor: str = "middle") -> Element:
-    """A text at a point."""
+    """Return a text at a point."""
     return element("text", css, text, x=x, y=y, text_anchor=anchor)
 
 
 def titled(shape: Element, text: str) -> Element:
-    """A shape with what is shown when it is pointed at."""
+    """Return a shape with what is shown when it is pointed at."""
     shape.append(element("title", text=text))
     return shape
 
@@ -65,7 +65,7 @@ def drawn(parts: Iterable[Element], width: float, height: float, about: str) -> 
 
 
 def printable(text: str) -> str:
-    """A text without signs that no XML may hold."""
+    """Return a text without signs that no XML may hold."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
@@ -75,12 +75,12 @@ def width_of(text: str, size: float = FONT) -> float:
 
 
 def strong_width_of(text: str) -> float:
-    """The approximate width of a bold text."""
+    """Return the approximate width of a bold text."""
     return len(text) * FONT * STRONG
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, cut to at most ``most`` letters."""
+    """Return the text, cut to at most ``most`` letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -14,7 +14,7 @@ Chain = tuple[str, ...]
 
 
 def chains_of(edges: Sequence[ServiceEdge]) -> list[Chain]:
-    """The chain of each edge."""
+    """Return the chain of each edge."""
     away = _distances([(edge.caller, edge.callee) for edge in edges])
     return [_chain(edge, away[edge.caller], away[edge.callee]) for edge in edges]
 
@@ -48,7 +48,7 @@ def _distances(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
 
 
 def _backwards(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The calls that close a circle, seen from the load; without them the graph has none."""
+    """Return the calls that close a circle, seen from the load; without them the graph has none."""
     callees: dict[str, list[str]] = {}
     for caller, callee in pairs:
         callees.setdefault(caller, []).append(callee)
@@ -67,7 +67,7 @@ def _backwards(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _untangled(layers: list[list[str]], pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """The names of each layer in the order of the middle of those that call them."""
+    """Return the names of each layer in the order of the middle of those that call them."""
     position: dict[str, float] = {}
     for layer in layers:
         for name in layer:

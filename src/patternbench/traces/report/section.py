@@ -75,7 +75,7 @@ class TracedScenario:
 
 
 def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
-    """The section, where some round was traced; none otherwise."""
+    """Return the section, where some round was traced; none otherwise."""
     run, kept = RunFolder(path), counting(rounds) if len(rounds) else rounds
     planned = stored.plan(run).scenarios
     scenarios = list(pictured(scenarios_of(run, planned, kept)))
@@ -83,7 +83,7 @@ def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
 
 
 def scenarios_of(run: RunFolder, planned: Iterable[PlannedScenario], rounds: pd.DataFrame) -> Iterator[TracedScenario]:
-    """The scenarios of a plan with traced rounds, in its order; each is read when it is asked for."""
+    """Yield the scenarios of a plan with traced rounds, in its order; each is read when it is asked for."""
     passes = {scenario: one.file for scenario, one in damage.counting_passes(run).items() if one.status == DONE}
     measured = _measured(run, rounds)
     for scenario in planned:
@@ -106,7 +106,7 @@ class MeasuredRound:
 
 
 def _measured(run: RunFolder, rounds: pd.DataFrame) -> dict[str, list[MeasuredRound]]:
-    """The rounds of each scenario."""
+    """Return the rounds of each scenario."""
     files = journal.files_of_rounds(run.journal)
     columns = (rounds[name].tolist() for name in ("round", "scenario", "Throughput") if len(rounds))
     measured: dict[str, list[MeasuredRound]] = {}
@@ -118,7 +118,7 @@ def _measured(run: RunFolder, rounds: pd.DataFrame) -> dict[str, list[MeasuredRo
 def traced_scenario(
     name: str, rounds: Sequence[MeasuredRound], counting_pass: SpanRecords | None = None
 ) -> TracedScenario:
-    """A scenario from its rounds, whose spans are read one round after another and let go of, and its counting pass."""
+    """Return a scenario from its counting pass and its rounds, whose spans are read one round at a time."""
     own, requests = RequestTotals(), list[TracedRequest]()
     for spans in filter(None, (kept_in(one.folder) for one in rounds)):
         own.add(spans.requests)
@@ -140,7 +140,10 @@ def traced_scenario(
 
 
 def pictured(scenarios: Iterable[TracedScenario]) -> Iterator[TracedScenario]:
-    """The scenarios, with their requests where pictures are drawn of them: the first of those alike, of few in all."""
+    """Yield the scenarios, with their requests where pictures are drawn of them.
+
+    The first of those alike, of few in all.
+    """
     drawn: set[object] = set()
     for scenario in scenarios:
         if scenario.requests and scenario.shape not in drawn and len(drawn) < MOST_PICTURES:
@@ -151,7 +154,7 @@ def pictured(scenarios: Iterable[TracedScenario]) -> Iterator[TracedScenario]:
 
 
 def section(scenarios: Sequence[TracedScenario], costs: Sequence[Table] = ()) -> Section:
-    """The section of scenarios that were traced; ``costs`` say what tracing costs."""
+    """Return the section of scenarios that were traced; ``costs`` say what tracing costs."""
     rows = pd.DataFrame([row for scenario in scenarios for row in _rows(scenario)])
     alike = _alike(scenarios)
     chosen = [several[0] for several in alike if several[0].requests][:MOST_PICTURES]
@@ -185,7 +188,7 @@ def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]
 
 
 def _named_repetitions(chosen: Sequence[TracedScenario]) -> list[str]:
-    """What is asked again and again, in words: the costliest first, each once."""
+    """Return what is asked again and again, in words: the costliest first, each once."""
     listed = [one for scenario in chosen for one in repeated(scenario.requests)]
     stated = {(one.operation, one.caller, one.what): one for one in sorted(listed, key=lambda one: one.seconds)}
     return [_in_words(one) for one in reversed(stated.values())][:MOST_REPETITIONS]
@@ -221,7 +224,7 @@ def _graph(alike: Sequence[TracedScenario]) -> Drawing:
 
 
 def _sequences(chosen: Sequence[TracedScenario]) -> Iterator[Drawing]:
-    """A diagram of each operation, the most frequent first; of several scenarios where their steps differ."""
+    """Yield a diagram of each operation, the most frequent first; of several scenarios where their steps differ."""
     drawn: dict[object, Drawing] = {}
     for scenario in chosen:
         for operation, requests in _operations(scenario.requests).items():

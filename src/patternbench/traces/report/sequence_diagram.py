@@ -40,7 +40,7 @@ class _Page:
 
 
 def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequence[Part]) -> str:
-    """The drawing of the steps of an operation (``analyze.sequence``), which a service takes and ends in a time."""
+    """Return drawing of the steps of an operation (``analyze.sequence``), which a service takes and ends in a time."""
     root = SequenceStep(EDGE, service, CalleeKind.SERVICE, operation, seconds, True, False, tuple(parts))
     page = _Page(_lanes([root]), {step.callee: step.kind for step in flat([root])})
     _draw(page, (root,))
@@ -54,7 +54,7 @@ def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequen
 
 
 def _lanes(steps: Sequence[SequenceStep]) -> dict[str, float]:
-    """The x of each participant, in the order of first calls, as far apart as their texts need."""
+    """Return the x of each participant, in the order of first calls, as far apart as their texts need."""
     listed = list(flat(steps))
     names = list(dict.fromkeys(name for step in listed for name in (step.caller, step.callee)))
     lanes = {names[0]: MARGIN + max(LANE, _head_width(names[0])) / 2}
@@ -98,7 +98,7 @@ def _draw(page: _Page, parts: Sequence[Part]) -> None:
 
 
 def _draw_loop(page: _Page, loop: Loop) -> None:
-    """A frame around a block, with how often it is repeated."""
+    """Draw a frame around a block, with how often it is repeated."""
     if page.rows >= MOST_ROWS:
         page.left_out += loop.times * len(loop.block)
         return

@@ -100,7 +100,7 @@ class _DrawnEdge:
 
 
 def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
-    """The drawing of edges (``analyze.edges``); ``throughput`` is of the load, in requests per second."""
+    """Return the drawing of edges (``analyze.edges``); ``throughput`` is of the load, in requests per second."""
     chains = chains_of(edges)
     layers = layers_of(edges, chains)
     layer = {name: index for index, names in enumerate(layers) for name in names}
@@ -129,7 +129,7 @@ def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
 
 
 def _words(edge: ServiceEdge, throughput: float, back: bool) -> list[tuple[str, str]]:
-    """What is said of an edge, line by line, each with its style: errors in red, calls back with an arrow."""
+    """Return what is said of an edge, line by line, each with its style: errors in red, calls back with an arrow."""
     often = f"{'← ' if back else ''}{number(edge.per_request)} per request, {number(edge.per_request * throughput)}/s"
     failed = [(f"{number(100 * edge.errors)} % failed", "bad")] if edge.errors > 0 else []
     return [(often, "strong"), (_times(edge), "muted"), *failed]
@@ -193,7 +193,7 @@ def _box(box: _Box) -> list[Element]:
 
 
 def _cylinder(box: _Box, parts: list[Element]) -> list[Element]:
-    """A database: a lid on its box."""
+    """Return a database: a lid on its box."""
     top, deep = box.y - HEIGHT / 2, 6.0
     outline = (
         f"M{box.left},{top} v{HEIGHT} a{box.width / 2},{deep} 0 0 0 {box.width},0 v{-HEIGHT} "
@@ -209,7 +209,7 @@ def _cylinder(box: _Box, parts: list[Element]) -> list[Element]:
 
 
 def _line(way: _DrawnEdge, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
-    """The line of an edge: the thicker, the more calls per request."""
+    """Return the line of an edge: the thicker, the more calls per request."""
     failing = way.edge.errors > 0
     thick = 1.4 + 1.1 * math.log2(1 + way.edge.per_request)
     path = element("path", "way failing" if failing else "way", d=_outline(curves), stroke_width=thick)
@@ -250,7 +250,7 @@ def _loop(box: _Box) -> Bezier:
 
 
 def _head(point: Point, side: int, failing: bool) -> Element:
-    """The head of an arrow whose line ends at a point."""
+    """Return the head of an arrow whose line ends at a point."""
     x, y = point
     wings = [(x, y - 5), (x, y + 5)] if side else [(x - 5, y), (x + 5, y)]
     tip = (x + side * HEAD, y) if side else (x, y - HEAD)
@@ -262,7 +262,7 @@ def _head(point: Point, side: int, failing: bool) -> Element:
 
 
 def _labels(way: _DrawnEdge, point: Point) -> list[Element]:
-    """The words of an edge in a frame of their own, which covers the lines below it."""
+    """Return the words of an edge in a frame of their own, which covers the lines below it."""
     x, y = point
     left, top = x - way.width / 2, y - ABOVE_Y
     frame = element("rect", "words", x=left, y=top, width=way.width, height=way.height, rx=4)
@@ -306,7 +306,10 @@ def _between(curves: Sequence[Bezier], least: float, most: float) -> list[Point]
 
 
 def _most_apart(chain: Chain, lines: Mapping[Chain, Sequence[Point]], middle: float) -> Point:
-    """The point of a line at which the other lines are farthest: that of several which is nearest to the middle."""
+    """Return the point of a line at which the other lines are farthest.
+
+    That of several which is nearest to the middle.
+    """
     others = [tuple(zip(*line, strict=True)) for other, line in lines.items() if other != chain]
 
     def apart(point: Point) -> tuple[float, float]:
@@ -329,7 +332,7 @@ def stacked(tops: Sequence[float], heights: Sequence[float]) -> list[float]:
 
 
 def _point(curve: Bezier, part: float) -> Point:
-    """The point of a curve at a part of it, from 0 to 1."""
+    """Return the point of a curve at a part of it, from 0 to 1."""
     weights = ((1 - part) ** 3, 3 * part * (1 - part) ** 2, 3 * part**2 * (1 - part), part**3)
     x, y = (sum(weight * point[axis] for weight, point in zip(weights, curve, strict=True)) for axis in (0, 1))
     return x, y

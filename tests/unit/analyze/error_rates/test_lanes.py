@@ -52,7 +52,7 @@ def bound(runs: int = RUNS) -> float:
 
 
 def drawn(draw: Draw, sizes: tuple[int, ...], runs: int = RUNS, moved: float = 0.0) -> list[Heterogeneity]:
-    """Runs in which the last lane's change is `moved` from the others'."""
+    """Runs in which the last lane's change is ``moved`` from the others'."""
     rng = np.random.default_rng(sum(sizes))
     last = len(sizes) - 1
     return [

@@ -1,6 +1,6 @@
 """How often words about differences are wrong, under noise that is not log-normal: tails, drift, episodes, run effects.
 
-Every noise is one of `tests/support/noises.py`. A rate of 5 % may show three standard errors more; where a word is
+Every noise is one of ``tests/support/noises.py``. A rate of 5 % may show three standard errors more; where a word is
 known to be wrong more often, the test holds the documented rate (docs/analysis.md).
 """
 

@@ -17,7 +17,7 @@ LANES = {"a": RNG.normal(0.0, 1, 4), "b": RNG.normal(0.3, 1, 6), "c": RNG.normal
 
 
 def run(on: dict[str, float], blocks: int, spread: float, seed: int = 1, lanes_wide: float = 3.0) -> pd.DataFrame:
-    """Rounds of a baseline and a retry, whose p95 is higher by these ratios on each lane, in `blocks` a lane."""
+    """Rounds of a baseline and a retry, whose p95 is higher by these ratios on each lane, in ``blocks`` a lane."""
     rng, rows = np.random.default_rng(seed), []
     for number, (lane, ratio) in enumerate((lane, ratio) for _ in range(blocks) for lane, ratio in on.items()):
         speed = lanes_wide if lane == "a" else 1.0

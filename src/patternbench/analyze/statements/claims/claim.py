@@ -47,10 +47,10 @@ class ClaimText(TypedDict):
 class Claim:
     """An expected change of a response between levels.
 
-    `relative` says whether the change is that of a ratio, in percent; None where that follows from the values.
-    Its pairs go from scenarios with some of the levels of `start` to those with some of `end`. `where` restricts both.
-    `of_mean` claims the mean over all pairs instead of each, `over` the mean over some factors under each of the other
-    levels. `than` compares the change with that under other levels than those of `where`.
+    ``relative`` says whether the change is that of a ratio, in percent; None where that follows from the values.
+    Its pairs go from scenarios with some of the levels of ``start`` to those with some of ``end``. ``where`` restricts
+    both. ``of_mean`` claims the mean over all pairs instead of each, ``over`` the mean over some factors under each of
+    the other levels. ``than`` compares the change with that under other levels than those of ``where``.
     """
 
     says: str
@@ -85,7 +85,7 @@ class _Direction:
 
 
 def parse_claim(text: ClaimText, path: str) -> Claim:
-    """The claim that a study writes at a path; raises `DataError` with what is allowed."""
+    """Return the claim that a study writes at a path; raises ``DataError`` with what is allowed."""
     change = _change(text, path)
     start, end, where = (_level_sets(levels) for levels in (text["from_"], text["to"], text["where"]))
     over, than = text["over"], _level_sets(text.get("than", {}))
@@ -99,7 +99,9 @@ def _level_sets(levels: Mapping[str, Level | list[Level]]) -> LevelSets:
 
 
 def amount_of(text: str, response: str) -> tuple[float, bool] | None:
-    """The change that a text begins with, such as `+31 %`, and whether it is in percent; None if it has another form.
+    """Return the change that a text begins with, such as ``+31 %``, and whether it is in percent.
+
+    None if it has another form.
 
     It is in the response's own unit if it isn't in percent.
     """
@@ -150,7 +152,7 @@ def _bound(response: str, change: str, path: str) -> _Direction:
 
 
 def _sized(response: str, amount: float, unit: str | None, path: str) -> tuple[float, bool]:
-    """An amount in percent or in the response's own unit, and whether it is in percent."""
+    """Return an amount in percent or in the response's own unit, and whether it is in percent."""
     wrong = _unit_problem(response, unit)
     if wrong:
         raise _problem(wrong, path, f"Write for example `{_example(response)}`.")

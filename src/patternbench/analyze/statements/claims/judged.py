@@ -1,8 +1,9 @@
 """Claims held against rounds: each change with its interval, and the conclusion on each claim.
 
-The estimate of a change is that of every comparison (`statements.estimate`), within blocks. All intervals of all claims
-of a study hold together with 95 % (`statements.family.together`), so at most 5 of 100 studies contain any false word. A
-conclusion that the intervals of the firm p don't share has the condition that rounds scatter evenly (`shown`).
+The estimate of a change is that of every comparison (``statements.estimate``), within blocks. All intervals of all
+claims of a study hold together with 95 % (``statements.family.together``), so at most 5 of 100 studies contain any
+false word. A conclusion that the intervals of the firm p don't share has the condition that rounds scatter evenly
+(``shown``).
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class ClaimEnds(NamedTuple):
 class ClaimedChange:
     """One change that a claim is about, in percent if its claim is, else in the response's unit.
 
-    `where` are the levels that tell it from the others of its claim, `sides` the ids of its scenarios (none for a mean
-    over pairs), `rounds` the fewest that both sides have in common. `firm` is its interval where rounds need not
-    scatter evenly; None where it is the same.
+    ``where`` are the levels that tell it from the others of its claim, ``sides`` the ids of its scenarios (none for a
+    mean over pairs), ``rounds`` the fewest that both sides have in common. ``firm`` is its interval where rounds need
+    not scatter evenly; None where it is the same.
     """
 
     where: Mapping[str, Level]
@@ -60,9 +61,9 @@ class ClaimedChange:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its changes and its conclusion; `relative` says whether they are in percent.
+    """A claim with its changes and its conclusion; ``relative`` says whether they are in percent.
 
-    `shown` says whether the conclusion has the condition that rounds scatter evenly.
+    ``shown`` says whether the conclusion has the condition that rounds scatter evenly.
     """
 
     claim: Claim
@@ -101,7 +102,7 @@ class JudgedClaims:
 class _Compared:
     """The rounds of both sides of each pair, with what tells them from others; None for a pair that lacks rounds.
 
-    `than` are those of the pairs with whose change theirs is compared. `ids` are the scenarios of a single pair.
+    ``than`` are those of the pairs with whose change theirs is compared. ``ids`` are the scenarios of a single pair.
     """
 
     where: Mapping[str, Level]
@@ -137,7 +138,7 @@ class _Scale:
     each: float
 
     def reported(self, estimate: Estimate) -> _ReportedChange:
-        """A change with its intervals."""
+        """Return a change with its intervals."""
         ends = np.array([estimate.value, *estimate.ends(self.each), *estimate.firm_ends(self.each)], dtype=float)
         value, low, high, *firm = (float(end) for end in (100 * np.expm1(ends) if self.relative else ends))
         return _ReportedChange(value, low, high, ClaimEnds(*firm))
@@ -157,7 +158,7 @@ def judge_claims(
 ) -> JudgedClaims:
     """Hold claims against the rounds that count, of a plan whose scenarios have these levels, by their ids.
 
-    `each` is the confidence of each interval; without it, all hold together.
+    ``each`` is the confidence of each interval; without it, all hold together.
     """
     count = count_of_intervals(claims, list(planned.values()))
     level = together(LEVEL, count) if each is None else each
@@ -219,7 +220,10 @@ def _changed(one: _Compared, reported: _ReportedChange, rounds: int) -> ClaimedC
 
 
 def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:
-    """The change of one pair, of the mean over several, or how it differs from that of others; unknown if one lacks."""
+    """Return the change of one pair, of the mean over several, or how it differs from that of others.
+
+    Unknown if one lacks.
+    """
     if not one.is_complete or not _has_ratio(claim, one, scale):
         return UNKNOWN
     pairs, than = one.known[: len(one.pairs)], one.known[len(one.pairs) :]

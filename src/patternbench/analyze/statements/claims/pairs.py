@@ -2,11 +2,11 @@
 
 Both scenarios of a pair have the same level of every factor that both have, but for the factors that the claim names on
 both sides. A factor that only one of them has comes with a named level, as a retry's back-off comes with
-`strategy: retry`. It does so only where no pair has all factors in common: an exponential back-off has another partner
-than a linear one.
+``strategy: retry``. It does so only where no pair has all factors in common: an exponential back-off has another
+partner than a linear one.
 
 Each pair decides by itself, or pairs that differ in nothing but what the claim averages over decide together. With
-`than`, their change is compared with that of the pairs under those levels that are alike in all else.
+``than``, their change is compared with that of the pairs under those levels that are alike in all else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BOTH = 2
 class ClaimedPairs:
     """The pairs whose mean change is one change of a claim, and those with whose mean change it is compared.
 
-    `where` are the levels that tell it from the others of its claim.
+    ``where`` are the levels that tell it from the others of its claim.
     """
 
     where: Mapping[str, Level]
@@ -37,7 +37,7 @@ class ClaimedPairs:
 
 
 def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPairs]:
-    """What each change of a claim is made of."""
+    """Return what each change of a claim is made of."""
     own = _averaged(claim, scenarios, claim)
     if not claim.than:
         reported = distinguishing(claim, [_without(claim.over, scenarios, pairs[0]) for pairs in own.values()])
@@ -57,7 +57,7 @@ _Shared = frozenset[tuple[str, object]]
 
 
 def _averaged(claim: Claim, scenarios: Sequence[Levels], within: Claim) -> dict[_Shared, list[Place]]:
-    """The pairs within a claim, by what those share that are averaged together."""
+    """Return the pairs within a claim, by what those share that are averaged together."""
     found: dict[_Shared, list[Place]] = {}
     for a, b in pairs_of(within, scenarios):
         found.setdefault(_shared(claim, applying(scenarios[a]), applying(scenarios[b])), []).append((a, b))
@@ -65,7 +65,7 @@ def _averaged(claim: Claim, scenarios: Sequence[Levels], within: Claim) -> dict[
 
 
 def _shared(claim: Claim, a: Levels, b: Levels) -> _Shared:
-    """The levels of a pair that the claim does not average over: of what changes, both."""
+    """Return the levels of a pair that the claim does not average over: of what changes, both."""
     if claim.of_mean:
         return frozenset()
     merged: dict[str, object] = {name: _key(level) for name, level in {**b, **a}.items()}
@@ -83,7 +83,7 @@ def _without(names: Sequence[str], scenarios: Sequence[Levels], place: Place) ->
 
 
 def _against(claim: Claim, scenarios: Sequence[Levels], place: Place, other: Place) -> tuple[Levels, Levels]:
-    """The levels of a pair, of what `than` names next to those of another: `40 against 20`."""
+    """Return the levels of a pair, of what ``than`` names next to those of another: ``40 against 20``."""
     sides = _without(claim.over, scenarios, place), _without(claim.over, scenarios, other)
     reported = [
         {n: _both(level, theirs.get(n)) if n in claim.than else level for n, level in ours.items()}
@@ -97,7 +97,7 @@ def _both(level: Level, other: Level) -> Level:
 
 
 def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
-    """The positions of the scenarios that a claim compares, from each to its partners."""
+    """Return the positions of the scenarios that a claim compares, from each to its partners."""
     plain = [applying(levels) for levels in scenarios]
     starts, ends = sides_of(claim, plain)
     found = [(a, b) for a in starts for b in ends if a != b and not differing(claim, plain[a], plain[b])]
@@ -106,14 +106,14 @@ def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
 
 
 def sides_of(claim: Claim, scenarios: Sequence[Levels]) -> tuple[list[int], list[int]]:
-    """The positions of the scenarios with the levels of each side."""
+    """Return the positions of the scenarios with the levels of each side."""
     inside = [i for i, levels in enumerate(scenarios) if _within(levels, claim.where)]
     starts = [i for i in inside if _within(scenarios[i], claim.start)]
     return starts, [i for i in inside if _within(scenarios[i], claim.end)]
 
 
 def differing(claim: Claim, a: Levels, b: Levels) -> list[str]:
-    """The factors that both scenarios have, at different levels, and that the claim does not let differ."""
+    """Return the factors that both scenarios have, at different levels, and that the claim does not let differ."""
     shared = (name for name in a if name in b and name not in claim.changed)
     return [name for name in shared if not same_level(a[name], b[name])]
 
@@ -137,7 +137,7 @@ def same_level(a: Level, b: Level) -> bool:
 
 
 def applying(levels: Levels) -> dict[str, Level]:
-    """The levels that apply; what does not apply to a scenario is missing, or null in a plan."""
+    """Return the levels that apply; what does not apply to a scenario is missing, or null in a plan."""
     return {name: level for name, level in levels.items() if level is not None}
 
 
@@ -150,7 +150,7 @@ def _within(levels: Levels, where: LevelSets) -> bool:
 
 
 def _key(level: Level) -> object:
-    """What is equal for equal levels: a truth value isn't a number, and a text is one only as a duration."""
+    """Return what is equal for equal levels: a truth value isn't a number, and a text is one only as a duration."""
     if isinstance(level, bool):
         return ("truth", level)
     return _duration(level) if isinstance(level, str) else level

@@ -25,7 +25,7 @@ _ALL = 99.99
 class Scatter:
     """How far a round of a response differs from others of its scenario in the same block.
 
-    A standard deviation: of logs if `relative`, else in the response's unit.
+    A standard deviation: of logs if ``relative``, else in the response's unit.
     """
 
     spread: float
@@ -36,9 +36,9 @@ class Scatter:
 class RoundsNeeded:
     """What a claim takes: its pairs, its intervals, and with a known scatter what a number of rounds shows.
 
-    `size` is the change that is to be shown: the margin, how far the published change lies beyond zero or the bound, or
-    one that is assumed. `smallest` is the smallest that the study's rounds show. Both are in percent if `relative`,
-    else in the response's unit. `rounds` is how many show a change of this size; None above 10,000.
+    ``size`` is the change that is to be shown: the margin, how far the published change lies beyond zero or the bound,
+    or one that is assumed. ``smallest`` is the smallest that the study's rounds show. Both are in percent if
+    ``relative``, else in the response's unit. ``rounds`` is how many show a change of this size; None above 10,000.
     """
 
     claim: Claim
@@ -63,7 +63,7 @@ class RoundsAim:
 
 
 def rounds_needed(claims: Sequence[Claim], levels: Sequence[Levels], aim: RoundsAim) -> list[RoundsNeeded]:
-    """What each claim takes, as far as the scatter of its response is known."""
+    """Return what each claim takes, as far as the scatter of its response is known."""
     each = together(LEVEL, count_of_intervals(claims, levels))
     return [_needed(claim, claimed_pairs(claim, levels), each, aim) for claim in claims]
 
@@ -86,7 +86,7 @@ def _of_one_pair(change: ClaimedPairs) -> float:
 
 
 def _size(claim: Claim, relative: bool, to_show: float) -> float | None:
-    """The change to show, as a difference of logs or in the response's unit; None where nothing says it."""
+    """Return the change to show, as a difference of logs or in the response's unit; None where nothing says it."""
     if claim.expected.is_margin:
         return _on_scale(claim.expected.high, relative)
     bound = claim.expected.low if np.isfinite(claim.expected.low) else claim.expected.high
@@ -125,13 +125,13 @@ def _to_decide(change: ClaimedChange, judged: JudgedClaim) -> float:
 
 
 def assumed(claims: Sequence[Claim], percent: float) -> dict[str, Scatter]:
-    """The same scatter in percent for every response that is compared by its ratio."""
+    """Return the same scatter in percent for every response that is compared by its ratio."""
     spread = float(np.log1p(percent / _PERCENT))
     return {claim.response: Scatter(spread, relative=True) for claim in claims if claim.response not in SHARES}
 
 
 def scatters_of(claims: Sequence[Claim], rounds: pd.DataFrame) -> dict[str, Scatter]:
-    """The scatter of each response that rounds have: what is left when scenarios and blocks are taken out."""
+    """Return the scatter of each response that rounds have: what is left when scenarios and blocks are taken out."""
     names = [name for name in dict.fromkeys(claim.response for claim in claims) if name in rounds]
     found = {name: _scatter(rounds[["scenario", "block", name]].dropna(), name) for name in names}
     return {name: scatter for name, scatter in found.items() if scatter is not None}

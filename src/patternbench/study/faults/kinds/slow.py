@@ -29,7 +29,7 @@ class Bandwidth(str):
 
     @classmethod
     def parse(cls, text: str) -> Bandwidth:
-        """The bandwidth that a text writes, in one writing; raises ValueError when it writes none."""
+        """Return the bandwidth that a text writes, in one writing; raises ValueError when it writes none."""
         match = _PATTERN.fullmatch(text.strip())
         amount = Decimal(match[1]) * _UNITS[match[2]] if match else None
         if text.strip() == UNLIMITED:
