@@ -3,9 +3,9 @@
     .venv/bin/python -m benchmarks.lanes.run [--bytes 100000] [--blocks 1]
 
 Lanes are scripted: nothing is measured on them, so that all of the time is the coordinator's: it deals orders, checks
-what comes (order, try, lane, SHA-256), writes the records into the run's folder and the line into the journal, synced.
-The peer is the least that any coordinator must do, in the same run: it writes as many files and as many synced lines
-of the same sizes. Their ratio says what dealing, checking and describing cost.
+what comes (order, try, lane, SHA-256), writes the records into the run's folder and the line into the journal, both
+synced. The peer is the least that any coordinator must do, in the same run: it writes as many files and as many lines
+of the same sizes, and syncs them. Their ratio says what dealing, checking and describing cost.
 """
 
 from __future__ import annotations
@@ -86,11 +86,13 @@ def dealt(lanes: int, orders: list[RoundOrder], content: bytes, folder: Path) ->
 
 
 def bare(count: int, line: int, content: bytes, folder: Path) -> float:
-    """CPU seconds of writing as many files and synced lines."""
+    """CPU seconds of writing as many files and lines, each of them synced."""
     folder.mkdir()
     began = time.process_time()
     for number in range(count):
-        (folder / f"{number:05d}.parquet").write_bytes(content)
+        with (folder / f"{number:05d}.parquet").open("wb") as file:
+            file.write(content)
+            os.fsync(file.fileno())
         with (folder / "journal.jsonl").open("ab") as file:
             file.write(b"x" * line)
             os.fsync(file.fileno())
