@@ -99,13 +99,3 @@ def test_rounds_that_are_not_valid_do_not_count() -> None:
     both = pd.concat([rounds, bad], ignore_index=True)
     parts = left_open.parts({left_open.BUNDLING_KEPT: both, left_open.BREAKER_KEPT: breaking()})
     assert parts["automatic bundles"] == left_open.of_bundles(rounds)
-
-
-def test_bundles_are_judged_for_as_many_callers_as_the_claim_says() -> None:
-    alone, many = bundled(cpu=0.7), bundled(cpu=1.3).assign(users=50)
-    verdicts = words(left_open.of_bundles(pd.concat([alone, many], ignore_index=True)))
-    of_callers = {claim: verdict for claim, verdict in verdicts.items() if claim.startswith("Bundles of ")}
-    assert {claim.split(" cut ")[0]: verdict for claim, verdict in of_callers.items()} == {
-        "Bundles of one caller": "confirmed",
-        "Bundles of 50 callers": "contradicted",
-    }
