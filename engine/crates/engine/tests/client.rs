@@ -173,6 +173,19 @@ fn the_request_is_sent_as_described() {
 }
 
 #[test]
+fn an_answer_to_head_is_whole_without_the_body_that_it_announces() {
+    let server = Scripted::start(&[Act::HeadAlone]);
+    let head = with(
+        round(&server.url, json!({"baseline": {}})),
+        json!({"/request/method": "HEAD", "/successes": 3}),
+    );
+    let (attempts, _) = rows(&client(), &head);
+    let outcomes: Vec<&Value> = attempts.iter().map(|row| &row.outcome).collect();
+    assert_eq!(outcomes, [&json!(200), &json!(200), &json!(200)]);
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
 fn a_retry_makes_exactly_the_attempts_that_it_needs_on_its_schedule() {
     let server = Scripted::start(&[Act::Status(503), Act::Status(500), Act::Status(200)]);
     let backoff = json!({"exponential": {"initial_us": 20 * MS, "multiplier": 1.5, "max_us": null}});

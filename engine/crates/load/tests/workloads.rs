@@ -131,6 +131,12 @@ fn arrivals_beyond_the_cap_are_dropped_and_counted_exactly() {
         (&outcome.summary["dropped"], &outcome.summary["requests"]),
         (&json!(35), &json!(5))
     );
+    let step = &outcome.summary["steps"][0];
+    assert_eq!(
+        (&step["requests"], &step["calls"], &step["dropped"]),
+        (&json!(5), &json!(5), &json!(35)),
+        "what was never sent is no call of its step"
+    );
     assert!(
         outcome.has_doubt("dropped_arrivals"),
         "{}",

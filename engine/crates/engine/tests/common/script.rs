@@ -24,6 +24,8 @@ pub enum Act {
     Garbage,
     /// More is announced than comes before the connection closes.
     HalfABody,
+    /// A body is announced, as an answer to HEAD does it, and none comes.
+    HeadAlone,
 }
 
 /// Follows the script over all connections, and begins again at its end.
@@ -131,6 +133,7 @@ fn perform(act: Act, writer: &mut TcpStream) -> bool {
             let _ = writer.write_all(b"220 mail.example.com ESMTP\r\n\r\n");
             return false;
         }
+        Act::HeadAlone => writer.write_all(format!("{}Content-Length: 100\r\n\r\n", head(200)).as_bytes()),
         Act::HalfABody => {
             let _ = writer.write_all(format!("{}Content-Length: 100\r\n\r\nok", head(200)).as_bytes());
             return false;
