@@ -219,6 +219,21 @@ def episodes(rng: np.random.Generator, shape: Shape, rate: float, calls: int = 4
     return np.where(bad, rng.binomial(calls, min(rate / share, 1.0), shape) / calls, 0.0)
 
 
+def wandering_rates(rng: np.random.Generator, shape: Shape, rate: float, spread: float = 0.5) -> Floats:
+    """Rates of failures (0 to 1) whose mean is `rate`, where each round's resembles that of the round before it."""
+    return _rates(drifting(rng, shape, spread), rate, spread)
+
+
+def rates_of_runs(rng: np.random.Generator, shape: Shape, rate: float, spread: float = 0.5) -> Floats:
+    """Rates of failures (0 to 1) whose mean over runs is `rate`: the same in all rounds of one run."""
+    runs, _, configurations = shape
+    return _rates(np.broadcast_to(spread * rng.standard_normal((runs, 1, configurations)), shape), rate, spread)
+
+
+def _rates(logs: Floats, rate: float, spread: float) -> Floats:
+    return np.minimum(rate * np.exp(logs - spread**2 / 2), 1.0)
+
+
 def rounded(values: Floats, resolution: float) -> Floats:
     """The values as a clock of this resolution reads them."""
     return np.round(values / resolution) * resolution
