@@ -22,7 +22,7 @@ from patternbench import __version__
 from patternbench.cli import streams
 from patternbench.cli.output import complain, problems_as_json
 from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason
-from patternbench.terms.visible import not_utf8
+from patternbench.terms.visible import not_utf8, visible
 
 VERBS = {
     "init": "Write a study of your own service, from three questions.",
@@ -143,9 +143,8 @@ def _ended(arguments: list[str] | None, as_data: bool) -> int:
 
 def _misused(error: click.ClickException, as_data: bool) -> int:
     """Say how the command line is wrong: the exit code."""
-    vars(error).update(
-        message=LONG_WORD.sub(lambda found: f"{found[0][:LONGEST_VALUE]}…", error.message)
-    )  # it is final
+    short = LONG_WORD.sub(lambda found: f"{found[0][:LONGEST_VALUE]}…", error.message)
+    vars(error).update(message=visible(short))  # the attribute is final to who checks types
     error.show()
     if as_data:
         problems_as_json([Problem(error.format_message())])

@@ -215,8 +215,9 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _as_numbers(table: pa.Table) -> pa.Table:
-    """Return the table with decimals, and columns without any value, as numbers: pandas would hold both as objects."""
-    numbers = [pa.types.is_decimal(kind) or pa.types.is_null(kind) for kind in table.schema.types]
+    """Return the table with decimals, half floats and empty columns as numbers that pandas can work with."""
+    kinds = (pa.types.is_decimal, pa.types.is_null, pa.types.is_float16)
+    numbers = [any(is_one(kind) for is_one in kinds) for kind in table.schema.types]
     fields = [field.with_type(pa.float64()) if odd else field for field, odd in zip(table.schema, numbers, strict=True)]
     return table.cast(pa.schema(fields))
 

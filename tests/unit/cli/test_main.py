@@ -51,3 +51,15 @@ def test_a_run_whose_folder_was_moved_is_told_to_go_on_where_it_is_now() -> None
     assert gone.hint == "if the folder was moved, type `patternbench resume` with where it is now"
     full = unwritable(OSError(errno.ENOSPC, "No space left on device"), Path("/runs/first"))
     assert full.hint == "make room, then type `patternbench resume /runs/first --retry-failed`"
+
+
+@pytest.mark.parametrize("words", [["check-client", "http://a\x1b"], ["\x1bx\u202e"], ["run", "x", "--\x1b\u202e"]])
+def test_what_is_wrong_on_the_command_line_is_written_out_where_it_would_act_on_the_terminal(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(words)
+    said = capsys.readouterr().err
+    assert ended.value.code == command.USAGE
+    assert not {"\x1b", "\u202e"} & set(said)
+    assert "\\x1b" in said

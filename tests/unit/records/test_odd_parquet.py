@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -72,3 +73,10 @@ def test_a_column_of_bytes_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"status": pa.array([b"\xff200"]), "p95": [1.0]}), tmp_path / "t.parquet")
     with pytest.raises(TableError, match=r"column status holds bytes\. Store it as text"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_a_column_of_half_floats_is_one_of_numbers(tmp_path: Path) -> None:
+    """A table can't be grouped by them."""
+    halves = pa.array([np.float16(1.5), np.float16(3)], pa.float16())
+    table = read_table(written(tmp_path / "a.parquet", {"users": halves, "p95": [1.0, 2.0]}))
+    assert table.groupby("users")["p95"].mean().to_dict() == {1.5: 1.0, 3.0: 2.0}
