@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from patternbench.plan.factors import Level
 from patternbench.study.faults import Fault, by_name, from_plain
@@ -18,6 +18,7 @@ from patternbench.study.model.system import System, configured
 from patternbench.study.model.tree import Path, leaves, plain
 from patternbench.study.models import Strategy
 from patternbench.study.workload.workloads import Workload
+from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
 
@@ -87,7 +88,16 @@ class Scenario:
 
     @classmethod
     def of(cls, config: Configuration, levels: dict[str, Level]) -> Scenario:
-        """Return the scenario of a configuration, as a plan's file holds it."""
+        """Return the scenario of a configuration, as a plan's file holds it; raise InputError if it is damaged."""
+        try:
+            return cls._of(config, levels)
+        except ValidationError as error:
+            _, place, why, *_ = str(error).splitlines()
+            raise InputError(Problem(f"a scenario is damaged: {why.partition(' [')[0].strip()}", place)) from None
+
+    @classmethod
+    def _of(cls, config: Configuration, levels: dict[str, Level]) -> Scenario:
+        """Return the scenario of a configuration; raise ValidationError."""
         strategy = Strategy.model_validate({"client": config.client, **config.strategy})
         faults = tuple(from_plain(name, fault) for name, fault in config.faults.items())
         workload = Workload.model_validate(config.workload)
