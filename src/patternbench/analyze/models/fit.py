@@ -159,6 +159,7 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
         models += fitted
         if len(fitted) > 1:
             together.append(_multivariate(design, basis, fitted, chosen))
+        basis.forget()
     return Analysis(tuple(models), tuple(together), chosen, len(table))
 
 

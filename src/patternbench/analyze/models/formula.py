@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,12 @@ class DesignMatrix:
     def intercept(self) -> bool:
         """Whether the design has a column of ones."""
         return "Intercept" in self.columns
+
+    @cached_property
+    def correlation(self) -> Floats:
+        """The correlation of the columns but the intercept."""
+        columns = [i for i, name in enumerate(self.columns) if name != "Intercept"]
+        return np.atleast_2d(np.corrcoef(self.x[:, columns], rowvar=False))
 
 
 def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> DesignMatrix:
@@ -157,7 +164,7 @@ def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
 
 
 def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]:
-    counts = column.astype(object).dropna().value_counts(sort=False)
+    counts = _plain(column).dropna().value_counts(sort=False)
     if counts.empty:
         return []  # the check for complete rows names it
     texts = pd.Series(counts.index.map(str), dtype=object)
@@ -179,7 +186,7 @@ def _complete_rows(
     parsed: Parsed, table: pd.DataFrame, explained: Sequence[str]
 ) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
     names = list(dict.fromkeys((*parsed.left, *parsed.right)))
-    frame = table.loc[:, names]
+    frame = pd.DataFrame({name: table[name] for name in names}, copy=False)  # shares the table's memory
     missing, infinite = frame.isna(), _infinite(frame)
     bad = (missing | infinite).any(axis=1).to_numpy()
     if bad.all():
@@ -188,7 +195,8 @@ def _complete_rows(
     notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
         "infinite", "infinite", infinite
     )
-    return frame.loc[~bad].reset_index(drop=True), np.flatnonzero(~bad), notes
+    kept = frame.loc[~bad] if bad.any() else frame
+    return kept.reset_index(drop=True), np.flatnonzero(~bad), notes
 
 
 def _infinite(frame: pd.DataFrame) -> pd.DataFrame:
@@ -230,14 +238,19 @@ def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]
 
 def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) -> pd.DataFrame:
     """Categories in order. The level without the pattern comes first, as the reference of the others."""
-    frame, nones = frame.copy(), factors.nones
+    frame, nones = frame.copy(deep=False), factors.nones
     for name in parsed.right:
         if name in parsed.categorical or not _is_number(frame[name]):
-            values = frame[name].astype(object)
+            values = _plain(frame[name])
             levels = sorted(values.unique(), key=lambda v: (str(type(v)), v))
             first = [level for level in levels if level == nones.get(name)]
             frame[name] = pd.Categorical(values, categories=list(dict.fromkeys([*first, *levels])))
     return frame
+
+
+def _plain(column: pd.Series) -> pd.Series:
+    """A column of values, which know nothing of categories."""
+    return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
 
 def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, list[Note]]:

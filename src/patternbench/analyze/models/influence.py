@@ -6,10 +6,11 @@ is refitted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 from statsmodels.stats.outliers_influence import OLSInfluence
@@ -32,12 +33,29 @@ _SHOWN_REPEATS = 3
 
 @dataclass(frozen=True)
 class Influence:
-    """Per row (n): internally and externally studentized residual, leverage, Cook's distance."""
+    """Per row (n): internally and externally studentized residual, leverage, Cook's distance.
+
+    Of a model with `width` coefficients and `df` residual degrees of freedom. The other two follow from `standardized`,
+    and are computed when they are asked for: tables may be large.
+    """
 
     standardized: Floats
-    studentized: Floats
     leverage: Floats
-    cooks: Floats
+    df: int
+    width: int
+
+    @property
+    def studentized(self) -> Floats:
+        """The residuals by the spread of the other rows."""
+        # statsmodels fits a model without each row for this one, and adds a p-value of each row to Cook's distance.
+        return self.standardized * np.sqrt(max(self.df - 1, 0) / np.clip(self.df - self.standardized**2, 1e-12, None))
+
+    @property
+    def cooks(self) -> Floats:
+        """Cook's distances."""
+        free = np.where(self.leverage < ALONE, 1 - self.leverage, 1.0)
+        distances: Floats = self.standardized**2 * self.leverage / free / self.width
+        return distances
 
 
 @dataclass(frozen=True)
@@ -71,12 +89,7 @@ def influence(fit: LinearFit) -> Influence:
     with np.errstate(divide="ignore", invalid="ignore"):
         standardized = OLSInfluence(fit.results).resid_studentized_internal
     judged = (fit.leverage < ALONE) & np.isfinite(standardized)
-    standardized, free = np.where(judged, standardized, 0.0), np.where(judged, 1 - fit.leverage, 1.0)
-    df = fit.summary.df_residual
-    # Theirs fit a model without each row for the one, and add a p-value of each row to the other.
-    studentized = standardized * np.sqrt(max(df - 1, 0) / np.clip(df - standardized**2, 1e-12, None))
-    cooks = standardized**2 * fit.leverage / free / fit.design.x.shape[1]
-    return Influence(standardized, studentized, fit.leverage, cooks)
+    return Influence(np.where(judged, standardized, 0.0), fit.leverage, fit.summary.df_residual, fit.design.x.shape[1])
 
 
 def thresholds(fit: LinearFit) -> dict[str, float]:
@@ -111,7 +124,8 @@ def suspicious_rows(
     named = zip(order[:NAMED].tolist(), values, strict=True)
     rows = tuple(_describe(fit, row_influence, limits, i, held) for i, held in named)
     telling = _telling(fit, table)
-    identified = (replace(row, identity=_identity(telling, row.row - 1)) for row in rows)
+    codes = {str(name): np.asarray(pd.factorize(telling[name])[0], dtype=np.int64) for name in telling} if rows else {}
+    identified = (replace(row, identity=_identity(telling, codes, row.row - 1)) for row in rows)
     return tuple(identified), int(flagged.sum())
 
 
@@ -129,14 +143,14 @@ def _names_things(column: pd.Series) -> bool:
     return bool(column.nunique() > 1 and (not numeric or pd.api.types.is_integer_dtype(column)))
 
 
-def _identity(telling: pd.DataFrame, row: int) -> dict[str, object]:
-    """Return values of the row, column by column until no other row holds them all."""
+def _identity(telling: pd.DataFrame, codes: Mapping[str, npt.NDArray[np.int64]], row: int) -> dict[str, object]:
+    """Return values of the row, column by column until no other row holds them all; `codes` number the values."""
     identity: dict[str, object] = {}
     alike = np.ones(len(telling), dtype=bool)
-    for name in telling.columns:
-        same = alike & (telling[name] == telling[name].iloc[row]).to_numpy(dtype=bool, na_value=False)
-        if same[row] and same.sum() < alike.sum():
-            identity[str(name)], alike = telling[name].iloc[row], same
+    for name, numbers in codes.items():
+        same = alike & (numbers == numbers[row])
+        if numbers[row] >= 0 and same.sum() < alike.sum():
+            identity[name], alike = telling[name].iloc[row], same
         if alike.sum() == 1 or len(identity) == _IDENTITY:
             break
     return identity

@@ -7,7 +7,9 @@ BIC count the residual variance as a parameter, as R's do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -43,12 +45,23 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    ``q`` is n x p orthonormal, ``r_inverse`` p x p, ``leverage`` the diagonal of the hat matrix (n).
+    `centred` makes the matrix that is decomposed (n x p), `r_inverse` is p x p, `leverage` the diagonal of the hat
+    matrix (n).
     """
 
-    q: Floats
+    centred: Callable[[], Floats]
     r_inverse: Floats
     leverage: Floats
+
+    @cached_property
+    def q(self) -> Floats:
+        """The orthonormal columns (n x p)."""
+        q: Floats = np.linalg.qr(self.centred()).Q
+        return q
+
+    def forget(self) -> None:
+        """Give up `q`, which is as large as the design, until it is asked for again."""
+        self.__dict__.pop("q", None)
 
     @property
     def bread(self) -> Floats:
@@ -65,11 +78,15 @@ class LinearFit:
     y: Floats
     beta: Floats
     fitted: Floats
-    residuals: Floats
     basis: Factorization
     summary: Summary
     coefficients: tuple[Coefficient, ...]
     level: float
+
+    @property
+    def residuals(self) -> Floats:
+        """What is left of the response (n); computed anew each time, because tables may be large."""
+        return self.y - self.fitted
 
     @property
     def leverage(self) -> Floats:
@@ -98,7 +115,9 @@ def factorize(design: DesignMatrix) -> Factorization:
     r_inverse = solve_triangular(r, np.eye(r.shape[0]))
     if design.intercept:
         r_inverse[design.columns.index("Intercept")] -= means @ r_inverse
-    return Factorization(q, r_inverse, np.einsum("ij,ij->i", q, q))
+    made = Factorization(lambda: design.x - means, r_inverse, np.einsum("ij,ij->i", q, q))
+    made.__dict__["q"] = q
+    return made
 
 
 def regression(y: Floats, q: Floats, intercept: bool) -> OLSResults:
@@ -120,7 +139,6 @@ def fit_linear(design: DesignMatrix, factorization: Factorization, column: int, 
         y=y,
         beta=beta,
         fitted=found.fittedvalues,
-        residuals=found.wresid,
         basis=factorization,
         summary=summary,
         coefficients=_plain(beta, root, summary).coefficients(design, level, inflation(design)),
@@ -163,7 +181,7 @@ def inflation(design: DesignMatrix) -> dict[str, float]:
     names = [name for name in design.columns if name != "Intercept"]
     if not names or not design.intercept:
         return {}
-    return dict(zip(names, (float(v) for v in np.diag(np.linalg.inv(_correlation(design)))), strict=True))
+    return dict(zip(names, (float(v) for v in np.diag(np.linalg.inv(design.correlation))), strict=True))
 
 
 def generalized_inflation(design: DesignMatrix) -> dict[str, float]:
@@ -174,7 +192,7 @@ def generalized_inflation(design: DesignMatrix) -> dict[str, float]:
     """
     if not design.intercept:
         return {}
-    whole = _correlation(design)
+    whole = design.correlation
     shift = design.columns.index("Intercept")
     result = {}
     for block in design.blocks:
@@ -192,7 +210,7 @@ def factor_inflation(design: DesignMatrix) -> dict[str, float]:
     """
     if not design.intercept:
         return {}
-    whole = _correlation(design)
+    whole = design.correlation
     shift = design.columns.index("Intercept")
     result = {}
     for name in design.parsed.right:
@@ -201,11 +219,6 @@ def factor_inflation(design: DesignMatrix) -> dict[str, float]:
         if inside:
             result[name] = _gvif(whole, inside) ** (1 / (2 * len(inside)))
     return result
-
-
-def _correlation(design: DesignMatrix) -> Floats:
-    columns = [i for i, name in enumerate(design.columns) if name != "Intercept"]
-    return np.atleast_2d(np.corrcoef(design.x[:, columns], rowvar=False))
 
 
 def _gvif(whole: Floats, inside: list[int]) -> float:

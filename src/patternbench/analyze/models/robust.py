@@ -24,6 +24,8 @@ JACKKNIFE = "standard errors by leaving groups out"
 _SINGULAR = 1e-8
 _BENDING_LEVELS = 3
 _FEW_DF = 4
+_TOGETHER = 1024
+"""Groups whose matrices are solved at once."""
 
 
 @dataclass(frozen=True)
@@ -190,12 +192,15 @@ def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
     q, whole, count = fit.basis.q, fit.basis.q.T @ fit.y, len(names)
     core = np.zeros((q.shape[1], q.shape[1]))
     order = np.argsort(codes, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
-        normal = np.eye(q.shape[1]) - q[own].T @ q[own]
-        if float(np.linalg.eigvalsh(normal)[0]) < _SINGULAR:
+    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    for begin in range(0, count, _TOGETHER):
+        some = rows[begin : begin + _TOGETHER]
+        normal = np.eye(q.shape[1]) - np.array([q[own].T @ q[own] for own in some])
+        if float(np.linalg.eigvalsh(normal).min()) < _SINGULAR:
             return None
-        moved = np.linalg.solve(normal, whole - q[own].T @ fit.y[own]) - whole
-        core += np.outer(moved, moved) * (count - 1) / count
+        rest = whole - np.array([q[own].T @ fit.y[own] for own in some])
+        moved = np.linalg.solve(normal, rest[:, :, None])[:, :, 0] - whole
+        core += moved.T @ moved * (count - 1) / count
     return Inference(JACKKNIFE, fit.beta, fit.basis.r_inverse, core, count - 1)
 
 
