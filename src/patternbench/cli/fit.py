@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -9,9 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from patternbench.analyze.blocks import in_blocks
+from patternbench.analyze.models.by_blocks import estimates as estimates_of
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
-from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
+from patternbench.analyze.models.inference import Coefficient
+from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics, summary_line
 from patternbench.cli.shared import (
     JsonCriteria,
     bad_input_exits,
@@ -24,6 +28,7 @@ from patternbench.cli.shared import (
     write_page,
 )
 from patternbench.cli.terminal import Plain
+from patternbench.records.tables import read_in_blocks
 from patternbench.terms.data_problems import DataProblem, did_you_mean, plural, raise_if_any
 from patternbench.terms.quantities import number
 
@@ -64,6 +69,14 @@ from patternbench.terms.quantities import number
     metavar="FACTOR,FACTOR",
     help="Two factors for the page's interaction figures [default: the two with the largest effects].",
 )
+@click.option(
+    "--estimates",
+    is_flag=True,
+    help=(
+        "Only estimates with their intervals, by blocks of rows, of a table of any size: no look at single rows, no "
+        "tests, no page. A Parquet file is never in memory as a whole."
+    ),
+)
 @bad_input_exits
 def fit(
     *,
@@ -77,11 +90,16 @@ def fit(
     json: JsonCriteria,
     html: Path | None,
     over: tuple[str, ...],
+    estimates: bool,
 ) -> None:
     """Fit linear models to DATA (a run folder, CSV or Parquet) and diagnose them.
 
     Several responses, joined by + on the left of ~, are also analysed together (MANOVA).
     """
+    if estimates:
+        _only_estimates(json, {"--html": html, "--over": over, "--group": group, "--margin": margin})
+        _print_estimates(data, formulas, level)
+        return
     table = read(data)
     settings = Settings(group=group, scenario=scenario, margin=margin, level=level, seed=seed, factors=factors(data))
     analysis = fit_formulas(table, formulas, settings)
@@ -91,6 +109,25 @@ def fit(
         _write_html(html, analysis, data, over)
     if not json.printed:
         print_analysis(analysis, Plain())
+
+
+def _only_estimates(json: JsonCriteria, others: Mapping[str, object]) -> None:
+    """Refuse what needs more than estimates."""
+    asked = {"--json": json.printed, "--save": json.file, **others}
+    problems = [
+        DataProblem("needs a look at each row.", name, "Leave out --estimates.") for name in asked if asked[name]
+    ]
+    raise_if_any(problems)
+
+
+def _print_estimates(data: Path, formulas: Sequence[str], level: float) -> None:
+    table, console = read_in_blocks(data), Plain()
+    for found in (one for formula in formulas for one in estimates_of(in_blocks(table), formula, level)):
+        console.print(Text.assemble("\n", (found.response, "bold"), f" in {found.formula}"))
+        console.print(_coefficient_table(found.coefficients, "least squares"))
+        console.print(summary_line(found.summary), highlight=False)
+        for note in found.notes:
+            console.print(f"  ! {note.text}", highlight=False, markup=False)
 
 
 def _known_factors(over: tuple[str, ...], analysis: Analysis) -> None:
@@ -123,7 +160,7 @@ def _print_model(model: ModelResult, console: Console) -> None:
     console.print(headline(model), highlight=False)
     for effect in effects(model):
         console.print(f"  - {effect.sentence}", highlight=False, markup=False)
-    console.print(_coefficient_table(model))
+    console.print(_coefficient_table(*preferred(model)))
     console.print(statistics(model), highlight=False)
     for test in model.tests:
         console.print(
@@ -135,8 +172,7 @@ def _print_model(model: ModelResult, console: Console) -> None:
         console.print(f"  ! {doubt}", highlight=False, markup=False)
 
 
-def _coefficient_table(model: ModelResult) -> Table:
-    coefficients, kind = preferred(model)
+def _coefficient_table(coefficients: Sequence[Coefficient], kind: str) -> Table:
     table = Table(title=f"Coefficients ({kind})", title_justify="left")
     for name in ("term", "estimate", "std. error", "from", "to", "t", "p", "VIF"):
         table.add_column(name, justify="left" if name == "term" else "right")

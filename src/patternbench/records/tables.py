@@ -32,6 +32,8 @@ _COLUMN_UNITS = b"patternbench.units"
 """The key of the units of columns for which none is defined."""
 NO_UNITS: Mapping[str, str] = {}
 _NAMED_AT_MOST = 3
+BLOCK = 1 << 17
+"""Rows that are in memory at a time, of a table that is read in blocks."""
 MOST_COLUMNS = 2000
 """More are a table on its side; each takes milliseconds to look through."""
 _OUR_NUMBERS = frozenset(column.name for column in (*ROUND_COLUMNS, *STEP_COLUMNS) if column.kind == "float64")
@@ -181,6 +183,45 @@ def _read_file(rows: pd.DataFrame, notes: Sequence[str], path: Path) -> ReadTabl
     """Return the table of a file, noting its empty cells; one that a run wrote knows which factors apply where."""
     gaps = () if factors_of(path) else empty_cells.sentences(_checked(rows, path))
     return ReadTable(_checked(rows, path), notes=[*notes, *gaps])
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A Parquet file that is read in blocks of rows, each time they are asked for. Column names lose spaces around."""
+
+    path: Path
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return [name.strip() for name in _schema(self.path).names]
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """These columns in blocks of rows, in the order of the file. Raises `TableError` where it is damaged."""
+        stored = {name.strip(): name for name in _schema(self.path).names}
+        try:
+            with pq.ParquetFile(self.path) as file:
+                for batch in file.iter_batches(BLOCK, columns=[stored[name] for name in columns]):
+                    rows = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+                    frame = _as_numbers(rows).to_pandas()
+                    yield frame.rename(columns=str.strip)[list(columns)]
+        except _UNREADABLE as cause:
+            raise _damaged(self.path, cause) from None
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except _UNREADABLE as cause:
+        raise _damaged(path, cause) from None
+
+
+def read_in_blocks(path: Path) -> pd.DataFrame | StoredTable:
+    """The table at `path`: in blocks of rows if it is a .parquet file, else as `read_table` reads it."""
+    if path.is_file() and path.suffix.lower() in {".parquet", ".pq"}:
+        _check_columns(_schema(path).empty_table(), path)
+        return StoredTable(path)
+    return read_table(path)
 
 
 def _rounds_of(folder: Path) -> Path:

@@ -127,3 +127,20 @@ def test_a_table_on_its_side_is_refused_before_each_column_is_looked_through(tmp
     wide.to_csv(path, index=False) if end == ".csv" else wide.to_parquet(path)
     with pytest.raises(TableError, match="has 2,001 columns; at most 2,000 are read"):
         read_table(path)
+
+
+def test_a_parquet_file_is_read_in_blocks_with_the_same_rows(tmp_path: Path) -> None:
+    frame = pd.DataFrame({" users ": [1, 2, None], "strategy": ["a", None, "b"], "none": [None, None, None]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    table = tables.read_in_blocks(tmp_path / "table.parquet")
+    assert isinstance(table, tables.StoredTable)
+    assert table.columns == ["users", "strategy", "none"]
+    blocks = pd.concat(list(table.blocks(["strategy", "users", "none"])))
+    whole = tables.read_table(tmp_path / "table.parquet")
+    pd.testing.assert_frame_equal(blocks, whole[["strategy", "users", "none"]])
+
+
+def test_a_damaged_file_that_is_read_in_blocks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(tables.TableError, match="cannot be read"):
+        tables.read_in_blocks(tmp_path / "table.parquet")

@@ -13,6 +13,7 @@ import pandas as pd
 from formulaic import Formula, ModelMatrix
 
 from patternbench.analyze.arrays import Floats, out_of_scale
+from patternbench.analyze.blocks import Blocks
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
@@ -88,8 +89,8 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
     parsed = parse_formula(text)
     if not parsed.right:
         raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
-    raise_if_any(_unknown_columns(parsed, table))
-    raise_if_any(_text_problems(parsed, table))
+    raise_if_any(unknown_columns(parsed, table))
+    raise_if_any(text_problems(parsed, table))
     nested = _nested(parsed, table, factors)
     frame, rows, notes = _complete_rows(parsed, nested.table, nested.alone)
     raise_if_any(_response_problems(parsed, frame))
@@ -104,7 +105,7 @@ def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested
 
     Raises ``DataError`` for interactions they cannot have.
     """
-    texts = [name for name in parsed.right if name in parsed.categorical or not _is_number(table[name])]
+    texts = [name for name in parsed.right if name in parsed.categorical or not is_number(table[name])]
     nested = nest(table, parsed.right, texts, factors)
     terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
     raise_if_any(crossing_problems(nested.nests, terms, at(parsed.text)))
@@ -120,6 +121,12 @@ def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, 
     return np.asarray(matrix, dtype=float), columns, tuple(b for b in blocks if b.columns)
 
 
+def left_side(parsed: Parsed, frame: pd.DataFrame) -> Floats:
+    """Evaluate the left side over `frame`: a column for each response."""
+    left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
+    return np.asarray(_evaluated(left, parsed, frame), dtype=float)
+
+
 def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatrix:
     """Evaluate ``side`` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
     columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
@@ -128,7 +135,7 @@ def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatri
 
 
 def _as_floats(column: pd.Series) -> pd.Series:
-    return column.astype(float) if _is_number(column) else column
+    return column.astype(float) if is_number(column) else column
 
 
 def _term_name(parsed: Parsed, term: object) -> str:
@@ -140,7 +147,8 @@ def _term_name(parsed: Parsed, term: object) -> str:
 # ------------------------------------------------------------------------------------------
 
 
-def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
+def unknown_columns(parsed: Parsed, table: pd.DataFrame | Blocks) -> list[DataProblem]:
+    """Say which names of a formula are not columns of a table."""
     columns = [str(name) for name in table.columns]
     random = (parsed.random.group, *parsed.random.slopes) if parsed.random else ()
     missing = [name for name in dict.fromkeys((*parsed.left, *parsed.right, *random)) if name not in columns]
@@ -149,22 +157,24 @@ def _unknown_columns(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
     ]
 
 
-def _is_number(column: pd.Series) -> bool:
+def is_number(column: pd.Series) -> bool:
+    """Say whether a column holds numbers; true and false are none."""
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
-def _text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
+def text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
+    """Say which columns hold text where a formula needs numbers."""
     must = set(parsed.left) | set(parsed.arithmetic)
     problems = []
     for name in dict.fromkeys((*parsed.left, *parsed.right)):
-        if name in parsed.categorical or _is_number(table[name]):
+        if name in parsed.categorical or is_number(table[name]):
             continue
         problems += _text_problem(table[name], name, name in must)
     return problems
 
 
 def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]:
-    counts = _plain(column).dropna().value_counts(sort=False)
+    counts = _without_categories(column).dropna().value_counts(sort=False)
     if counts.empty:
         return []  # the check for complete rows names it
     texts = pd.Series(counts.index.map(str), dtype=object)
@@ -200,7 +210,7 @@ def _complete_rows(
 
 
 def _infinite(frame: pd.DataFrame) -> pd.DataFrame:
-    numeric = [name for name in frame.columns if _is_number(frame[name])]
+    numeric = [name for name in frame.columns if is_number(frame[name])]
     flags = pd.DataFrame(False, index=frame.index, columns=frame.columns)
     flags[numeric] = np.isinf(frame[numeric].to_numpy(dtype=float, na_value=np.nan))
     return flags
@@ -240,15 +250,15 @@ def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) ->
     """Categories in order. The level without the pattern comes first, as the reference of the others."""
     frame, nones = frame.copy(deep=False), factors.nones
     for name in parsed.right:
-        if name in parsed.categorical or not _is_number(frame[name]):
-            values = _plain(frame[name])
+        if name in parsed.categorical or not is_number(frame[name]):
+            values = _without_categories(frame[name])
             levels = sorted(values.unique(), key=lambda v: (str(type(v)), v))
             first = [level for level in levels if level == nones.get(name)]
             frame[name] = pd.Categorical(values, categories=list(dict.fromkeys([*first, *levels])))
     return frame
 
 
-def _plain(column: pd.Series) -> pd.Series:
+def _without_categories(column: pd.Series) -> pd.Series:
     """A column of values, which know nothing of categories."""
     return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
@@ -278,26 +288,26 @@ def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame)
 def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> DesignMatrix:
     raise_if_any(_too_wide(parsed, frame))
     x, columns, blocks = right_side(parsed, frame)
-    left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
-    y = np.asarray(_evaluated(left, parsed, frame), dtype=float)
+    y = left_side(parsed, frame)
     raise_if_any(_names_as_responses(y, parsed))
-    raise_if_any(_not_finite(x, columns, rows) + _not_finite(y, parsed.responses, rows))
+    raise_if_any(not_finite(x, columns, rows) + not_finite(y, parsed.responses, rows))
     raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
     keep, aliased = independent_columns(x, columns)
     raise_if_any(_nothing_left(parsed, keep, columns, aliased))
-    raise_if_any(_too_few_rows(parsed, len(x), len(keep)))
+    raise_if_any(too_few_rows(parsed, len(x), len(keep)))
     x, columns, blocks = _only(keep, x, columns, blocks)
-    levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not _is_number(frame[n])}
+    levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not is_number(frame[n])}
     ranges = {n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels}
     return DesignMatrix(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
 
 
 def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
-    """Return a model of more coefficients than can be fitted in reasonable time.
+    """Refuse a model of more coefficients than can be fitted: usually an id was taken for a category."""
+    return too_wide(parsed, {name: frame[name].nunique() - 1 for name in parsed.right if not is_number(frame[name])})
 
-    Usually an id was taken for a category.
-    """
-    spans = {name: frame[name].nunique() - 1 for name in parsed.right if not _is_number(frame[name])}
+
+def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
+    """Refuse a model of too many coefficients; `spans` are those that each category has by itself."""
     widths = {
         parsed.shown(str(term)): math.prod(spans.get(name, 1) for name in parsed.reads(term))
         for term in parsed.formula.rhs
@@ -319,7 +329,8 @@ def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
     return [DataProblem(what, at(parsed.text), "Take it out there.")]
 
 
-def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
+def not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
+    """Say which columns of a matrix are not finite; `rows` are its rows' positions in the table."""
     problems = []
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
         row = int(rows[np.flatnonzero(~np.isfinite(matrix[:, j]))[0]]) + 1
@@ -329,7 +340,8 @@ def _not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64
     return problems
 
 
-def _too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[DataProblem]:
+def too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[DataProblem]:
+    """Refuse as many coefficients as there are rows."""
     if rows > terms:
         return []
     what = f"{plural(rows, 'complete row')} cannot carry {plural(terms, 'coefficient')}."
@@ -364,10 +376,17 @@ def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], l
     """
     means = centres(x, columns)
     triangle: Floats = np.asarray(np.linalg.qr(x - means, mode="r"))
-    scale, size = np.linalg.norm(triangle, axis=0), np.linalg.norm(x, axis=0)
+    return independent_of(triangle, np.linalg.norm(x, axis=0), columns, means)
+
+
+def independent_of(
+    triangle: Floats, size: Floats, columns: Sequence[str], means: Floats
+) -> tuple[list[int], list[Note]]:
+    """The same by the triangle of the centred columns, their lengths before they were centred, and their means."""
+    scale = np.linalg.norm(triangle, axis=0)
     keep: list[int] = []
     notes = []
-    for j in range(x.shape[1]):
+    for j in range(triangle.shape[1]):
         weights, own = _explained(triangle, keep, j)
         if own > max(_OWN_SHARE * scale[j], _ROUNDING * size[j], np.finfo(float).tiny):
             keep.append(j)

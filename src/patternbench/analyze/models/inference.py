@@ -6,7 +6,7 @@ estimate d'b has the variance w' C w. In the units of the table a column near 1e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,13 +94,17 @@ class Inference:
         return value, value - reach, value + reach
 
     def coefficients(self, design: DesignMatrix, level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
-        """Lay out every coefficient with its t test against zero and its interval at confidence ``level``."""
+        """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
+        return self.laid_out(design.columns, level, vif)
+
+    def laid_out(self, columns: Sequence[str], level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
+        """Lay out every coefficient by the names of the columns."""
         estimates = [self.at(row) for row in np.eye(len(self.beta))]
         estimate, error, df = (np.array(column) for column in zip(*estimates, strict=True))
         ratio = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
         tested = ContrastResults(effect=estimate, sd=error, t=ratio, df_denom=df)
         ends, doubts = tested.conf_int(1 - level).tolist(), np.atleast_1d(tested.pvalue).tolist()
-        rows = zip(design.columns, estimate.tolist(), error.tolist(), ends, ratio.tolist(), doubts, strict=True)
+        rows = zip(columns, estimate.tolist(), error.tolist(), ends, ratio.tolist(), doubts, strict=True)
         return tuple(
             Coefficient(name, b, se, low, high, t, p, vif.get(name)) for name, b, se, (low, high), t, p in rows
         )

@@ -14,6 +14,7 @@ from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import Block
 from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.influence import SuspiciousRow
+from patternbench.analyze.models.linear import Summary
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.quantities import apart, number, quantity, span
 
@@ -216,10 +217,7 @@ def statistics(result: ModelResult) -> str:
     """Write the statistics of the model whose coefficients are shown; those of least squares only if it is that one."""
     s, remedy = result.fit.summary, result.remedy
     if remedy is None:
-        return (
-            f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; F({s.df_model}, {s.df_residual}) = {number(s.f)}, "
-            f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
-        )
+        return summary_line(s)
     f, df, rest, p = result.inference.overall(result.fit.design)
     test = f"F({df}, {rest:.4g}) = {number(f)}, p {p_value(p)}" if df else "test of nothing that varies"
     if remedy.mixed is None:
@@ -229,6 +227,14 @@ def statistics(result: ModelResult) -> str:
         f"Marginal R2 {mixed.explained:.4f}; Wald {test}; standard deviation between the {mixed.groups} groups "
         f"{number(float(mixed.between[0, 0] ** 0.5))}, within {number(mixed.within**0.5)}; "
         f"restricted log-likelihood {number(mixed.log_likelihood)}"
+    )
+
+
+def summary_line(s: Summary) -> str:
+    """Write the statistics of least squares."""
+    return (
+        f"R2 {s.r2:.4f}, adjusted {s.adj_r2:.4f}; F({s.df_model}, {s.df_residual}) = {number(s.f)}, "
+        f"p {p_value(s.f_p)}; AIC {number(s.aic)}, BIC {number(s.bic)}; residual standard error {number(s.sigma)}"
     )
 
 
