@@ -197,7 +197,7 @@ class StoredTable:
         return [name.strip() for name in _schema(self.path).names]
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """These columns in blocks of rows, in the order of the file. Raises `TableError` where it is damaged."""
+        """Yield these columns in blocks of rows, in the order of the file. Raises ``TableError`` where it is damaged."""
         stored = {name.strip(): name for name in _schema(self.path).names}
         try:
             with pq.ParquetFile(self.path) as file:
@@ -217,7 +217,7 @@ def _schema(path: Path) -> pa.Schema:
 
 
 def read_in_blocks(path: Path) -> pd.DataFrame | StoredTable:
-    """The table at `path`: in blocks of rows if it is a .parquet file, else as `read_table` reads it."""
+    """Return the table at ``path``: in blocks of rows if it is a .parquet file, else as ``read_table`` reads it."""
     if path.is_file() and path.suffix.lower() in {".parquet", ".pq"}:
         _check_columns(_schema(path).empty_table(), path)
         return StoredTable(path)

@@ -42,7 +42,7 @@ INTERCEPT = "Intercept"
 
 @dataclass(frozen=True)
 class Estimates:
-    """Least squares of one response: what `fit` gives of it, but for what takes a look at each row."""
+    """Least squares of one response: what ``fit`` gives of it, but for what takes a look at each row."""
 
     formula: str
     response: str
@@ -52,10 +52,10 @@ class Estimates:
 
 
 def estimates(table: Blocks, formula: str, level: float = 0.95) -> tuple[Estimates, ...]:
-    """Estimate the coefficients of `formula`, one result a response, with intervals at confidence `level`.
+    """Estimate the coefficients of ``formula``, one result a response, with intervals at confidence ``level``.
 
     Rows with a missing or infinite value are left out, and so are columns that others explain; notes say so. Raises
-    `DataError` where nothing can be estimated.
+    ``DataError`` where nothing can be estimated.
     """
     parsed = parse_formula(formula)
     raise_if_any(_formula_problems(parsed, table))
@@ -144,9 +144,9 @@ def _triangle_of(rows: Floats) -> Floats:
 
 @dataclass
 class _Triangle:
-    """The triangle of design and responses around `shift`, with the names of the design's columns.
+    """The triangle of design and responses around ``shift``, with the names of the design's columns.
 
-    `squares` are the sums of squares of the columns as they are.
+    ``squares`` are the sums of squares of the columns as they are.
     """
 
     columns: tuple[str, ...]
@@ -214,7 +214,7 @@ def _solved(parsed: Parsed, triangle: _Triangle, seen: _FirstLook, level: float)
 
 
 def _around_means_of_all(triangle: _Triangle) -> tuple[Floats, Floats]:
-    """The triangle around the means of all rows, and the means; around zero in a design without an intercept."""
+    """Return the triangle around the means of all rows, and the means; around zero in a design without an intercept."""
     kept, means = triangle.kept.copy(), triangle.shift.copy()
     if INTERCEPT in triangle.columns:
         place = triangle.columns.index(INTERCEPT)
@@ -238,7 +238,7 @@ class _ResponseColumn:
 def _estimates_of(
     r: Floats, response: _ResponseColumn, names: tuple[str, ...], means: Floats, level: float
 ) -> tuple[tuple[Coefficient, ...], Summary]:
-    """Coefficients and summary of a response; `r` is the triangle of the kept columns, around `means`."""
+    """Coefficients and summary of a response; ``r`` is the triangle of the kept columns, around ``means``."""
     width = len(names)
     root = solve_triangular(r, np.eye(width))
     beta = root @ response.column[:width]
@@ -253,7 +253,7 @@ def _estimates_of(
 
 
 def _summary_of(response: _ResponseColumn, width: int, intercept: bool) -> Summary:
-    """The summary of `lm`: the variance counts as a parameter in AIC and BIC."""
+    """Return the summary of ``lm``: the variance counts as a parameter in AIC and BIC."""
     n, column = response.rows, response.column
     rss, tss = float(column[width:] @ column[width:]), float(column @ column)
     df_model, df = width - int(intercept), n - width
@@ -275,7 +275,7 @@ def _summary_of(response: _ResponseColumn, width: int, intercept: bool) -> Summa
 
 
 def _inflation_by_triangle(r: Floats, names: tuple[str, ...]) -> dict[str, float]:
-    """The variance inflation factor of every column but the intercept, by the triangle around the means."""
+    """Return the variance inflation factor of every column but the intercept, by the triangle around the means."""
     inner = [i for i, name in enumerate(names) if name != INTERCEPT]
     if not inner or INTERCEPT not in names:
         return {}

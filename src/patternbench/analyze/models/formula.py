@@ -122,7 +122,7 @@ def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, 
 
 
 def left_side(parsed: Parsed, frame: pd.DataFrame) -> Floats:
-    """Evaluate the left side over `frame`: a column for each response."""
+    """Evaluate the left side over ``frame``: a column for each response."""
     left = Formula(" + ".join(str(term) for term in parsed.formula.lhs) + " - 1")
     return np.asarray(_evaluated(left, parsed, frame), dtype=float)
 
@@ -259,7 +259,7 @@ def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) ->
 
 
 def _without_categories(column: pd.Series) -> pd.Series:
-    """A column of values, which know nothing of categories."""
+    """Return a column of values, which know nothing of categories."""
     return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
 
@@ -307,7 +307,7 @@ def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
 
 
 def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
-    """Refuse a model of too many coefficients; `spans` are those that each category has by itself."""
+    """Refuse a model of too many coefficients; ``spans`` are those that each category has by itself."""
     widths = {
         parsed.shown(str(term)): math.prod(spans.get(name, 1) for name in parsed.reads(term))
         for term in parsed.formula.rhs
@@ -330,7 +330,7 @@ def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
 
 
 def not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
-    """Say which columns of a matrix are not finite; `rows` are its rows' positions in the table."""
+    """Say which columns of a matrix are not finite; ``rows`` are its rows' positions in the table."""
     problems = []
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():
         row = int(rows[np.flatnonzero(~np.isfinite(matrix[:, j]))[0]]) + 1
@@ -382,7 +382,7 @@ def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], l
 def independent_of(
     triangle: Floats, size: Floats, columns: Sequence[str], means: Floats
 ) -> tuple[list[int], list[Note]]:
-    """The same by the triangle of the centred columns, their lengths before they were centred, and their means."""
+    """Choose them by the triangle of the centred columns, their lengths before that, and their means."""
     scale = np.linalg.norm(triangle, axis=0)
     keep: list[int] = []
     notes = []

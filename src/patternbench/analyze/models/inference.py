@@ -94,7 +94,7 @@ class Inference:
         return value, value - reach, value + reach
 
     def coefficients(self, design: DesignMatrix, level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:
-        """Lay out every coefficient with its t test against zero and its interval at confidence `level`."""
+        """Lay out every coefficient with its t test against zero and its interval at confidence ``level``."""
         return self.laid_out(design.columns, level, vif)
 
     def laid_out(self, columns: Sequence[str], level: float, vif: Mapping[str, float]) -> tuple[Coefficient, ...]:

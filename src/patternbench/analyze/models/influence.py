@@ -35,7 +35,7 @@ _SHOWN_REPEATS = 3
 class Influence:
     """Per row (n): internally and externally studentized residual, leverage, Cook's distance.
 
-    Of a model with `width` coefficients and `df` residual degrees of freedom. The other two follow from `standardized`,
+    Of a model with ``width`` coefficients and ``df`` residual degrees of freedom. The other two follow from ``standardized``,
     and are computed when they are asked for: tables may be large.
     """
 
@@ -144,7 +144,7 @@ def _names_things(column: pd.Series) -> bool:
 
 
 def _identity(telling: pd.DataFrame, codes: Mapping[str, npt.NDArray[np.int64]], row: int) -> dict[str, object]:
-    """Return values of the row, column by column until no other row holds them all; `codes` number the values."""
+    """Return values of the row, column by column until no other row holds them all; ``codes`` number the values."""
     identity: dict[str, object] = {}
     alike = np.ones(len(telling), dtype=bool)
     for name, numbers in codes.items():

@@ -45,7 +45,7 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    `centred` makes the matrix that is decomposed (n x p), `r_inverse` is p x p, `leverage` the diagonal of the hat
+    ``centred`` makes the matrix that is decomposed (n x p), ``r_inverse`` is p x p, ``leverage`` the diagonal of the hat
     matrix (n).
     """
 
@@ -60,7 +60,7 @@ class Factorization:
         return q
 
     def forget(self) -> None:
-        """Give up `q`, which is as large as the design, until it is asked for again."""
+        """Give up ``q``, which is as large as the design, until it is asked for again."""
         self.__dict__.pop("q", None)
 
     @property
