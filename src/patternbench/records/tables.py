@@ -197,7 +197,7 @@ class StoredTable:
         return [name.strip() for name in _schema(self.path).names]
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Yield these columns in blocks of rows, in the order of the file. Raises ``TableError`` where it is damaged."""
+        """Yield these columns in blocks of rows, in order. Raises ``TableError`` where the file is damaged."""
         stored = {name.strip(): name for name in _schema(self.path).names}
         try:
             with pq.ParquetFile(self.path) as file:

@@ -35,8 +35,8 @@ _SHOWN_REPEATS = 3
 class Influence:
     """Per row (n): internally and externally studentized residual, leverage, Cook's distance.
 
-    Of a model with ``width`` coefficients and ``df`` residual degrees of freedom. The other two follow from ``standardized``,
-    and are computed when they are asked for: tables may be large.
+    Of a model with ``width`` coefficients and ``df`` residual degrees of freedom. The other two follow from
+    ``standardized``, and are computed when they are asked for: tables may be large.
     """
 
     standardized: Floats

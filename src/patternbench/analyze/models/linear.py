@@ -45,8 +45,8 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    ``centred`` makes the matrix that is decomposed (n x p), ``r_inverse`` is p x p, ``leverage`` the diagonal of the hat
-    matrix (n).
+    ``centred`` makes the matrix that is decomposed (n x p), ``r_inverse`` is p x p, ``leverage`` the diagonal of the
+    hat matrix (n).
     """
 
     centred: Callable[[], Floats]
