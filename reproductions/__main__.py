@@ -13,29 +13,22 @@ from patternbench.records.tables import TableError
 from patternbench.terms.problems import InputError
 from reproductions.pages import Page
 
-MODULES = {
-    "aderaldo-2024": "aderaldo_2024.page",
-    "banerjee-2022": "banerjee_2022.cinema",
-    "client-or-mesh": "client_or_mesh",
-    "elmalki-zdun-2021": "elmalki_zdun_2021.bundles",
-    "elmalki-zdun-2023": "elmalki_zdun_2023.combined",
-    "five-ways-to-make-it-worse": "five_ways",
-    "kalyanasundaram-2025": "kalyanasundaram_2025.shop",
-    "libraries": "libraries.differences",
-    "rule-of-thumb": "rule_of_thumb.rule",
-}
-"""The module of each page, which has it as ``PAGE``."""
+HERE = Path(__file__).parent
 
 
-def page_of(name: str) -> Page:
-    """Return the page of a name in ``MODULES``."""
-    page = import_module(f"reproductions.{MODULES[name]}").PAGE
-    assert isinstance(page, Page)
-    return page
+def found() -> dict[str, Page]:
+    """Return the pages of all modules that have a ``PAGE``, by the names of their files without ``.md``."""
+    sources = [path for path in sorted(HERE.rglob("*.py")) if "\nPAGE = " in path.read_text(encoding="utf-8")]
+    modules = [".".join((HERE.name, *path.relative_to(HERE).with_suffix("").parts)) for path in sources]
+    pages: list[Page] = [import_module(module).PAGE for module in modules]
+    return {Path(page.name).stem: page for page in pages}
+
+
+PAGES = found()
 
 
 @click.command()
-@click.argument("name", metavar="PAGE", type=click.Choice(list(MODULES)))
+@click.argument("name", metavar="PAGE", type=click.Choice(list(PAGES)))
 @click.argument("runs", metavar="[RUN ...]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--write", is_flag=True, help="Keep the rounds of the runs, and write page and figures.")
 def main(name: str, runs: tuple[Path, ...], write: bool) -> None:
@@ -44,7 +37,7 @@ def main(name: str, runs: tuple[Path, ...], write: bool) -> None:
     RUN are folders of runs of the page's studies, or of their quick forms, in any order. Their rounds stand in for
     those that are kept.
     """
-    page = page_of(name)
+    page = PAGES[name]
     try:
         tables, texts = page.remade([RunFolder(run) for run in runs])
     except InputError as error:

@@ -72,8 +72,6 @@ def class_names(modules: Modules) -> Iterator[Site]:
 
 COMPUTES = "analyze"
 """The rooms of this name compute with frames; elsewhere a row is a value with a type."""
-OFTEN = 5
-"""From this many modules on, a private function of one name is a missing public one, or a name that says little."""
 
 
 def frame_subscripts(modules: Modules) -> Iterator[Site]:
@@ -106,16 +104,6 @@ def frame_attributes(modules: Modules) -> Iterator[Site]:
                 yield Site(path, node.lineno, ast.unparse(node))
 
 
-def private_names(modules: Modules) -> Iterator[Site]:
-    """Private functions of a module whose name five or more modules define."""
-    sites = defaultdict(list)
-    for path, module in modules.items():
-        for node in module.body:
-            if isinstance(node, hints.Function) and node.name.startswith("_"):
-                sites[node.name].append(Site(path, node.lineno, node.name))
-    yield from (site for name in sorted(sites) for site in sites[name] if len(sites[name]) >= OFTEN)
-
-
 def python_circles(modules: Modules) -> Iterator[Site]:
     """Modules of the package that import each other in a circle, late imports included."""
     yield from (Site(PACKAGE, 1, circle) for circle in python_cycles.circles_of(modules, PACKAGE))
@@ -133,7 +121,6 @@ COUNTS: dict[str, tuple[str, Callable[[Modules], Iterator[Site]]]] = {
     "classes": ("classes whose name another has", class_names),
     "frames": ("columns asked of frames by texts outside analyze", frame_subscripts),
     "attrs": ("uses of DataFrame.attrs", frame_attributes),
-    "private": ("private functions whose name five modules or more define", private_names),
     "circles": ("import circles between modules of the package", python_circles),
     "cycles": ("import cycles between files of a Rust crate", rust_cycles),
 }

@@ -16,7 +16,6 @@ RATCHET = {
     "classes": 0,
     "frames": 408,
     "attrs": 0,
-    "private": 227,
     "circles": 0,
     "cycles": 0,
 }
@@ -91,12 +90,6 @@ def test_columns_asked_by_texts_are_counted_outside_the_rooms_that_compute() -> 
 
 def test_the_attributes_of_frames_are_counted() -> None:
     assert texts(house.frame_attributes(modules(a='table.attrs["left"] = 1\nnode.attributes\n'))) == ["table.attrs"]
-
-
-def test_a_private_name_is_reported_from_the_fifth_module_on() -> None:
-    named = dict.fromkeys("abcd", "def _row(): ...\nclass A:\n    def _own(self): ...\n")
-    assert texts(house.private_names(modules(**named))) == []
-    assert texts(house.private_names(modules(**named, e="def _row(): ..."))) == ["_row"] * 5
 
 
 def test_lines_of_code_are_reported_by_room_without_tests_and_data(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from reproductions.__main__ import MODULES, main, page_of
+from reproductions.__main__ import PAGES, main
 from reproductions.markdown import part
 from reproductions.pages import DOCS, Page, rounds_as
 from tests.support.drawings import same_drawing
@@ -24,12 +24,17 @@ LONG = ("elmalki-zdun-2021", "elmalki-zdun-2023")
 SIMULATED = "kalyanasundaram-2025"
 """Its parts on the target are simulated, with LuaJIT."""
 DRAWN = {"elmalki-zdun-2021": 10, "elmalki-zdun-2023": 6, "aderaldo-2024": 3, SIMULATED: 4}
-NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in MODULES if name != SIMULATED]
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PAGES if name != SIMULATED]
+
+
+def test_a_page_is_found_by_its_module_alone() -> None:
+    assert {"five-ways-to-make-it-worse", "libraries", SIMULATED} <= PAGES.keys()
+    assert all((DOCS / page.name).is_file() for page in PAGES.values())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_of_a_page_are_those_that_are_made_of_the_kept_rounds(name: str) -> None:
-    page = page_of(name)
+    page = PAGES[name]
     for file, parts in page.parts(page.kept()).items():
         text = (DOCS / file).read_text(encoding="utf-8")
         assert {mark: part(text, mark) for mark in parts} == parts, file
@@ -44,20 +49,20 @@ def test_the_parts_on_the_shop_are_those_that_are_made_of_the_kept_rounds() -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_figures_of_a_page_are_those_that_are_drawn_of_the_kept_rounds(name: str) -> None:
-    page = page_of(name)
+    page = PAGES[name]
     drawn = page.figures(page.kept())
     assert len(drawn) >= DRAWN.get(name, 1)
     for file, figure in drawn.items():
         assert same_drawing((page.folder / file).read_text(encoding="utf-8"), figure), file
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(name: str, tmp_path: Path) -> None:
     shutil.copyfile(ROOT / "studies" / "quickstart.yaml", tmp_path / "study.yaml")
     (tmp_path / "plan.json").write_text("{}")
-    page = page_of(name)
+    page = PAGES[name]
     with pytest.raises(InputError) as refused:
         page.read(RunFolder(tmp_path))
     (problem,) = refused.value.problems
@@ -65,9 +70,9 @@ def test_a_run_of_another_study_is_refused_with_the_studies_that_are_taken(name:
     assert problem.allowed == f"{', '.join(page.readers)}, or the quick form of one"
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_run_of_each_study_of_a_page_is_read_in_the_full_and_in_the_quick_form(name: str, tmp_path: Path) -> None:
-    page = page_of(name)
+    page = PAGES[name]
     reported: dict[str, str] = {}
     named = replace(page, readers={study: lambda run: {"study": load(run.study).name} for study in page.readers})
     text = (ROOT / "studies" / "quickstart.yaml").read_text(encoding="utf-8")
