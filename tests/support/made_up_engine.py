@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from patternbench.drivers import engine
+from patternbench.drivers import load
 from patternbench.lab.software import engine as software
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
@@ -89,7 +89,7 @@ def written(file: Path, rows: list[tuple[int, bool, bool]]) -> None:
 
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every engine be one that is made up; of two users each makes three good attempts."""
-    monkeypatch.setattr(engine, "Process", MadeUp)
+    monkeypatch.setattr(load, "Process", MadeUp)
     monkeypatch.setattr(software, "binary", lambda: "patternbench-engine")
     for name, value in (("jobs", []), ("commands", []), ("trace", []), ("asked_to_end", 0)):
         monkeypatch.setattr(MadeUp, name, value)

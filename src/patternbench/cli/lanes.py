@@ -52,14 +52,20 @@ def place_of(order: Order, *, on: str | None, lanes: int | None, trust_cluster: 
         if option:
             raise InputError(Problem(f"{option} says nothing without --on", hint="add --on ray, or leave it out"))
         return HERE
-    kind, _, address = on.partition(":")
-    if kind != RAY:
-        raise InputError(
-            Problem("isn't a place to run at", value=on, path="--on", hint="write ray, or ray:ADDRESS:PORT")
-        )
+    address = cluster_of(on)
     if order == "declared":
         message = "a study with `order: declared` has no blocks, and a lane runs whole blocks"
         raise InputError(Problem(message, path="order", hint="use `order: shuffled`, or leave --on out"))
     from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415 - few runs have lanes
 
     return RayPlace(address, lanes or 2, trust_cluster, lane_here)
+
+
+def cluster_of(on: str) -> str:
+    """Return the address of the cluster that ``--on`` names; empty for one of our own. Raises InputError."""
+    kind, _, address = on.partition(":")
+    if kind != RAY:
+        raise InputError(
+            Problem("isn't a place to run at", value=on, path="--on", hint="write ray, or ray:ADDRESS:PORT")
+        )
+    return address

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import signal
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -14,14 +14,17 @@ import click
 from rich.live import Live
 
 from patternbench.cli import output
+from patternbench.cli.lanes import cluster_of
 from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
-from patternbench.drivers.engine import JobError, Load, as_problem
+from patternbench.drivers.engine import JobError, as_problem
+from patternbench.drivers.split_load import HERE, GeneratorPlace, opened
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
+from patternbench.study.models import MOST_GENERATORS
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
@@ -176,12 +179,27 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of everything drawn at random."
 )
 @click.option(
+    "--generators",
+    type=click.IntRange(1, MOST_GENERATORS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Split the load over N generators that begin at one instant: processes of this machine, or with --on nodes.",
+)
+@click.option(
+    "--on",
+    metavar="ray[:ADDRESS]",
+    help="With --generators: one on each node of a Ray cluster; without an address, on nodes of this machine, for a "
+    "trial.",
+)
+@click.option("--trust-cluster", is_flag=True, help="Use a cluster that takes any token.")
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write attempts.parquet, histograms.json and summary.json to this folder.",
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a live view.")
-def load(out: Path | None, json_: bool, **given: object) -> int:
+def load(out: Path | None, json_: bool, on: str | None, trust_cluster: bool, **given: object) -> int:
     """Drive load at URL and show what comes back. Calls go to several URLs in turn.
 
     Exit code 1: the load couldn't be driven, or no call succeeded. Exit code 3: the generator couldn't keep up with the
@@ -193,11 +211,33 @@ def load(out: Path | None, json_: bool, **given: object) -> int:
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-load-")))
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-log-")))
-        summary = drive(job, folder, logs, options, quiet=json_)
+        place = stack.enter_context(generators_at(on, options.generators, trust_cluster, logs))
+        summary = drive(job, folder, logs, options, quiet=json_, place=place)
     tell(summary, json_, out)
     if options.insecure:
         output.note("certificates were not verified (--insecure): anybody may have answered")
     return exit_code(summary)
+
+
+@contextmanager
+def generators_at(on: str | None, generators: int, trusting: bool, logs: Path) -> Iterator[GeneratorPlace]:
+    """Where generators run. Raises InputError for a place that doesn't go with the load."""
+    if on is None:
+        if trusting:
+            raise InputError(
+                Problem("--trust-cluster says nothing without --on", hint="add --on ray:ADDRESS, or leave it out")
+            )
+        yield HERE
+        return
+    address = cluster_of(on)
+    if generators == 1:
+        message = "a load of one generator is made here"
+        raise InputError(Problem(message, path="--on", value=on, hint="add --generators N, or leave --on out"))
+    from patternbench.run.lanes.ray_generators import generators_on  # noqa: PLC0415 - few loads need a cluster
+    from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415
+
+    with generators_on(RayPlace(address, generators, trusting), logs) as place:
+        yield place
 
 
 def exit_code(summary: LoadSummary) -> int:
@@ -215,14 +255,16 @@ def check_out(out: Path | None) -> None:
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
 
-def drive(job: RequestedJob, out: Path, logs: Path, options: Options, quiet: bool) -> LoadSummary:
+def drive(
+    job: RequestedJob, out: Path, logs: Path, options: Options, *, quiet: bool, place: GeneratorPlace = HERE
+) -> LoadSummary:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
     console = Plain(stderr=True)
     history = History()
     shown = not quiet and console.is_terminal
     view = Live(live(history, options.urls, length(options)), console=console, refresh_per_second=8, transient=True)
     try:
-        with Load(job.job, out, logs) as load, view if shown else nullcontext():
+        with opened(job.job, out, logs, place) as load, view if shown else nullcontext():
             on_interrupt(load.stop)
             for progress in load.progress():
                 history.add(progress)

@@ -39,6 +39,7 @@ FLAGS = (
     (r"system\.ca", "--ca"),
     (r"system\.verify", "--insecure"),
     (r"seed", "--seed"),
+    (r"generators", "--generators"),
     (r"warm_up", "--warm-up"),
     (r"workload\.(closed|open)\.duration", "--duration"),
     (r"workload\.closed\.calls|workload\.open\.arrivals", "--requests"),
@@ -83,6 +84,7 @@ class Options:
     policies: Path | None = None
     redirects: int | None = None
     journey: Path | None = None
+    generators: int = 1
 
     @property
     def lasting(self) -> Duration | None:
@@ -147,7 +149,7 @@ def _round_of_load(options: Options, document: Document) -> Task:
     lasting = options.lasting or Duration.parse("24h")
     inputs = Inputs(options.journey.resolve().parent if options.journey else Path.cwd())
     made = Task(scenario, _weighted_targets(options), lasting, options.warm_up, options.seed, 0, inputs)
-    return replace(made, warm_up_on_top=True)
+    return replace(made, warm_up_on_top=True, generators=options.generators)
 
 
 def _declared_study(options: Options, document: Document) -> Study:

@@ -56,6 +56,16 @@ def problems(treatment: Treatment) -> list[Problem]:
     return [Problem(f"{message} request", path=path, allowed=f"client {NATIVE}, or one URL and closed with request")]
 
 
+def split_problems(study: Study, treatments: Iterable[Treatment]) -> list[Problem]:
+    """Why several generators can't make the load of a study: clients of libraries drive rounds of it."""
+    alone = {treatment.client for treatment in treatments} - engine_clients(study)
+    if study.generators == 1 or not alone:
+        return []
+    message = f"client {', '.join(sorted(alone))} makes its load alone: only the load engine's can be split"
+    hint = f"leave `generators` out, or give every strategy the client {NATIVE}"
+    return [Problem(message, path="generators", value=study.generators, allowed="1", hint=hint)]
+
+
 def check(treatments: Iterable[Treatment]) -> None:
     """Raise InputError naming every client that is given what it cannot drive."""
     refused = distinct(problem for treatment in treatments for problem in problems(treatment))

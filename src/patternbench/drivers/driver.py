@@ -65,8 +65,8 @@ class Task:
     ``lateness`` is what the generator is allowed, ``core`` the one that it has for itself, where it has one.
     ``warm_up`` is the longest that the warm-up takes; ``warm_up_requests`` are the answers that end it before, or it
     ends once the service no longer gets faster (``settles``). It is a part of ``time_limit`` unless it comes on top.
-    ``targets`` are where load goes, in turn; a library's client sends to the first alone. ``captured`` is what the
-    workload's set-up took from its answers.
+    ``targets`` are where load goes, in turn; a library's client sends to the first alone. As many ``generators`` make
+    the load together. ``captured`` is what the workload's set-up took from its answers.
     """
 
     treatment: Treatment
@@ -85,6 +85,7 @@ class Task:
     warm_up_requests: int | None = None
     settles: bool = False
     warm_up_on_top: bool = False
+    generators: int = 1
 
     @property
     def limit_with_warm_up(self) -> Duration:

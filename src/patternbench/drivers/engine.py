@@ -6,8 +6,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,14 +17,14 @@ from pydantic import JsonValue
 from patternbench.drivers import environment, jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.drivers.library import finished_users
+from patternbench.drivers.load import JobError, problems_of
 from patternbench.drivers.origins import Job
-from patternbench.lab.host.processes import Process, SilentProcessError, absolute
-from patternbench.lab.software import engine
+from patternbench.drivers.split_load import opened
 from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
 from patternbench.records.folder import replace_durably
 from patternbench.records.load_summaries import (
-    EngineLine,
+    ATTEMPTS,
     JobProblem,
     LoadProgress,
     LoadSummary,
@@ -35,60 +35,7 @@ from patternbench.study.model.levels import only
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import NS_PER_US
 
-SILENCE_S = 15.0
-"""How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
-ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
 TRACE = "trace.json"
-
-
-class JobError(Exception):
-    """The engine finds its job wrong: each problem has a path (in the job), a value, what is allowed, a message."""
-
-    def __init__(self, problems: list[JobProblem]) -> None:
-        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
-        self.problems = problems
-
-
-class Load:
-    """One run of the engine: iterate over its progress, then read its summary. Use as a context."""
-
-    def __init__(self, job: Job, out: Path, logs: Path) -> None:
-        with ExitStack() as stack:
-            file = stack.enter_context(_job_file(job))
-            out.mkdir(parents=True, exist_ok=True)
-            command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
-            self.process = stack.enter_context(Process("load", command, logs))
-            self._stack = stack.pop_all()
-        self.summary: LoadSummary | None = None
-
-    def progress(self) -> Iterator[LoadProgress]:
-        """Yield the engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
-        for message in _lines(self.process):
-            if message.progress is None:
-                self._ended(message)
-                return
-            yield message.progress
-        raise DriverError(f"the load engine died: {self.process.why_not()}")
-
-    def _ended(self, message: EngineLine) -> None:
-        if message.problems is not None:
-            raise JobError(message.problems)
-        if message.end is None:
-            raise DriverError(
-                f"the load engine gave up: {message.error or message.model_dump_json(exclude_unset=True)}"
-            )
-        self.summary = message.end
-
-    def stop(self) -> None:
-        """Ask it to end early: what is in flight is cancelled, and everything is written as usual."""
-        self.process.ask_to_end()
-
-    def __enter__(self) -> Load:
-        """Use as a context: the engine is gone on leaving."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
 
 def run(
@@ -100,49 +47,15 @@ def run(
 ) -> LoadSummary:
     """Run a job to its end, or until something has ``died``, and return the summary; raises JobError or DriverError.
 
-    ``on_progress`` is called with what the engine says while it runs.
+    Several generators run a job of theirs together. ``on_progress`` is called with what they say while they run.
     """
-    with Load(job, out, logs) as load:
+    with opened(job, out, logs) as load:
         for progress in load.progress():
             on_progress(progress)
             if died():
                 load.stop()
     assert load.summary is not None
     return load.summary
-
-
-def problems_of(job: Job, logs: Path) -> list[JobProblem]:
-    """Return the engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
-    with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
-        message = next(_lines(process), EngineLine())
-    if message.problems is None:
-        raise DriverError(f"the load engine can't check its job: {message.error or process.why_not()}")
-    return message.problems
-
-
-@contextmanager
-def _job_file(job: Job) -> Iterator[str]:
-    """Yield the name of a file with a job, which lives in memory and ends with this process.
-
-    A job may hold secrets from the environment. On a disk they would outlast a process that is killed.
-    """
-    handle = os.memfd_create("patternbench-job")
-    try:
-        with open(handle, "w", encoding="utf-8", closefd=False) as file:
-            file.write(json.dumps(job, ensure_ascii=False))
-        yield f"/proc/{os.getpid()}/fd/{handle}"
-    finally:
-        os.close(handle)
-
-
-def _lines(process: Process) -> Iterator[EngineLine]:
-    """Yield the engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
-    try:
-        yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
-    except SilentProcessError:
-        raise DriverError(f"the load engine hung: it printed nothing for {SILENCE_S:.0f} s") from None
-    except ValueError as error:
-        raise DriverError(f"the load engine broke its contract: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -163,7 +76,7 @@ class EngineDriver:
         began = summary.generator.began_us * NS_PER_US
         warm_up_us = summary.warm_up_us if task.answers_end_warm_up else task.warm_up.us
         measured_from = began + warm_up_us * NS_PER_US
-        missing = shortfall(task, summary) or unfinished(task, into)
+        missing = shortfall(task, summary) or unfinished(task, summary, into)
         cpu_s, rows = summary.generator_cpu_s, summary.generator.log_rows
         found = doubts(summary, task.lateness is not None and task.lateness.is_one_bound)
         driven = DrivenRound(rows, cpu_s, missing, found, summary.calls, began_ns=began, measured_from_ns=measured_from)
@@ -287,9 +200,14 @@ def in_study(remedy: str) -> str:
 
 
 def shortfall(task: Task, summary: LoadSummary) -> str | None:
-    """Why a round cannot count: it ended early, or users were not finished within the time limit."""
+    """Why a round cannot count: it ended early, or users were not finished within the time limit.
+
+    Where a generator was lost a doubt says so, and nothing is expected of the others.
+    """
     if summary.interrupted:
         return "the load engine was interrupted"
+    if summary.lost:
+        return None
     closed = task.treatment.workload.closed
     if closed is None:
         return None
@@ -307,10 +225,10 @@ def shortfall(task: Task, summary: LoadSummary) -> str | None:
     return None
 
 
-def unfinished(task: Task, file: Path) -> str | None:
+def unfinished(task: Task, summary: LoadSummary, file: Path) -> str | None:
     """Why a round with a limit of attempts can't count: users reached neither it nor their successes."""
     closed = task.treatment.workload.closed
-    if closed is None or closed.max_attempts is None:
+    if closed is None or closed.max_attempts is None or summary.lost:
         return None
     rows = attempts.read(file, ["user", "attempt", "success", "warm_up"])
     measured, users = pa.Table.from_pandas(rows[~rows["warm_up"]]), closed.users.level
@@ -345,4 +263,4 @@ def _reported_safely(problem: Problem, task: Task) -> Problem:
     return replace(problem, message=_without_secrets(problem.message, task), value=shown)
 
 
-__all__ = ["EngineDriver", "JobError", "Load", "as_problem", "attempts_of", "check", "problems_of", "run", "set_up"]
+__all__ = ["EngineDriver", "JobError", "as_problem", "attempts_of", "check", "problems_of", "run", "set_up"]

@@ -73,6 +73,7 @@ def job(task: Task) -> TracedJob:
     return traced(
         {
             **_around(task),
+            **_part(task),
             **_values(task, _captured(task)),
             "warm_up_us": TracedValue(task.warm_up.us, "warm_up"),
             **_stated({"warm_up_requests": TracedValue(task.warm_up_requests, "warm_up.requests")}),
@@ -138,6 +139,12 @@ def _around(task: Task) -> Job:
         **_generator(task),
         "drain_us": _drain(task),
     }
+
+
+def _part(task: Task) -> Job:
+    """Return the first part of the load, if several generators make it; others differ by their ``index`` alone."""
+    part = {"index": 0, "of": task.generators}
+    return {"part": throughout(part, "generators")} if task.generators > 1 else {}
 
 
 def _targets(task: Task) -> list[Job]:

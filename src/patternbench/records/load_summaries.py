@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from patternbench.records.folder import RunFolder, read_json
 from patternbench.terms.problems import InputError
 
-SUMMARY = "summary.json"
+ATTEMPTS, SUMMARY, HISTOGRAMS = "attempts.parquet", "summary.json", "histograms.json"
 
 
 class EnginePart(BaseModel):
@@ -81,8 +81,37 @@ class GeneratorUse(EnginePart):
     began_us: int = 0
 
 
+class Part(EnginePart):
+    """Which of several generators it is, from 0, and how many there are."""
+
+    index: int = 0
+    of: int = 1
+
+    @property
+    def name(self) -> str:
+        """The generator, as people count."""
+        return f"generator {self.index + 1} of {self.of}"
+
+
+class GeneratorOfLoad(EnginePart):
+    """One of the generators that made a load: what it sent, and how well its clock was known when it began.
+
+    ``clock_offset_us`` is how far its clock was ahead, give or take ``clock_uncertainty_us``. It began by its own
+    clock, set right by that. ``lost`` says why nothing came of it.
+    """
+
+    part: Part
+    requests: int = 0
+    lateness_ms: Percentiles = Percentiles()
+    cpu_share: float | None = None
+    valid: bool = False
+    clock_offset_us: float = 0.0
+    clock_uncertainty_us: float = 0.0
+    lost: str | None = None
+
+
 class LoadSummary(EnginePart):
-    """The results of the load, without the warm-up."""
+    """The results of the load, without the warm-up; ``generators`` are those that made it, where there were several."""
 
     requests: int
     calls: int
@@ -106,6 +135,12 @@ class LoadSummary(EnginePart):
     doubts: list[LoadDoubt] = []
     valid: bool = True
     interrupted: bool = False
+    generators: list[GeneratorOfLoad] = []
+
+    @property
+    def lost(self) -> list[GeneratorOfLoad]:
+        """The generators of which nothing came."""
+        return [one for one in self.generators if one.lost is not None]
 
 
 class JobProblem(EnginePart):
@@ -118,8 +153,9 @@ class JobProblem(EnginePart):
 
 
 class EngineLine(EnginePart):
-    """One line that the engine prints: progress, or the last one."""
+    """One line that the engine prints: that it is ready to begin with others, progress, or the last one."""
 
+    ready: bool = False
     progress: LoadProgress | None = None
     end: LoadSummary | None = None
     problems: list[JobProblem] | None = None

@@ -78,6 +78,10 @@ class ClientAt(OneOf):
     command: Annotated[list[str], Field(min_length=1)] | None = None
 
 
+MOST_GENERATORS = 100
+"""The generators that may make a load together, at most."""
+
+
 Order = Literal["shuffled", "fully_shuffled", "declared"]
 """The order of execution (``plan/order.py``)."""
 
@@ -158,6 +162,7 @@ class Study(Model):
     warm_up: DeclaredWarmUp = Duration.parse("2s")
     objective: ResponseObjective | None = None
     lateness: Lateness | None = None
+    generators: Annotated[int, Field(ge=1, le=MOST_GENERATORS)] = 1
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
     series: dict[SeriesName, Series] = Field(default_factory=dict)

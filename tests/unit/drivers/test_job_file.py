@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patternbench.drivers.engine import _job_file
+from patternbench.drivers.load import _job_file
 
 
 def test_a_job_with_secrets_lies_on_no_disk_so_a_kill_leaves_none() -> None:

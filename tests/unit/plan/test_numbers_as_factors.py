@@ -101,6 +101,7 @@ def test_a_librarys_client_is_given_the_numbers_filled_in() -> None:
 def test_the_engine_is_given_parameters_as_values_and_the_query_as_text() -> None:
     scenario = planned().scenarios[3]
     task: Any = SimpleNamespace(
+        generators=1,
         treatment=scenario,
         targets=(),
         seed=1,

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from patternbench.analyze.load.rate_search import parse_objective
-from patternbench.drivers import engine
 from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
+from patternbench.records.load_summaries import ATTEMPTS
 from patternbench.run.single.rate_rounds import OF_THE_GENERATOR, RateFixture, RateRound
 from patternbench.terms.units import Duration
 
@@ -26,7 +26,7 @@ def measured(folder: Path, times_ms: list[int], failed: int = 0, **summary: Any)
     status[count - failed :] = 500
     took = np.array(times_ms) * 1000
     batch = Batch(none, number, none + 1, number * 10_000, took, none.astype(np.int8), status)
-    attempts.write(folder / engine.ATTEMPTS, attempts.from_batches([batch], warm_up=False))
+    attempts.write(folder / ATTEMPTS, attempts.from_batches([batch], warm_up=False))
     rate_fixture = RateFixture.__new__(RateFixture)
     rate_fixture.duration, rate_fixture.objective = Duration.parse("7s"), parse_objective("p95 <= 100ms")
     return rate_fixture._round(40.0, folder, SimpleNamespace(**{"doubts": [], "valid": True, **summary}))  # type: ignore[arg-type]

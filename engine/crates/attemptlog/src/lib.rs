@@ -12,5 +12,6 @@ mod tally;
 pub use log::{AttemptLog, LogError, Settings, Written};
 pub use row::{Outcome, Row};
 pub use tally::{
-    Cell, Counts, Histogram, Measure, Observer, Tally, count_status, encoded, histogram, percentile, record,
+    Cell, Counts, Histogram, Measure, Observer, Tally, count_status, decoded, encoded, histogram, percentile,
+    record,
 };

@@ -2,7 +2,7 @@
 
 use crate::row::{Outcome, Row};
 use base64::Engine as _;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// A histogram of microseconds with three significant digits, which grows as far as it must.
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -271,6 +271,15 @@ pub fn encoded(histogram: &Histogram) -> String {
         .serialize(histogram, &mut bytes)
         .expect("writing to memory can't fail");
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// The histogram that [`encoded`] wrote, which can take in others; `None` for another text.
+#[must_use]
+pub fn decoded(text: &str) -> Option<Histogram> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+    let mut histogram: Histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    histogram.auto(true);
+    Some(histogram)
 }
 
 /// The value at a percentile (0 to 100) in microseconds, the largest one itself for 100; `None` without values.

@@ -1,6 +1,6 @@
 //! The verb `load`.
 
-use patternbench_load::{CommandError, check, command, listed};
+use patternbench_load::{CommandError, check, command_begun_by, listed};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,10 @@ pub struct Arguments {
     /// The folder for what comes of it; it is made when it isn't there.
     #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
     out: Option<PathBuf>,
+    /// Begin together with others: print that the load is ready, wait for this file, and begin at the moment in it, in
+    /// nanoseconds since 1970.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    begin: Option<PathBuf>,
     /// List what is wrong with the job, and drive no load.
     #[arg(long, conflicts_with = "out")]
     check: bool,
@@ -35,18 +39,18 @@ const EXAMPLE: &str = "Example:
 /// Checks the job, or runs it to its end.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     match &arguments.out {
-        Some(out) => drive(&arguments.job, out),
+        Some(out) => drive(&arguments.job, out, arguments.begin.as_deref()),
         None => Ok(told(check(&arguments.job).map(|()| listed(&[])))),
     }
 }
 
-fn drive(job: &Path, out: &Path) -> Result<ExitCode, String> {
+fn drive(job: &Path, out: &Path, begin: Option<&Path>) -> Result<ExitCode, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())
             .map_err(|error| format!("signals can't be watched: {error}"))?;
     }
-    let summary = command(job, out, std::io::stdout(), &stop);
+    let summary = command_begun_by(begin, job, out, std::io::stdout(), &stop);
     Ok(told(summary.map(|summary| json!({"end": summary}))))
 }
 

@@ -8,6 +8,7 @@ mod guard;
 mod load;
 mod steal_cpu;
 mod target;
+mod unite;
 
 use clap::{Parser, Subcommand};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -32,6 +33,7 @@ enum Verb {
     Guard(guard::Arguments),
     Load(load::Arguments),
     StealCpu(steal_cpu::Arguments),
+    Unite(unite::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Guard(arguments) => guard::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
         Verb::StealCpu(arguments) => steal_cpu::run(&arguments),
+        Verb::Unite(arguments) => unite::run(&arguments),
     };
     result.unwrap_or_else(|message| {
         eprintln!("error: {message}");

@@ -184,3 +184,131 @@ fn a_check_wants_no_folder_and_a_run_does() {
     assert!(run(&["load", "--job", "x"]).contains("--out"));
     assert!(run(&["load", "--check", "--job", "x", "--out", "y"]).contains("cannot be used with"));
 }
+
+/// A part of a job that begins when it is told, and what it says.
+fn part(
+    folder: &Path,
+    job: &Value,
+    index: u32,
+    of: u32,
+) -> (std::process::Child, BufReader<std::process::ChildStdout>) {
+    let mine = folder.join(format!("generator-{}", index + 1));
+    std::fs::create_dir(&mine).unwrap();
+    let mut job = job.clone();
+    job["part"] = json!({"index": index, "of": of});
+    let mut command = engine(&mine, &job);
+    command.arg("--begin").arg(mine.join("begin"));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(
+        line, "{\"ready\": true}\n",
+        "nothing is said before, and nothing sent"
+    );
+    (child, said)
+}
+
+fn begin(folder: &Path, index: u32, at: u128) {
+    let mine = folder.join(format!("generator-{}", index + 1));
+    std::fs::write(mine.join("draft"), at.to_string()).unwrap();
+    std::fs::rename(mine.join("draft"), mine.join("begin")).unwrap();
+}
+
+fn now() -> u128 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
+}
+
+#[test]
+fn generators_that_are_told_begin_at_one_instant_and_their_summaries_are_united() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(&Value::Null);
+    job["duration_us"] = json!(1_000_000);
+    let open = json!({"open": {"schedule": {"constant": {"rate": 200}}, "users": 3}});
+    job["groups"][0]["workload"] = open;
+    let mut parts: Vec<_> = (0..2).map(|index| part(folder.path(), &job, index, 2)).collect();
+    let at = now() + 300_000_000;
+    (0..2).for_each(|index| begin(folder.path(), index, at));
+    let ends: Vec<Value> = parts
+        .iter_mut()
+        .map(|(child, said)| {
+            let last = said.lines().last().unwrap().unwrap();
+            assert!(child.wait().unwrap().success());
+            serde_json::from_str::<Value>(&last).unwrap()["end"].clone()
+        })
+        .collect();
+    let began = |end: &Value| end["generator"]["began_us"].as_i64().unwrap();
+    assert!((began(&ends[0]) - began(&ends[1])).abs() < 1000, "{ends:?}");
+    let out = folder.path().join("all");
+    let output = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"))
+        .arg("unite")
+        .args((1..=2).map(|number| folder.path().join(format!("generator-{number}/out"))))
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .unwrap();
+    let all = &lines(&output.stdout)[0]["end"];
+    assert_eq!(
+        (&all["requests"], &all["errors"], &all["calls"]),
+        (&json!(200), &json!(200), &json!(200))
+    );
+    assert_eq!(all["outcomes"]["connection_error"], 200);
+    let doubts: Vec<_> = all["doubts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|doubt| doubt["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        doubts.contains(&"nothing_succeeded") && !doubts.contains(&"few_calls"),
+        "{doubts:?}"
+    );
+    let text = std::fs::read_to_string(out.join("histograms.json")).unwrap();
+    let histograms: Value = serde_json::from_str(&text).unwrap();
+    let response = histograms["histograms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["measure"] == "response")
+        .unwrap();
+    assert_eq!(response["count"], 200);
+}
+
+#[test]
+fn a_generator_that_hears_too_late_when_to_begin_does_not_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, mut said) = part(folder.path(), &job(&json!({"calls": 10})), 0, 2);
+    begin(folder.path(), 0, now() - 5_000_000);
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("ms before it was told so"), "{line}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_signal_ends_a_generator_that_was_never_told_to_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, _said) = part(folder.path(), &job(&json!({"calls": 10})), 1, 2);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn what_is_no_folder_of_a_generator_is_not_united() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_patternbench-engine"))
+        .arg("unite")
+        .arg(folder.path())
+        .arg("--out")
+        .arg(folder.path().join("all"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        lines(&output.stdout)[0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("summary.json can't be read")
+    );
+}

@@ -5,7 +5,8 @@ use crate::job::{Job, Workload, folder_of};
 use crate::limits::descriptors;
 use crate::progress::Progress;
 use crate::run::clock::process_cpu;
-use crate::run::{Finished, run};
+use crate::run::{Finished, run_from};
+use crate::start::awaited;
 use crate::summary::{Frame, histograms, summary};
 use patternbench_attemptlog::{AttemptLog, Settings};
 use patternbench_schedule::Problem;
@@ -79,6 +80,20 @@ pub fn command(
     progress: impl Write + Send + 'static,
     stop: &AtomicBool,
 ) -> Result<Value, CommandError> {
+    command_begun_by(None, job, out, progress, stop)
+}
+
+/// The same, except that the load begins at the moment that comes into the file `begin`, where there is one.
+///
+/// # Errors
+/// As for [`command`], and when there is no such moment to come.
+pub fn command_begun_by(
+    begin: Option<&Path>,
+    job: &Path,
+    out: &Path,
+    mut progress: impl Write + Send + 'static,
+    stop: &AtomicBool,
+) -> Result<Value, CommandError> {
     let (parsed, descriptors) = read(job)?;
     fs::create_dir_all(out).map_err(|error| failed(out, "created", &error))?;
     let groups: Vec<String> = parsed.groups.iter().map(|group| group.name.clone()).collect();
@@ -87,7 +102,11 @@ pub fn command(
         .groups
         .iter()
         .any(|group| matches!(group.workload, Workload::Open(_)));
-    let allowed = parsed.lateness;
+    let (allowed, part) = (parsed.lateness, parsed.part);
+    let begins = begin
+        .map(|file| awaited(file, &mut progress, stop))
+        .transpose()
+        .map_err(CommandError::Failed)?;
     let settings = Settings {
         file: parsed.log_attempts.then(|| out.join("attempts.parquet")),
         groups: groups.clone(),
@@ -97,10 +116,11 @@ pub fn command(
     };
     let before = process_cpu();
     let log = AttemptLog::start(settings).map_err(|error| CommandError::Failed(error.0))?;
-    let finished = run(parsed, log, stop).map_err(|error| CommandError::Failed(error.0))?;
+    let finished = run_from(parsed, log, begins, stop).map_err(|error| CommandError::Failed(error.0))?;
     let frame = Frame {
         groups: &groups,
         steps: &steps,
+        part,
         descriptors,
         process_cpu: process_cpu().saturating_sub(before).as_secs_f64(),
     };
@@ -123,10 +143,10 @@ fn write_results(
     Ok(summary)
 }
 
-fn write(path: &Path, value: &Value) -> Result<(), CommandError> {
+pub(crate) fn write(path: &Path, value: &Value) -> Result<(), CommandError> {
     fs::write(path, format!("{value:#}\n")).map_err(|error| failed(path, "written", &error))
 }
 
-fn failed(path: &Path, what: &str, error: &std::io::Error) -> CommandError {
+pub(crate) fn failed(path: &Path, what: &str, error: &std::io::Error) -> CommandError {
     CommandError::Failed(format!("{} can't be {what}: {error}", path.display()))
 }

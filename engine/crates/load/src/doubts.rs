@@ -56,8 +56,8 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
         exhausted(finished),
         stalled(finished),
         abandoned(finished),
-        few_calls(counts),
-        never_good(counts),
+        few_calls(counts.calls),
+        never_good(counts.calls, counts.good_calls),
         unanswered(finished, counts),
         without_tls(finished),
         cold(finished),
@@ -178,8 +178,8 @@ fn dropped(counts: &Counts) -> Option<Doubt> {
     })
 }
 
-fn few_calls(counts: &Counts) -> Option<Doubt> {
-    let calls = counts.calls;
+/// Few calls say little about the slowest of them.
+pub fn few_calls(calls: u64) -> Option<Doubt> {
     (1..FEW).contains(&calls).then(|| Doubt {
         name: "few_calls",
         value: calls as f64,
@@ -192,13 +192,13 @@ fn few_calls(counts: &Counts) -> Option<Doubt> {
 
 /// A round in which every call failed says more about the test than about the system, unless faults were meant to do
 /// it.
-fn never_good(counts: &Counts) -> Option<Doubt> {
-    (counts.calls > 0 && counts.good_calls == 0).then(|| Doubt {
+pub fn never_good(calls: u64, good: u64) -> Option<Doubt> {
+    (calls > 0 && good == 0).then(|| Doubt {
         name: "nothing_succeeded",
-        value: counts.calls as f64,
+        value: calls as f64,
         bound: 0.0,
         invalidates: false,
-        message: format!("not one of {} calls succeeded", counts.calls),
+        message: format!("not one of {calls} calls succeeded"),
         remedy: "look at the statuses, and check path, headers, expectations and the system",
     })
 }

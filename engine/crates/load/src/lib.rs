@@ -13,13 +13,16 @@ mod limits;
 mod progress;
 mod redirect;
 mod run;
+mod start;
 mod summary;
 mod template;
+mod unite;
 mod units;
 
-pub use command::{CommandError, check, command, listed};
+pub use command::{CommandError, check, command, command_begun_by, listed};
 pub use doubts::Doubt;
 pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
-pub use run::{Epoll, Exchange, Finished, RunError, Totals, World, run, run_in};
+pub use run::{Epoll, Exchange, Finished, RunError, Totals, World, run, run_from, run_in};
+pub use unite::unite;
 pub use units::Nanos;

@@ -13,7 +13,11 @@ const OTHERS: u64 = 64;
 /// # Errors
 /// When the hard limit is below what the job needs.
 pub fn descriptors(job: &Job) -> Result<u64, Vec<Problem>> {
-    let connections: u64 = job.groups.iter().map(|group| group.workload.connections()).sum();
+    let connections: u64 = job
+        .groups
+        .iter()
+        .map(|group| group.workload.connections(job.part))
+        .sum();
     // Hedged attempts of one call need a connection each.
     let connections = connections.saturating_mul(at_once(&job.policies));
     // A user keeps one connection to each of several targets.

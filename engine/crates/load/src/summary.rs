@@ -4,6 +4,7 @@ use crate::doubts::{Doubt, cpu_share};
 use crate::redirect::Refusal;
 use crate::run::Finished;
 use patternbench_attemptlog::{Cell, Counts, Histogram, Measure, Outcome, encoded, percentile};
+use patternbench_schedule::Part;
 use patternbench_wire::Failure;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 pub struct Frame<'a> {
     pub groups: &'a [String],
     pub steps: &'a [String],
+    pub part: Part,
     pub descriptors: u64,
     pub process_cpu: f64,
 }
@@ -21,7 +23,7 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
     let tally = &finished.written.tally;
     let counts = tally.counts();
     let seconds = finished.duration.as_secs_f64();
-    json!({
+    let mut summary = json!({
         "contract": 1,
         "requests": counts.sent(),
         "calls": counts.calls - unsent(&counts),
@@ -51,7 +53,11 @@ pub fn summary(finished: &Finished, frame: &Frame<'_>, doubts: &[Doubt]) -> Valu
         "doubts": doubts.iter().map(Doubt::to_json).collect::<Vec<_>>(),
         "interrupted": finished.interrupted,
         "valid": !doubts.iter().any(|doubt| doubt.invalidates),
-    })
+    });
+    if !frame.part.is_whole() {
+        summary["part"] = json!({"index": frame.part.index(), "of": frame.part.of()});
+    }
+    summary
 }
 
 fn unsent(counts: &Counts) -> u64 {

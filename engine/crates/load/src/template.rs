@@ -1,5 +1,6 @@
 //! Texts with places that are filled in for every call: `${user}`, `${random:1-100}`, `${feed.name}`, `${captured}`.
 
+use patternbench_schedule::Part;
 use rand_core::Rng;
 use std::fmt::Write as _;
 
@@ -174,6 +175,31 @@ pub enum Place {
     Header,
 }
 
+/// The counters of a round. Where the load is split they count for all: no two generators come to one number.
+#[derive(Debug, Default)]
+pub struct Counters {
+    taken: Vec<u64>,
+    part: Part,
+}
+
+impl Counters {
+    /// As many counters, all at the beginning.
+    #[must_use]
+    pub fn new(count: usize, part: Part) -> Self {
+        Self {
+            taken: vec![0; count],
+            part,
+        }
+    }
+
+    /// The next number of a counter.
+    fn take(&mut self, counter: usize) -> u64 {
+        let taken = &mut self.taken[counter];
+        *taken += 1;
+        self.part.turn(*taken - 1)
+    }
+}
+
 /// What places are filled with.
 pub struct Values<'a, R> {
     /// The virtual user.
@@ -181,7 +207,7 @@ pub struct Values<'a, R> {
     /// The number of the user's call.
     pub call: u32,
     /// The round's counters.
-    pub counters: &'a mut [u64],
+    pub counters: &'a mut Counters,
     /// The feeder's present line.
     pub columns: &'a [String],
     /// What this user has captured.
@@ -314,12 +340,10 @@ impl Piece {
             Self::User => number(u64::from(values.user), into),
             Self::Call => number(u64::from(values.call), into),
             Self::Counter(index) => {
-                number(values.counters[*index], into);
-                values.counters[*index] += 1;
+                number(values.counters.take(*index), into);
             }
             Self::Cycle(index, low, span) => {
-                number(low + values.counters[*index] % span, into);
-                values.counters[*index] += 1;
+                number(low + values.counters.take(*index) % span, into);
             }
             Self::Random(low, high) => number(within(*low, *high, values.random), into),
             Self::Item => escape(values.item, place, into),
@@ -716,7 +740,7 @@ mod tests {
     }
 
     fn filled(template: &Template, names: &Names, place: Place, id: &str) -> String {
-        let mut counters = vec![0; names.counters.len()];
+        let mut counters = Counters::new(names.counters.len(), Part::WHOLE);
         let (columns, captured) = (["Ann & Bob".to_owned()], [id.to_owned()]);
         let mut random = Pcg64::seed_from_u64(1);
         let mut values = Values {

@@ -62,7 +62,7 @@ def driver_problems(study: Study, plan: Plan) -> list[Problem]:
         evidence.check(study, plan)
     with gathered(problems):
         choice.check(plan.scenarios)
-    return problems
+    return problems + choice.split_problems(study, plan.scenarios)
 
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:
@@ -403,7 +403,7 @@ def _kinds_of_rounds(
             seen.add(kind)
             targets = scenario.system.endpoints() or (NOWHERE,)
             task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, fixture.inputs)
-            yield replace(task, warm_up_on_top=choice.adds_warm_up(study)), scenario
+            yield replace(task, warm_up_on_top=choice.adds_warm_up(study), generators=study.generators), scenario
 
 
 def _kind(scenario: Scenario) -> str:

@@ -55,22 +55,23 @@ class RayPlace:
     @contextmanager
     def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
         """Yield the lanes of the cluster, each with its system down after the context."""
-        _require_ray()
+        require_ray()
         with ExitStack() as opened:
-            opened.enter_context(_connected(self, task.folder))
+            opened.enter_context(connected(self, task.folder))
             lanes = opened.enter_context(RayLanes(self, task))
             lanes.await_first()
             executor = DealingExecutor(lanes, task.folder)
             yield ReadyLanes(executor, lanes.up, executor.divided)
 
 
-def _require_ray() -> None:
+def require_ray() -> None:
+    """Raise InputError where the package that speaks to clusters is not installed."""
     if importlib.util.find_spec("ray") is None:
         raise InputError(Problem("lanes on Ray need the package `ray`, which is not installed", hint=INSTALL))
 
 
 @contextmanager
-def _connected(place: RayPlace, folder: RunFolder) -> Iterator[None]:
+def connected(place: RayPlace, folder: RunFolder) -> Iterator[None]:
     """Connect to the cluster, which is our own if no address is given."""
     with ExitStack() as opened:
         address = place.address or _own(place.lanes, folder, opened)

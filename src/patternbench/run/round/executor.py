@@ -55,8 +55,8 @@ class LocalExecutor:
     """Carries rounds out here, one after another, and keeps up what the next one can use. Use as a context.
 
     Records go into a run's folder, and the files that orders name are copies in it. Where the load engine drives
-    every round (``engine_only``), one core is kept free for it, if there are enough. ``on_progress`` is called while a
-    round runs.
+    every round (``engine_only``) as one generator, one core is kept free for it, if there are enough.
+    ``on_progress`` is called while a round runs.
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class LocalExecutor:
             self._open.close()
             self._fixture = None
             inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
-            self._core = self._open.enter_context(machine.kept_free(self._engine_only))
+            alone = self._engine_only and order.generators == 1
+            self._core = self._open.enter_context(machine.kept_free(alone))
             self._fixture, self._files = self._open.enter_context(RoundFixture(self._folder.logs, inputs)), files
         return self._fixture
 
@@ -187,7 +188,7 @@ class _OneRound:
             self._core,
         )
         task = replace(task, warm_up_requests=order.warm_up_requests, settles=order.settles)
-        return replace(task, warm_up_on_top=order.warm_up_on_top)
+        return replace(task, warm_up_on_top=order.warm_up_on_top, generators=order.generators)
 
     def _driver(self, task: Task) -> Driver:
         if self._order.by_engine:

@@ -36,6 +36,7 @@ class RoundOrder:
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
     command runs in the folder ``beside``. Each of the ``ways`` has a fault proxy. ``watch`` is what observers record.
     ``lane`` is the one that is to run it, where there are several; ``attempt`` counts the tries of its round from 1.
+    As many ``generators`` make its load.
     """
 
     index: int
@@ -60,6 +61,7 @@ class RoundOrder:
     warm_up_on_top: bool = False
     lane: str = ""
     attempt: int = 1
+    generators: int = 1
 
     @property
     def id(self) -> str:
@@ -167,6 +169,7 @@ class Orders:
             ways=tuple(ways.of_scenario(self.study, scenario.system, self._system_file)),
             watch=counting_watch(study.watch) if round_.counting else sampled(study.watch, scenario.sample),
             attempt=attempt,
+            generators=study.generators,
         )
 
     @cached_property

@@ -21,7 +21,7 @@ from patternbench.plan.expand import expand
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
-from patternbench.records.load_summaries import LoadSummary
+from patternbench.records.load_summaries import ATTEMPTS, LoadSummary
 from patternbench.run.before import preflight
 from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.single.subjects import checked
@@ -71,7 +71,8 @@ class RateFixture:
         task = Task(
             self._at(rate), self.targets, limit, warm_up, seed, self.number, self.fixture.inputs, self.fixture.dead
         )
-        task = engine.set_up(replace(task, begun=schedule.start), self.folder)
+        task = replace(task, begun=schedule.start, generators=self.study.generators)
+        task = engine.set_up(task, self.folder)
         out = self.folder / f"{self.number:03d}"
         with schedule:
             summary = engine.run(jobs.job(task).job, out, self.folder, task.died, engine.telling(task))
@@ -90,7 +91,7 @@ class RateFixture:
         return replace(self.scenario, workload=workload.model_copy(update={"open": arrivals}))
 
     def _round(self, rate: float, out: Path, summary: LoadSummary) -> RateRound:
-        frame = attempts.read(out / engine.ATTEMPTS)
+        frame = attempts.read(out / ATTEMPTS)
         length_s = self.duration.seconds
         metrics = round_metrics(frame, self.objective.seconds, length_s)
         any_time = round_metrics(frame, length_s=length_s)

@@ -9,7 +9,7 @@ use crate::job::{
 use crate::units::Nanos;
 use patternbench_policies::backoff::Jitter;
 use patternbench_policies::stack::Policy;
-use patternbench_schedule::Problem;
+use patternbench_schedule::{Part, Problem};
 use patternbench_wire::{Expected, Limits, Method, Target, TargetError, TlsSettings};
 
 /// How often rows are sent; the contract asks for 200 ms at least.
@@ -165,6 +165,7 @@ impl Round {
             // Clients of libraries are compared with this one, and none of them is more urgent than other processes.
             priority: false,
             seed: self.seed,
+            part: Part::WHOLE,
             targets,
             limits: Limits::default(),
             warm_up: 0,

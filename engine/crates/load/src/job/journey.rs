@@ -109,6 +109,12 @@ impl Journey {
         self.order.get(place).map(|index| &self.steps[*index])
     }
 
+    /// How many calls it takes at most.
+    pub fn longest(&self) -> u64 {
+        let calls = |step: &Step| step.each.map_or(1, |each| each.at_most as u64);
+        self.order.iter().map(|index| calls(&self.steps[*index])).sum()
+    }
+
     /// Whether users have something to remember on it.
     pub fn is_scripted(&self) -> bool {
         self.cookies

@@ -6,6 +6,7 @@ mod feeder;
 pub mod fields;
 mod journey;
 mod lists;
+mod part;
 pub(crate) mod policies;
 pub(crate) mod request;
 mod workload;
@@ -20,7 +21,7 @@ use crate::units::Nanos;
 use context::Context;
 use fields::{LONGEST_US, Node, Object, Problems, all, few, positive_time, time};
 use patternbench_policies::stack::Policy;
-use patternbench_schedule::Problem;
+use patternbench_schedule::{Part, Problem};
 use patternbench_wire::{Limits, Target, TlsSettings};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,8 @@ pub struct Job {
     pub priority: bool,
     /// Seed of everything that is drawn.
     pub seed: u64,
+    /// The part of the load that is made here.
+    pub part: Part,
     /// Where requests go, with weights; requests go round them in turn, or those of a user always to one.
     pub targets: Vec<(Target, u32)>,
     /// What is accepted of an answer.
@@ -150,12 +153,13 @@ impl Job {
     }
 }
 
-const JOB: [&str; 22] = [
+const JOB: [&str; 23] = [
     "lateness",
     "core",
     "priority",
     "contract",
     "seed",
+    "part",
     "targets",
     "tls",
     "limits",
@@ -179,6 +183,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let object = node.object(&JOB)?;
     let contract = object.need("contract", |node| node.whole(1..=1));
     let seed = object.need("seed", |node| node.whole(0..=u64::MAX));
+    let part = object.or("part", Part::WHOLE, part::part);
     let tls = object.or("tls", TlsSettings::default(), |node| tls(node, folder));
     let targets = object
         .require("targets")
@@ -216,6 +221,10 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
     let groups = groups_node.as_ref().and_then(|node| groups(node, &mut context));
     let (groups, duration) = (groups?, duration?);
     must_end(node, duration, &groups);
+    if let (Some(part), Some(policies)) = (part, &policies) {
+        let workloads: Vec<&Workload> = groups.iter().map(|group| &group.workload).collect();
+        part::refuse_indivisible(&object, part, policies, &workloads);
+    }
     contract?;
     constants?;
     values?;
@@ -227,6 +236,7 @@ fn job(node: &Node<'_>, folder: &Path) -> Option<Job> {
         priority: priority?,
         counters: context.counters.len(),
         seed: seed?,
+        part: part?,
         targets: targets?,
         limits: limits?,
         warm_up: warm_up?,

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::fields::{Node, Object, all};
-use crate::template::{Names, Place, Template, Values, form_text, query_text};
+use crate::template::{Counters, Names, Place, Template, Values, form_text, query_text};
 use patternbench_wire::{Method, Request, Target};
 use rand_core::Rng;
 
@@ -181,7 +181,7 @@ fn fixed(parts: &Parts, target: &Target) -> Vec<u8> {
     let mut values = Values {
         user: 0,
         call: 0,
-        counters: &mut [],
+        counters: &mut Counters::default(),
         columns: &[],
         captured: &[],
         item: "",

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::fields::{Node, all, positive_time, time};
 use crate::units::Nanos;
-use patternbench_schedule::{Curve, Schedule, Spacing, Trace};
+use patternbench_schedule::{Curve, Part, Schedule, Spacing, Trace};
 
 /// How many users a group may have.
 const MOST_USERS: u64 = 1_000_000;
@@ -112,12 +112,12 @@ impl Workload {
         matches!(self, Self::Closed(Closed { pace: Some(pace), .. }) if pace.per == Turn::Request)
     }
 
-    /// How many connections it may need at once.
-    pub fn connections(&self) -> u64 {
-        match self {
+    /// How many connections a part of it may need at once.
+    pub fn connections(&self, part: Part) -> u64 {
+        part.share(match self {
             Self::Closed(closed) => u64::from(closed.users),
             Self::Open(open) => u64::from(open.max_in_flight),
-        }
+        })
     }
 }
 

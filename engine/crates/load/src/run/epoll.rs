@@ -14,6 +14,8 @@ const BUFFER: usize = 64 * 1024;
 /// Sockets watched by one epoll instance.
 pub struct Epoll {
     began: Instant,
+    /// The moment to come at which the round begins; it begins at once without.
+    begins: Option<Instant>,
     limits: Limits,
     poller: Poller,
     buffer: Vec<u8>,
@@ -27,10 +29,17 @@ impl Epoll {
     pub fn new(limits: Limits) -> std::io::Result<Self> {
         Ok(Self {
             began: Instant::now(),
+            begins: None,
             limits,
             poller: Poller::new()?,
             buffer: vec![0; BUFFER],
         })
+    }
+
+    /// The world of a round that begins at a moment, together with others.
+    #[must_use]
+    pub fn beginning(self, begins: Option<Instant>) -> Self {
+        Self { begins, ..self }
     }
 }
 
@@ -38,7 +47,10 @@ impl World for Epoll {
     type Connection = Connection;
 
     fn begin(&mut self) {
-        self.began = Instant::now();
+        let now = Instant::now();
+        self.began = self.begins.unwrap_or(now);
+        // What wakes up late is late: the round's times count from the moment that all generators have.
+        std::thread::sleep(self.began.saturating_duration_since(now));
     }
 
     #[inline]

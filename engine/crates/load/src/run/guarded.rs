@@ -35,7 +35,7 @@ impl Policies {
         let policies = || Self {
             stack: Stack::new(job.policies.clone()),
             decisions: Vec::new(),
-            random: Pcg64::seed_from_u64(job.seed ^ 0xA076_1D64_78BD_642F),
+            random: Pcg64::seed_from_u64(job.part.own_seed(job.seed) ^ 0xA076_1D64_78BD_642F),
         };
         (!job.policies.is_empty()).then(|| Box::new(policies()))
     }

@@ -12,8 +12,9 @@ use std::time::SystemTime;
 pub struct Links<W: World> {
     world: W,
     wires: Wires<W::Connection>,
-    /// Whose turn it is of the targets.
+    /// Whose turn it is of the targets, and of how many requests of the whole load one is sent here.
     spread: Spread,
+    of: u32,
     /// The target that each user keeps to, in groups that do.
     dealt: Dealt,
     /// Attempts that failed before they began, to be handled in the next turn rather than in a recursion.
@@ -28,7 +29,8 @@ impl<W: World> Links<W> {
         Self {
             world,
             wires: Wires::new(job.targets.iter().map(|(target, _)| target.clone()).collect()),
-            spread: Spread::new(weights()),
+            spread: after(Spread::new(weights()), job.part.index()),
+            of: job.part.of(),
             dealt: Dealt::new(weights()),
             unsent: Vec::new(),
             unread: Vec::new(),
@@ -49,10 +51,14 @@ impl<W: World> Links<W> {
         self.world.today()
     }
 
-    /// The target whose turn it is.
+    /// The target whose turn it is; where the load is split, further turns are those of other generators.
     #[inline]
     pub fn next_target(&mut self) -> usize {
-        self.spread.next()
+        let target = self.spread.next();
+        for _ in 1..self.of {
+            self.spread.next();
+        }
+        target
     }
 
     /// The target that a user keeps to.
@@ -164,4 +170,12 @@ impl<W: World> Links<W> {
     pub fn opened(&self) -> u64 {
         self.wires.opened
     }
+}
+
+/// A spread after a number of turns.
+fn after(mut spread: Spread, turns: u32) -> Spread {
+    for _ in 0..turns {
+        spread.next();
+    }
+    spread
 }

@@ -20,6 +20,7 @@ mod placement;
 mod population;
 mod runner;
 mod session;
+mod split;
 mod spread;
 mod timers;
 mod timing;
@@ -39,18 +40,34 @@ use crate::job::Job;
 use patternbench_attemptlog::AttemptLog;
 use runner::Runner;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// Runs a job's load on this machine to its end, or until `stop` becomes true.
 ///
 /// # Errors
 /// When the log can't be written or the operating system refuses to continue. What servers do is never an error here.
-pub fn run(mut job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished, RunError> {
+pub fn run(job: Job, log: AttemptLog, stop: &AtomicBool) -> Result<Finished, RunError> {
+    run_from(job, log, None, stop)
+}
+
+/// The same, from a moment to come on.
+///
+/// # Errors
+/// As for [`run()`].
+pub fn run_from(
+    mut job: Job,
+    log: AttemptLog,
+    begins: Option<Instant>,
+    stop: &AtomicBool,
+) -> Result<Finished, RunError> {
     sharpen_timers();
     let placement = placement::take(job.core, job.priority);
-    let world = Epoll::new(job.limits)?;
+    let world = Epoll::new(job.limits)?.beginning(begins);
     let mut runner = Runner::new(&mut job, log, world);
+    runner.start_clock();
     // The wall's time encloses the CPU's, and both leave out what writing the log's rest costs.
-    let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
+    let (here, cpu_before) = (clock::monotonic(), clock::thread_cpu());
+    let began = here.saturating_sub(Duration::from_nanos(runner.now()));
     drive(&mut runner, &job, stop)?;
     let cpu = clock::thread_cpu().saturating_sub(cpu_before);
     let generator = Generator {
@@ -76,6 +93,7 @@ pub fn run_in<W: World>(
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
     let mut runner = Runner::new(&mut job, log, world);
+    runner.start_clock();
     drive(&mut runner, &job, stop)?;
     runner.finish(&job)
 }

@@ -2,8 +2,10 @@
 
 use super::guarded::Guarded;
 use super::session::{GroupState, Session};
+use super::split::Split;
 use super::wires::Key;
 use crate::job::Job;
+use patternbench_schedule::Part;
 use slab::Slab;
 use std::ops::{Index, IndexMut};
 
@@ -13,8 +15,9 @@ pub struct Population {
     groups: Vec<GroupState>,
     /// The number of the latest session.
     epochs: u32,
-    /// The number of the latest journey.
-    journeys: u32,
+    /// How many journeys were begun here, and which part of all they are.
+    journeys: u64,
+    part: Part,
     /// Whether calls go through policies.
     guarded: bool,
 }
@@ -27,10 +30,12 @@ impl Population {
             groups: job
                 .groups
                 .iter()
-                .map(|group| GroupState::new(group, traced))
+                .zip(Split::of_groups(job))
+                .map(|(group, split)| GroupState::new(group, traced, job.part, split))
                 .collect(),
             epochs: 0,
             journeys: 0,
+            part: job.part,
             guarded: !job.policies.is_empty(),
         }
     }
@@ -90,10 +95,10 @@ impl Population {
         &mut self.groups[group]
     }
 
-    /// The number of a journey that begins.
+    /// The number of a journey that begins, from 1.
     pub fn number_journey(&mut self) -> u32 {
-        self.journeys = self.journeys.wrapping_add(1);
-        self.journeys
+        self.journeys += 1;
+        (self.part.turn(self.journeys - 1) + 1) as u32
     }
 
     /// The places of all sessions.

@@ -1,19 +1,21 @@
 //! Sessions: a virtual user, or an arrival in flight, on its way through a journey.
 
 use super::guarded::Guarded;
+use super::split::Split;
 use super::spread::Spread;
 use super::wires::Key;
 use crate::jar::Jar;
 use crate::job::{Closed, Each, Feeder, Group, Job, Journey, Step, Until, Workload};
 use crate::template::elements;
 use crate::units::Nanos;
+use patternbench_schedule::Part;
 use rand_core::Rng;
 use rand_pcg::Pcg64;
 
 /// What a group has come to.
 pub struct GroupState {
     pub in_flight: u32,
-    pub journeys: Spread,
+    journeys: Spread,
     /// Calls that all its users together may still begin after the warm-up.
     pub calls_left: u64,
     /// How many calls each user of an open workload has made.
@@ -22,11 +24,13 @@ pub struct GroupState {
     pub scripted: bool,
     /// The feeder's next line.
     next_line: usize,
+    /// What else its journeys are, where others make a part of the load.
+    pub split: Option<Split>,
 }
 
 impl GroupState {
     /// `traced` makes its users remember all they do, so that it can be reported.
-    pub fn new(group: &Group, traced: bool) -> Self {
+    pub fn new(group: &Group, traced: bool, part: Part, split: Option<Split>) -> Self {
         let users = match &group.workload {
             Workload::Open(open) => open.users as usize,
             Workload::Closed(_) => 0,
@@ -34,12 +38,21 @@ impl GroupState {
         Self {
             in_flight: 0,
             journeys: Spread::new(group.journeys.iter().map(|journey| journey.weight)),
-            calls_left: calls_of_all(&group.workload),
+            calls_left: part.share(calls_of_all(&group.workload)),
             calls_of_user: vec![0; users],
             scripted: traced
                 || !group.feeder.lines.is_empty()
                 || group.journeys.iter().any(Journey::is_scripted),
             next_line: 0,
+            split,
+        }
+    }
+
+    /// The next journey, or the one of a turn where the load is split.
+    pub fn next_journey(&mut self, turn: u64) -> usize {
+        match &mut self.split {
+            Some(split) => split.journey(turn),
+            None => self.journeys.next(),
         }
     }
 
@@ -50,8 +63,11 @@ impl GroupState {
         *calls - 1
     }
 
-    /// The line of the feeder for the next journey.
-    pub fn feed(&mut self, feeder: &Feeder, random: &mut Pcg64) -> usize {
+    /// The line of the feeder for the next journey, or for the one of a turn where the load is split.
+    pub fn feed(&mut self, feeder: &Feeder, random: &mut Pcg64, turn: u64) -> usize {
+        if let Some(split) = &self.split {
+            return split.line(feeder, turn);
+        }
         let lines = feeder.lines.len().max(1);
         self.next_line = (self.next_line + 1) % lines;
         if feeder.random {
@@ -100,6 +116,8 @@ pub struct Session {
     pub number: u32,
     /// How many items of the present call have failed, as its latest answer tells.
     pub failed_items: u32,
+    /// Journeys that were begun.
+    pub begun: u64,
     /// Journeys that ended, of those that began after the warm-up.
     pub journeys: u64,
     /// Whether the present call asks again and again.
@@ -150,6 +168,7 @@ impl Session {
             measured: false,
             number: 0,
             failed_items: 0,
+            begun: 0,
             journeys: 0,
             again: false,
             wire: None,

@@ -13,7 +13,7 @@ pub trait World {
     /// A connection to a target.
     type Connection: Exchange;
 
-    /// Starts the clock: the round begins now.
+    /// Starts the clock: the round begins when this returns, or shortly before.
     fn begin(&mut self);
 
     /// How long ago the round began.

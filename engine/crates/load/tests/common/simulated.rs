@@ -23,13 +23,18 @@ struct Simulated {
     now: Nanos,
     service: Service,
     requests: u64,
+    seen: Seen,
     /// When which answer is due, in the order of times and then of requests.
     due: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
     statuses: HashMap<u64, u16>,
 }
 
+/// The requests that were sent: their target and their path, in their order.
+pub type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
 struct Link {
     key: u64,
+    target: String,
     parser: AnswerParser,
     /// The request whose answer is awaited.
     request: u64,
@@ -46,8 +51,9 @@ impl Exchange for Link {
 }
 
 impl Simulated {
-    fn new(service: Service) -> Self {
+    fn new(service: Service, seen: Seen) -> Self {
         Self {
+            seen,
             now: 0,
             service,
             requests: 0,
@@ -72,15 +78,19 @@ impl World for Simulated {
         SystemTime::UNIX_EPOCH + Duration::from_nanos(self.now)
     }
 
-    fn connect(&mut self, _: &Target, key: u64) -> Result<Link, Failure> {
+    fn connect(&mut self, target: &Target, key: u64) -> Result<Link, Failure> {
         Ok(Link {
             key,
+            target: target.host.clone(),
             parser: AnswerParser::new(Limits::default()),
             request: 0,
         })
     }
 
-    fn send(&mut self, link: &mut Link, _: &[u8], expected: Expected) -> Result<(), Failure> {
+    fn send(&mut self, link: &mut Link, request: &[u8], expected: Expected) -> Result<(), Failure> {
+        let line = String::from_utf8_lossy(request);
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        self.seen.lock().unwrap().push((link.target.clone(), path));
         link.parser.begin(expected);
         link.request = self.requests;
         if let Some((lasting, status)) = (self.service)(self.requests) {
@@ -137,6 +147,11 @@ impl Observer for Rows {
 
 /// Runs a job in simulated time.
 pub fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
+    simulate_seen(job, service, Seen::default())
+}
+
+/// The same, with all requests in `seen`.
+pub fn simulate_seen(job: &Value, service: Service, seen: Seen) -> (Vec<Row>, Finished) {
     let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let rows = Rows::default();
     let settings = Settings {
@@ -147,7 +162,7 @@ pub fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
         observer: Some(Box::new(rows.clone())),
     };
     let log = AttemptLog::start(settings).unwrap();
-    let finished = run_in(Simulated::new(service), job, log, &AtomicBool::new(false)).unwrap();
+    let finished = run_in(Simulated::new(service, seen), job, log, &AtomicBool::new(false)).unwrap();
     let rows = rows.0.lock().unwrap().clone();
     (rows, finished)
 }

@@ -25,29 +25,51 @@ impl<W: World> Runner<W> {
     }
 
     fn arrive_one(&mut self, job: &Job, arrived: Arrived) {
-        let Arrived { group, user, at, .. } = arrived;
-        let journey = self.journey_for(job, group, arrived.step);
+        let Arrived {
+            group,
+            user,
+            at,
+            place,
+            ..
+        } = arrived;
+        let journey = self.journey_for(job, group, arrived);
+        let call = self.first_call(arrived);
         if self.population.group(group).in_flight >= arrived.max_in_flight {
-            return self.drop_arrival(job, group, journey, at, user);
+            return self.drop_arrival(job, arrived, journey, call);
         }
-        let session = self.population.add(Session::arrival(group, user, journey));
-        self.begin_journey(job, session, Some(journey));
+        let session = Session {
+            call: call.unwrap_or_default(),
+            ..Session::arrival(group, user, journey)
+        };
+        let session = self.population.add(session);
+        self.begin_journey(job, session, Some((journey, place.turn)));
         self.begin_call(job, session, at, at);
     }
 
-    fn journey_for(&mut self, job: &Job, group: usize, step: Option<u16>) -> usize {
+    /// The number of an arrival's first call, where its place in the whole load says it.
+    fn first_call(&self, arrived: Arrived) -> Option<u32> {
+        let split = self.population.group(arrived.group).split.as_ref();
+        split.map(|split| split.first_call(arrived.place.of_user))
+    }
+
+    fn journey_for(&mut self, job: &Job, group: usize, arrived: Arrived) -> usize {
         let begins_with = |name: u16| {
             job.groups[group]
                 .journeys
                 .iter()
                 .position(|journey| journey.steps[0].name == name)
         };
-        step.and_then(begins_with)
-            .unwrap_or_else(|| self.population.group_mut(group).journeys.next())
+        arrived
+            .step
+            .and_then(begins_with)
+            .unwrap_or_else(|| self.population.group_mut(group).next_journey(arrived.place.free))
     }
 
-    fn drop_arrival(&mut self, job: &Job, group: usize, journey: usize, due: Nanos, user: u32) {
-        let call = self.population.group_mut(group).next_call(user);
+    fn drop_arrival(&mut self, job: &Job, arrived: Arrived, journey: usize, call: Option<u32>) {
+        let Arrived {
+            group, user, at: due, ..
+        } = arrived;
+        let call = call.unwrap_or_else(|| self.population.group_mut(group).next_call(user));
         let moment = (due / 1000) as i64;
         let number = self.population.number_journey();
         let step = &job.groups[group].journeys[journey].steps[0];

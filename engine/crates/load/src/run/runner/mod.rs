@@ -59,7 +59,7 @@ impl<W: World> Runner<W> {
 
     /// Nanoseconds since the round's start.
     #[inline]
-    fn now(&self) -> Nanos {
+    pub fn now(&self) -> Nanos {
         self.links.now()
     }
 }

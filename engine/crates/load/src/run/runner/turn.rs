@@ -16,8 +16,11 @@ use std::time::Duration;
 const TIMERS_AT_ONCE: usize = 64;
 
 impl<W: World> Runner<W> {
-    pub fn begin(&mut self, job: &Job) {
+    pub fn start_clock(&mut self) {
         self.links.begin();
+    }
+
+    pub fn begin(&mut self, job: &Job) {
         if !self.timing.is_warm_up_open() {
             self.log.measures_from(self.timing.warm_up() / 1000);
         }

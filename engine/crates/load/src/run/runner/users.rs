@@ -2,7 +2,7 @@
 
 use super::Runner;
 use crate::job::{Closed, Job, Late, Until, Workload};
-use crate::run::session::{Session, advance, ends_journey, group_of, journey_of, step_of};
+use crate::run::session::{GroupState, Session, advance, ends_journey, group_of, journey_of, step_of};
 use crate::run::timers::Alarm;
 use crate::run::world::World;
 use crate::units::Nanos;
@@ -12,7 +12,7 @@ impl<W: World> Runner<W> {
         let Workload::Closed(closed) = &job.groups[group].workload else {
             return;
         };
-        for user in 0..closed.users {
+        for user in (job.part.index()..closed.users).step_by(job.part.of() as usize) {
             let at = u128::from(closed.start_over) * u128::from(user) / u128::from(closed.users);
             let at = at as Nanos;
             let mut session = Session::user(group, user);
@@ -23,14 +23,19 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Puts a session before the first step of a journey: the given one, or the next in turn.
-    pub(super) fn begin_journey(&mut self, job: &Job, index: usize, journey: Option<usize>) {
+    /// Puts a session before the first step of a journey: the given one with its turn, or the next in turn.
+    pub(super) fn begin_journey(&mut self, job: &Job, index: usize, given: Option<(usize, u64)>) {
         let number = self.population.number_journey();
         let (session, group) = self.population.with_group(index);
         session.step = 0;
         session.fresh = true;
         session.number = number;
-        session.journey = journey.unwrap_or_else(|| group.journeys.next());
+        let (journey, turn) = given.unwrap_or_else(|| {
+            let turn = turn_of_user(group, session);
+            (group.next_journey(turn), turn)
+        });
+        session.journey = journey;
+        session.begun += 1;
         if let Some(memory) = &mut session.memory {
             let group_job = &job.groups[session.group];
             memory.items.clear();
@@ -38,7 +43,7 @@ impl<W: World> Runner<W> {
             memory
                 .captured
                 .resize(group_job.journeys[session.journey].captured, String::new());
-            memory.line = self.draws.line(group, &group_job.feeder);
+            memory.line = self.draws.line(group, &group_job.feeder, turn);
         }
     }
 
@@ -75,7 +80,7 @@ impl<W: World> Runner<W> {
         }
         if session.is_user {
             group.in_flight += 1;
-        } else {
+        } else if group.split.is_none() {
             session.call = group.next_call(session.user);
         }
         self.ask(job, index, intended, possible);
@@ -211,6 +216,12 @@ impl<W: World> Runner<W> {
             self.links.release(key);
         }
     }
+}
+
+/// The turn of a closed user's next journey in the whole load; of no matter where all of it is made here.
+fn turn_of_user(group: &GroupState, session: &Session) -> u64 {
+    let split = group.split.as_ref();
+    split.map_or(0, |split| split.turn_of_user(session.user, session.begun))
 }
 
 /// How much longer a user waits after a rejected call; one that keeps a pace is held back by that.

@@ -1,0 +1,141 @@
+"""One load engine at work: a job in, progress while it runs, its summary at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from patternbench.drivers.driver import DriverError
+from patternbench.drivers.origins import Job
+from patternbench.lab.host.processes import Process, SilentProcessError, absolute
+from patternbench.lab.software import engine
+from patternbench.records.load_summaries import EngineLine, JobProblem, LoadProgress, LoadSummary
+
+BEGIN = "begin"
+"""The file in a generator's folder that tells it when to begin."""
+SILENCE_S = 15.0
+"""How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
+
+
+class JobError(Exception):
+    """The engine finds its job wrong: each problem has a path (in the job), a value, what is allowed, a message."""
+
+    def __init__(self, problems: list[JobProblem]) -> None:
+        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
+        self.problems = problems
+
+
+class Load:
+    """One run of the engine: iterate over its progress, then read its summary. Use as a context.
+
+    With a ``name`` it is one of several generators of a load, and waits to be told when to ``begin``.
+    """
+
+    def __init__(self, job: Job, out: Path, logs: Path, name: str = "") -> None:
+        self._begin = out / BEGIN
+        with ExitStack() as stack:
+            file = stack.enter_context(_job_file(job))
+            out.mkdir(parents=True, exist_ok=True)
+            command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
+            waits = ["--begin", absolute(self._begin)] if name else []
+            self.process = stack.enter_context(Process(name or "load", [*command, *waits], logs))
+            self._stack = stack.pop_all()
+        self._said = _lines(self.process)
+        self.summary: LoadSummary | None = None
+
+    def ready(self) -> None:
+        """Return once it can begin; raises JobError or DriverError if it can't."""
+        said = next(self._said, None)
+        if said is None:
+            raise self._death()
+        if not said.ready:
+            self._ended(said)
+
+    def now_ns(self) -> int:
+        """Return the wall clock of the machine where it runs, in nanoseconds since 1970."""
+        return time.time_ns()
+
+    def begin(self, at_ns: int) -> None:
+        """Let it begin at a moment of that clock."""
+        draft = self._begin.with_name(f"{BEGIN}.tmp")
+        draft.write_text(str(at_ns))
+        draft.replace(self._begin)
+
+    def progress(self) -> Iterator[LoadProgress]:
+        """Yield the engine's messages while it runs. Raises JobError or DriverError if it doesn't finish."""
+        for said in self._said:
+            if said.progress is None:
+                self._ended(said)
+                return
+            yield said.progress
+        raise self._death()
+
+    def _death(self) -> DriverError:
+        return DriverError(f"the load engine died: {self.process.why_not()}")
+
+    def _ended(self, said: EngineLine) -> None:
+        if said.problems is not None:
+            raise JobError(said.problems)
+        if said.end is None:
+            raise DriverError(f"the load engine gave up: {said.error or said.model_dump_json(exclude_unset=True)}")
+        self.summary = said.end
+
+    def stop(self) -> None:
+        """Ask it to end early: what is in flight is cancelled, and everything is written as usual."""
+        self.process.ask_to_end()
+
+    def __enter__(self) -> Load:
+        """Use as a context: the engine is gone on leaving."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+        self._begin.unlink(missing_ok=True)
+
+
+def problems_of(job: Job, logs: Path) -> list[JobProblem]:
+    """Return the engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
+    with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
+        said = next(_lines(process), EngineLine())
+    if said.problems is None:
+        raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
+    return said.problems
+
+
+@contextmanager
+def _job_file(job: Job) -> Iterator[str]:
+    """Yield the name of a file with a job, which lives in memory and ends with this process.
+
+    A job may hold secrets from the environment. On a disk they would outlast a process that is killed.
+    """
+    handle = os.memfd_create("patternbench-job")
+    try:
+        with open(handle, "w", encoding="utf-8", closefd=False) as file:
+            file.write(json.dumps(job, ensure_ascii=False))
+        yield f"/proc/{os.getpid()}/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+def _lines(process: Process) -> Iterator[EngineLine]:
+    """Yield the engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
+    try:
+        yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
+    except SilentProcessError:
+        raise DriverError(f"the load engine hung: it printed nothing for {SILENCE_S:.0f} s") from None
+    except ValueError as error:
+        raise DriverError(f"the load engine broke its contract: {error}") from None
+
+
+def united_by_engine(parts: Sequence[Path], out: Path, logs: Path) -> LoadSummary:
+    """Return the summary of what several generators left in folders, put together in ``out``. Raises DriverError."""
+    command = [engine.binary(), "unite", *map(absolute, parts), "--out", absolute(out)]
+    with Process("unite", command, logs) as process:
+        said = next(_lines(process), EngineLine())
+    if said.end is None:
+        raise DriverError(f"the load engine can't put its parts together: {said.error or process.why_not()}")
+    return said.end

@@ -1,0 +1,292 @@
+"""A load that several generators make, each a part of it: they begin at one instant, and what comes of them is united.
+
+Where a generator runs is the affair of its place. Each judges its own lateness. If one is lost, its share of the load
+is missing: the others are ended, and the round is not valid.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Protocol
+
+from patternbench.drivers.clocks import ClockOffset, offset
+from patternbench.drivers.driver import DriverError
+from patternbench.drivers.load import Load, united_by_engine
+from patternbench.drivers.origins import Job
+from patternbench.records import united
+from patternbench.records.folder import write_json
+from patternbench.records.load_summaries import (
+    ATTEMPTS,
+    SUMMARY,
+    GeneratorOfLoad,
+    LoadDoubt,
+    LoadProgress,
+    LoadSummary,
+    Part,
+    Percentiles,
+)
+from patternbench.terms.units import NS_PER_US
+
+LEAD_NS = 500_000_000
+"""How long before they begin generators are told when: long enough for the slowest to hear it."""
+APART_NS = 1_000_000
+"""How far apart the clocks of two generators may be before that is worth a word."""
+GENERATOR_LOST, CLOCKS_APART = "generator_lost", "clocks_apart"
+
+
+class Generator(Protocol):
+    """One generator of a load, wherever it runs."""
+
+    summary: LoadSummary | None
+    """What came of it, once its progress has ended."""
+
+    def ready(self) -> None:
+        """Return once it can begin; raises JobError or DriverError if it can't."""
+
+    def now_ns(self) -> int:
+        """Return the wall clock of its machine, in nanoseconds since 1970; raises DriverError where it is gone."""
+
+    def begin(self, at_ns: int) -> None:
+        """Let it begin at a moment of that clock."""
+
+    def progress(self) -> Iterator[LoadProgress]:
+        """Its messages to its end, with its files in its folder here; raises DriverError if it doesn't get there."""
+
+    def stop(self) -> None:
+        """Ask it to end early."""
+
+
+class GeneratorPlace(Protocol):
+    """Where generators run."""
+
+    def start(self, name: str, job: Job, out: Path, logs: Path) -> AbstractContextManager[Generator]:
+        """Return a generator for a part of a load, which leaves its files in ``out``, and is gone after the context."""
+
+
+class Here:
+    """The machine that we are on."""
+
+    def start(self, name: str, job: Job, out: Path, logs: Path) -> AbstractContextManager[Generator]:
+        """Return a process of this machine."""
+        return Load(job, out, logs, name)
+
+
+HERE = Here()
+
+
+class AnyLoad(Protocol):
+    """A load at work, by one generator or by several."""
+
+    summary: LoadSummary | None
+
+    def progress(self) -> Iterator[LoadProgress]:
+        """How it goes; raises JobError or DriverError if it doesn't get to its end."""
+
+    def stop(self) -> None:
+        """Ask it to end early."""
+
+
+def opened(job: Job, out: Path, logs: Path, place: GeneratorPlace = HERE) -> AbstractContextManager[AnyLoad]:
+    """Return a job at work, by as many generators as it asks for."""
+    return SplitLoad(job, out, logs, place) if parts_of(job) > 1 else Load(job, out, logs)
+
+
+def parts_of(job: Job) -> int:
+    """How many generators make the load of a job."""
+    part = job.get("part")
+    return int(part["of"]) if isinstance(part, dict) else 1
+
+
+@dataclass
+class _Running:
+    """A generator at work: its part, its folder, and what is known of its clock and its end."""
+
+    part: Part
+    out: Path
+    generator: Generator
+    clock: ClockOffset = field(default_factory=lambda: ClockOffset(0, 0))
+    latest: LoadProgress | None = None
+    lost: str | None = None
+
+
+class SplitLoad:
+    """A load at work on several generators. Use as a context: all are gone on leaving."""
+
+    def __init__(
+        self,
+        job: Job,
+        out: Path,
+        logs: Path,
+        place: GeneratorPlace = HERE,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._out, self._logs, self._clock = out, logs, clock
+        self._asked_to_end = False
+        self._heard: SimpleQueue[tuple[int, LoadProgress | Exception | None]] = SimpleQueue()
+        self.summary: LoadSummary | None = None
+        of = parts_of(job)
+        with ExitStack() as stack:
+            self._running = [self._started(job, Part(index=index, of=of), place, stack) for index in range(of)]
+            self._stack = stack.pop_all()
+
+    def _started(self, job: Job, part: Part, place: GeneratorPlace, stack: ExitStack) -> _Running:
+        name = f"generator-{part.index + 1}"
+        mine = {**job, "part": {"index": part.index, "of": part.of}}
+        generator = stack.enter_context(place.start(name, mine, self._out / name, self._logs))
+        return _Running(part, self._out / name, generator)
+
+    def progress(self) -> Iterator[LoadProgress]:
+        """How all of them are doing together. Raises JobError, or DriverError if none of them gets to its end."""
+        self._begin()
+        yield from self._heard_of_all()
+        self._unite()
+
+    def _begin(self) -> None:
+        """Let all begin at one instant, each by its own clock, once all are ready."""
+        for one in self._running:
+            with _named(one.part):
+                one.generator.ready()
+                one.clock = offset(one.generator.now_ns, self._clock)
+        slowest = max(one.clock.uncertainty_ns for one in self._running)
+        at_ns = self._clock() + LEAD_NS + 4 * slowest * len(self._running)
+        for one in self._running:
+            one.generator.begin(at_ns + one.clock.ns)
+
+    def _heard_of_all(self) -> Iterator[LoadProgress]:
+        """Yield what they say together, as often as each of them has said something new."""
+        for number, one in enumerate(self._running):
+            Thread(target=self._listen, args=(number, one.generator), daemon=True).start()
+        left, fresh = set(range(len(self._running))), set[int]()
+        while left:
+            number, said = self._heard.get()
+            if isinstance(said, LoadProgress):
+                self._running[number].latest = said
+                fresh.add(number)
+            else:
+                left.discard(number)
+                self._ended(self._running[number], said)
+            if fresh and fresh >= left:
+                fresh.clear()
+                yield together([one.latest for one in self._running if one.latest])
+
+    def _listen(self, number: int, generator: Generator) -> None:
+        """Pass on what a generator says, and how it ended."""
+        try:
+            for said in generator.progress():
+                self._heard.put((number, said))
+            self._heard.put((number, None))
+        except Exception as error:  # Whatever a place raises, its generator is lost.
+            self._heard.put((number, error))
+
+    def _ended(self, one: _Running, error: Exception | None) -> None:
+        """Take note of a generator's end; where it is lost, the load of the others says nothing any more."""
+        if error is not None:
+            one.lost = str(error) or type(error).__name__
+            for other in self._running:
+                other.generator.stop()
+
+    def _unite(self) -> None:
+        """Put together what has come of those that are left."""
+        left = [one for one in self._running if one.lost is None]
+        if not left:
+            raise DriverError("; ".join(f"{one.part.name} was lost: {one.lost}" for one in self._running))
+        files = [one.out / ATTEMPTS for one in left if (one.out / ATTEMPTS).is_file()]
+        if files:
+            united.unite(files, self._out / ATTEMPTS)
+        made = united_by_engine([one.out for one in left], self._out, self._logs)
+        self.summary = self._judged(made)
+        write_json(self._out / SUMMARY, self.summary.model_dump(mode="json", exclude_unset=True))
+        for file in files:
+            file.unlink()
+
+    def _judged(self, made: LoadSummary) -> LoadSummary:
+        """Return the summary with what each generator's clock and end were, and what is doubtful about them."""
+        by_part = {one.part: one for one in made.generators}
+        generators = [_as_recorded(one, by_part) for one in self._running]
+        doubts = [*made.doubts, *(doubt for one in self._running for doubt in _doubts(one))]
+        valid = not any(doubt.invalidates for doubt in doubts)
+        changes = {"generators": generators, "doubts": doubts, "valid": valid, "interrupted": self._asked_to_end}
+        return made.model_copy(update=changes)
+
+    def stop(self) -> None:
+        """Ask all of them to end early: everything is written as usual."""
+        self._asked_to_end = True
+        for one in self._running:
+            one.generator.stop()
+
+    def __enter__(self) -> SplitLoad:
+        """Use as a context: all generators are gone on leaving."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def _named(part: Part) -> Iterator[None]:
+    """Name the generator in what goes wrong with it before the load begins."""
+    try:
+        yield
+    except DriverError as error:
+        raise DriverError(f"{part.name} was lost before the load began: {error}") from None
+
+
+def _as_recorded(one: _Running, by_part: Mapping[Part, GeneratorOfLoad]) -> GeneratorOfLoad:
+    known = by_part.get(one.part, GeneratorOfLoad(part=one.part))
+    clock = {
+        "clock_offset_us": one.clock.ns / NS_PER_US,
+        "clock_uncertainty_us": one.clock.uncertainty_ns / NS_PER_US,
+    }
+    return known.model_copy(update={**clock, "lost": one.lost})
+
+
+def _doubts(one: _Running) -> Iterator[LoadDoubt]:
+    if one.lost is not None:
+        message = f"{one.part.name} was lost, and its share of the load is missing: {one.lost}"
+        remedy = "find out what ended it, then run the round again"
+        yield LoadDoubt(name=GENERATOR_LOST, message=message, remedy=remedy, invalidates=True)
+    if one.clock.most_ns > APART_NS:
+        apart, uncertain = one.clock.ns / 1e6, one.clock.uncertainty_ns / 1e6
+        where = f"{abs(apart):.2f} ms {'ahead' if apart >= 0 else 'behind'}, give or take {uncertain:.2f} ms"
+        message = f"the clock of {one.part.name} was {where}; it began by its own clock, set right by that"
+        remedy = "let chrony or another NTP client keep the clocks of the machines together"
+        yield LoadDoubt(name=CLOCKS_APART, message=message, remedy=remedy, invalidates=False)
+
+
+def together(said: Sequence[LoadProgress]) -> LoadProgress:
+    """Return what several generators say as one: counts are added, and times are those of the slowest of them.
+
+    Percentiles can't be put together. What is shown while the load runs is the worst; the summary is exact.
+    """
+    started = [one.measured_from_us for one in said if one.measured_from_us is not None]
+    return LoadProgress(
+        elapsed_us=max(one.elapsed_us for one in said),
+        measured_from_us=max(started, default=None),
+        requests=sum(one.requests for one in said),
+        errors=sum(one.errors for one in said),
+        dropped=sum(one.dropped for one in said),
+        in_flight=sum(one.in_flight for one in said),
+        rate_per_s=sum(one.rate_per_s for one in said),
+        response_ms=_worst([one.response_ms for one in said]),
+        statuses=_added([one.statuses for one in said]),
+        lateness_ms=_worst([one.lateness_ms for one in said if one.lateness_ms]),
+    )
+
+
+def _worst(times: Sequence[Percentiles]) -> Percentiles:
+    def worst(name: str) -> float | None:
+        values = [value for one in times if (value := getattr(one, name)) is not None]
+        return max(values, default=None)
+
+    return Percentiles(**{name: worst(name) for name in Percentiles.model_fields})
+
+
+def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    names = sorted({name for one in counts for name in one})
+    return {name: sum(one.get(name, 0) for one in counts) for name in names}

@@ -1,0 +1,108 @@
+"""A generator of a split load on its own machine: the load engine, and what it says, for whoever asks."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+from patternbench.drivers.driver import DriverError
+from patternbench.drivers.job_files import named_anew
+from patternbench.drivers.load import BEGIN, JobError, Load
+from patternbench.drivers.origins import Job
+from patternbench.run.lanes.identity import identity
+from patternbench.run.lanes.worker import sha256
+
+
+@dataclass
+class Heard:
+    """What a generator has said since it was asked last, and how it ended, where it did; all of it plain data."""
+
+    progress: list[dict[str, object]] = field(default_factory=list)
+    over: bool = False
+    error: str = ""
+    problems: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The files that a generator left, with the SHA-256 of each, by their names."""
+
+    files: Mapping[str, bytes]
+    sha256: Mapping[str, str]
+
+
+class GeneratorWorker:
+    """A generator on the machine where it is. ``files`` are those that its job names, by their paths in the job."""
+
+    def __init__(self, name: str, job: Job, files: Mapping[str, bytes]) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix=f"patternbench-{name}-"))
+        self._out = self._folder / "out"
+        self._heard = Heard()
+        self._stack = ExitStack()
+        own = {path: str(self._folder / f"{number}-{Path(path).name}") for number, path in enumerate(files)}
+        for path, content in files.items():
+            Path(own[path]).write_bytes(content)
+        mine = named_anew(job, lambda path: own[path])
+        self._load = self._stack.enter_context(Load(mine, self._out, self._folder / "logs", name))
+
+    def identity(self) -> dict[str, object]:
+        """Return the patternbench that runs here."""
+        return identity()
+
+    def ready(self) -> Heard:
+        """Nothing once it can begin, else why it can't."""
+        try:
+            self._load.ready()
+        except (JobError, DriverError) as error:
+            return _failure(error)
+        return Heard()
+
+    def now_ns(self) -> int:
+        """Return the wall clock of this machine."""
+        return time.time_ns()
+
+    def begin(self, at_ns: int) -> None:
+        """Let it begin at a moment of this machine's clock, and listen to it from then on."""
+        self._load.begin(at_ns)
+        Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        try:
+            for said in self._load.progress():
+                self._heard.progress.append(said.model_dump(mode="json", exclude_unset=True))
+        except (JobError, DriverError) as error:
+            failure = _failure(error)
+            self._heard.error, self._heard.problems = failure.error, failure.problems
+        self._heard.over = True
+
+    def heard(self) -> Heard:
+        """Return what it has said since this was asked last."""
+        over = self._heard.over
+        said = self._heard.progress[:]
+        del self._heard.progress[: len(said)]
+        return Heard(said, over, self._heard.error, self._heard.problems)
+
+    def stop(self) -> None:
+        """Ask it to end early."""
+        self._load.stop()
+
+    def results(self) -> Results:
+        """Return the files that it left."""
+        files = {path.name: path.read_bytes() for path in sorted(self._out.iterdir()) if path.name != BEGIN}
+        return Results(files, {name: sha256(content) for name, content in files.items()})
+
+    def close(self) -> None:
+        """End it, and leave nothing of it here."""
+        self._stack.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _failure(error: Exception) -> Heard:
+    problems = [one.model_dump(mode="json") for one in error.problems] if isinstance(error, JobError) else []
+    return Heard(over=True, error=str(error), problems=problems)

@@ -1,0 +1,138 @@
+"""A generator on another machine, with an engine that is made up: what it says comes once, and its files whole."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.made_up_engine import MadeUp, ending, made_up, over
+
+from patternbench.drivers.driver import DriverError
+from patternbench.drivers.load import JobError
+from patternbench.records.load_summaries import SUMMARY, LoadProgress
+from patternbench.run.lanes import ray_generators
+from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, Results
+from patternbench.run.lanes.ray_generators import RayGenerator
+
+READY: dict[str, Any] = {"ready": True}
+PART = {"index": 1, "of": 2}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up(monkeypatch)
+    monkeypatch.setattr(ray_generators, "GLANCE_S", 0.001)
+
+
+class _NotThereError(Exception): ...
+
+
+class MadeUpRay:
+    """A cluster in this process: each call is carried out at once, or fails where the node is gone."""
+
+    class exceptions:  # noqa: N801 - as in Ray
+        RayError = _NotThereError
+
+    def __init__(self) -> None:
+        self.gone = False
+
+    def get(self, answer: Any, timeout: float) -> Any:
+        assert timeout > 0
+        if self.gone:
+            raise _NotThereError("the actor died\nand more")
+        return answer
+
+
+class Actor:
+    """A worker as Ray shows it."""
+
+    def __init__(self, worker: GeneratorWorker) -> None:
+        self._worker = worker
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._worker, name)
+
+        class Remote:
+            remote = staticmethod(method)
+
+        return Remote
+
+
+def generator(folder: Path, job: dict[str, Any], files: dict[str, bytes]) -> tuple[RayGenerator, MadeUpRay]:
+    ray = MadeUpRay()
+    return RayGenerator(ray, Actor(GeneratorWorker("generator-2", job, files)), folder), ray  # type: ignore[arg-type]
+
+
+def test_a_generator_begins_when_told_tells_all_that_it_says_and_hands_its_files_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, [READY, {"progress": {"requests": 4}}, {"progress": {"requests": 9}}, over()])
+    job = {"part": PART, "tls": {"ca_file": "/here/ca.pem"}}
+    asked, _ = generator(tmp_path / "out", job, {"/here/ca.pem": b"-----BEGIN"})
+    asked.ready()
+    placed = Path(MadeUp.jobs[0]["tls"]["ca_file"])
+    assert (MadeUp.jobs[0]["part"], placed.read_bytes(), placed.name) == (PART, b"-----BEGIN", "0-ca.pem")
+    (placed.parent / "out" / SUMMARY).write_text(json.dumps(over()["end"]))
+    assert abs(asked.now_ns() - time.time_ns()) < 10**9
+    asked.begin(5)
+    assert [said.requests for said in asked.progress()] == [4, 9]
+    assert asked.summary is not None and asked.summary.requests == 9
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"attempts.parquet", "trace.json", SUMMARY}
+
+
+def test_problems_of_its_job_and_its_death_come_as_they_do_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, [{"problems": [{"path": "seed", "message": "is odd"}]}], [READY, {"progress": {}}])
+    wrong, _ = generator(tmp_path, {"part": PART}, {})
+    with pytest.raises(JobError, match="seed: is odd"):
+        wrong.ready()
+    dying, _ = generator(tmp_path, {"part": PART}, {})
+    dying.ready()
+    dying.begin(5)
+    with pytest.raises(DriverError, match="the load engine died: killed by SIGKILL"):
+        list(dying.progress())
+
+
+def test_a_node_that_is_gone_is_a_lost_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending(monkeypatch, [READY, over()])
+    asked, ray = generator(tmp_path, {"part": PART}, {})
+    asked.ready()
+    ray.gone = True
+    with pytest.raises(DriverError, match=r"its node no longer answers: the actor died$"):
+        list(asked.progress())
+    asked.stop()
+
+
+def test_a_node_with_another_patternbench_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending(monkeypatch, [READY])
+    asked, _ = generator(tmp_path, {"part": PART}, {})
+    monkeypatch.setattr(ray_generators, "identity", lambda: {"version": "other"})
+    with pytest.raises(DriverError, match=r"its node runs another patternbench \(version differ\)"):
+        asked.ready()
+
+
+def test_a_file_that_was_damaged_on_its_way_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending(monkeypatch, [READY])
+    asked, _ = generator(tmp_path / "out", {"part": PART}, {})
+    with pytest.raises(DriverError, match=r"attempts.parquet was damaged on its way"):
+        asked._fetch(Results({"attempts.parquet": b"x"}, {"attempts.parquet": "0" * 64}))
+    assert not (tmp_path / "out/attempts.parquet").exists()
+
+
+def test_what_was_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ending(monkeypatch, [READY, {"progress": {"requests": 1}}, over()])
+    worker = GeneratorWorker("generator-1", {"part": PART}, {})
+    assert worker.ready() == Heard()
+    worker.begin(5)
+    deadline = time.monotonic() + 10
+    heard = worker.heard()
+    while not heard.over and time.monotonic() < deadline:
+        later = worker.heard()
+        heard = Heard(heard.progress + later.progress, later.over, later.error, later.problems)
+    assert [LoadProgress.model_validate(one).requests for one in heard.progress] == [1]
+    assert worker.heard() == Heard(over=True)
+    worker.close()
