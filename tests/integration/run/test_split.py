@@ -144,7 +144,9 @@ def test_a_killed_generator_makes_the_round_invalid_with_a_sentence_that_names_i
             mine[0].kill()
 
     with target_up(tmp_path, "--service-time", "fixed:1ms") as url:
-        rows, measured = drive(tmp_path / "split", "open: {rate: 100, duration: 20s}", url, 3, told=kill_the_second)
+        rows, measured = drive(
+            tmp_path / "split", "open: {rate: 100, duration: 20s}", url, 3, on_progress=kill_the_second
+        )
     assert len(killed) == 1
     (lost,) = [doubt for doubt in measured.doubts or [] if doubt.kind == "generator_lost"]
     assert lost.invalidates and measured.shortfall is None
