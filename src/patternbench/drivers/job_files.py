@@ -9,7 +9,7 @@ from typing import cast
 
 from patternbench.drivers.origins import Job
 
-Part = dict[str, object]
+JobPart = dict[str, object]
 
 
 def contents(job: Job) -> dict[str, bytes]:
@@ -25,27 +25,27 @@ def named_anew(job: Job, name_of: Callable[[str], str]) -> Job:
     return made
 
 
-def _places(job: Job) -> Iterator[tuple[Part, str]]:
+def _places(job: Job) -> Iterator[tuple[JobPart, str]]:
     """Yield the fields of a job that name files. A JSON body is the user's own, whatever its fields are called."""
     yield from _given(job.get("tls"), "ca_file")
     for group in _list(job, "groups"):
         yield from _given(group.get("feeder"), "file")
-        yield from _given(_within(group, "workload", "open", "schedule", "trace"), "file")
+        yield from _given(_field_below(group, "workload", "open", "schedule", "trace"), "file")
         for journey in _list(group, "journeys"):
             for step in _list(journey, "steps"):
                 yield from _given(step, "body_file")
 
 
-def _list(part: Mapping[str, object], name: str) -> list[Part]:
-    return cast(list[Part], part.get(name) or [])
+def _list(part: Mapping[str, object], name: str) -> list[JobPart]:
+    return cast(list[JobPart], part.get(name) or [])
 
 
-def _within(part: object, *names: str) -> object:
+def _field_below(part: object, *names: str) -> object:
     for name in names:
         part = part.get(name) if isinstance(part, dict) else None
     return part
 
 
-def _given(part: object, name: str) -> Iterator[tuple[Part, str]]:
+def _given(part: object, name: str) -> Iterator[tuple[JobPart, str]]:
     if isinstance(part, dict) and isinstance(part.get(name), str):
         yield part, name

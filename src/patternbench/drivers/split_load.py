@@ -26,9 +26,9 @@ from patternbench.records.load_summaries import (
     SUMMARY,
     GeneratorOfLoad,
     LoadDoubt,
+    LoadPart,
     LoadProgress,
     LoadSummary,
-    Part,
     Percentiles,
 )
 from patternbench.terms.units import NS_PER_US
@@ -69,7 +69,7 @@ class GeneratorPlace(Protocol):
         """Return a generator for a part of a load, which leaves its files in ``out``, and is gone after the context."""
 
 
-class Here:
+class ThisMachine:
     """The machine that we are on."""
 
     def start(self, name: str, job: Job, out: Path, logs: Path) -> AbstractContextManager[Generator]:
@@ -77,7 +77,7 @@ class Here:
         return Load(job, out, logs, name)
 
 
-HERE = Here()
+HERE = ThisMachine()
 
 
 class AnyLoad(Protocol):
@@ -104,10 +104,10 @@ def parts_of(job: Job) -> int:
 
 
 @dataclass
-class _Running:
+class _AtWork:
     """A generator at work: its part, its folder, and what is known of its clock and its end."""
 
-    part: Part
+    part: LoadPart
     out: Path
     generator: Generator
     clock: ClockOffset = field(default_factory=lambda: ClockOffset(0, 0))
@@ -132,14 +132,14 @@ class SplitLoad:
         self.summary: LoadSummary | None = None
         of = parts_of(job)
         with ExitStack() as stack:
-            self._running = [self._started(job, Part(index=index, of=of), place, stack) for index in range(of)]
+            self._running = [self._started(job, LoadPart(index=index, of=of), place, stack) for index in range(of)]
             self._stack = stack.pop_all()
 
-    def _started(self, job: Job, part: Part, place: GeneratorPlace, stack: ExitStack) -> _Running:
+    def _started(self, job: Job, part: LoadPart, place: GeneratorPlace, stack: ExitStack) -> _AtWork:
         name = f"generator-{part.index + 1}"
         mine = {**job, "part": {"index": part.index, "of": part.of}}
         generator = stack.enter_context(place.start(name, mine, self._out / name, self._logs))
-        return _Running(part, self._out / name, generator)
+        return _AtWork(part, self._out / name, generator)
 
     def progress(self) -> Iterator[LoadProgress]:
         """How all of them are doing together. Raises JobError, or DriverError if none of them gets to its end."""
@@ -150,7 +150,7 @@ class SplitLoad:
     def _begin(self) -> None:
         """Let all begin at one instant, each by its own clock, once all are ready."""
         for one in self._running:
-            with _named(one.part):
+            with _naming(one.part):
                 one.generator.ready()
                 one.clock = offset(one.generator.now_ns, self._clock)
         slowest = max(one.clock.uncertainty_ns for one in self._running)
@@ -184,7 +184,7 @@ class SplitLoad:
         except Exception as error:  # Whatever a place raises, its generator is lost.
             self._heard.put((number, error))
 
-    def _ended(self, one: _Running, error: Exception | None) -> None:
+    def _ended(self, one: _AtWork, error: Exception | None) -> None:
         """Take note of a generator's end; where it is lost, the load of the others says nothing any more."""
         if error is not None:
             one.lost = str(error) or type(error).__name__
@@ -229,7 +229,7 @@ class SplitLoad:
 
 
 @contextmanager
-def _named(part: Part) -> Iterator[None]:
+def _naming(part: LoadPart) -> Iterator[None]:
     """Name the generator in what goes wrong with it before the load begins."""
     try:
         yield
@@ -237,7 +237,7 @@ def _named(part: Part) -> Iterator[None]:
         raise DriverError(f"{part.name} was lost before the load began: {error}") from None
 
 
-def _as_recorded(one: _Running, by_part: Mapping[Part, GeneratorOfLoad]) -> GeneratorOfLoad:
+def _as_recorded(one: _AtWork, by_part: Mapping[LoadPart, GeneratorOfLoad]) -> GeneratorOfLoad:
     known = by_part.get(one.part, GeneratorOfLoad(part=one.part))
     clock = {
         "clock_offset_us": one.clock.ns / NS_PER_US,
@@ -246,7 +246,7 @@ def _as_recorded(one: _Running, by_part: Mapping[Part, GeneratorOfLoad]) -> Gene
     return known.model_copy(update={**clock, "lost": one.lost})
 
 
-def _doubts(one: _Running) -> Iterator[LoadDoubt]:
+def _doubts(one: _AtWork) -> Iterator[LoadDoubt]:
     if one.lost is not None:
         message = f"{one.part.name} was lost, and its share of the load is missing: {one.lost}"
         remedy = "find out what ended it, then run the round again"

@@ -81,7 +81,7 @@ class GeneratorUse(EnginePart):
     began_us: int = 0
 
 
-class Part(EnginePart):
+class LoadPart(EnginePart):
     """Which of several generators it is, from 0, and how many there are."""
 
     index: int = 0
@@ -100,7 +100,7 @@ class GeneratorOfLoad(EnginePart):
     clock, set right by that. ``lost`` says why nothing came of it.
     """
 
-    part: Part
+    part: LoadPart
     requests: int = 0
     lateness_ms: Percentiles = Percentiles()
     cpu_share: float | None = None

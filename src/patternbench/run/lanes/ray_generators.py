@@ -7,11 +7,11 @@ Each call is bounded, as calls to a lost node may hang.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.job_files import contents
@@ -28,6 +28,7 @@ from patternbench.terms.problems import InputError, Problem
 
 GLANCE_S = 0.2
 """How often a generator is asked what it has to say."""
+CLOSE = "close"
 PATIENCE_S = 60.0
 """How long nodes are waited for."""
 
@@ -76,10 +77,10 @@ class RayGenerators:
             stack.callback(self._end, actor)
             yield RayGenerator(self._ray, actor, out)
 
-    def _end(self, actor: Any) -> None:
+    def _end(self, actor: object) -> None:
         """Let an actor end its engine, and kill it, whose guard then ends what is left."""
         with suppress(Exception):
-            self._ray.get(actor.close.remote(), timeout=CALL_S)
+            self._ray.get(getattr(actor, CLOSE).remote(), timeout=CALL_S)
         with suppress(Exception):
             self._ray.kill(actor, no_restart=True)
 
@@ -87,13 +88,14 @@ class RayGenerators:
 class RayGenerator:
     """A generator on another node."""
 
-    def __init__(self, ray: ModuleType, actor: Any, out: Path) -> None:
+    def __init__(self, ray: ModuleType, actor: object, out: Path) -> None:
         self._ray, self._actor, self._out = ray, actor, out
         self.summary: LoadSummary | None = None
 
     def ready(self) -> None:
         """Return once it can begin; raises JobError or DriverError if it can't."""
-        unlike = [what for what, ours in identity().items() if self._answer("identity").get(what) != ours]
+        there = cast(Mapping[str, object], self._answer("identity"))
+        unlike = [what for what, ours in identity().items() if there.get(what) != ours]
         if unlike:
             raise DriverError(f"its node runs another patternbench ({', '.join(unlike)} differ)")
         _raise(cast(Heard, self._answer("ready")))
@@ -130,7 +132,7 @@ class RayGenerator:
             (self._out / Path(name).name).write_bytes(content)
         self.summary = LoadSummary.model_validate_json((self._out / SUMMARY).read_text())
 
-    def _answer(self, method: str, *arguments: object) -> Any:
+    def _answer(self, method: str, *arguments: object) -> object:
         """Return what a call of its actor returns; raises DriverError if its node or its process is gone."""
         within_s = START_S if method == "identity" else CALL_S
         try:
