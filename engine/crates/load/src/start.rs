@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_moment_that_has_passed_is_refused_as_the_others_have_begun() {
-        let past = u128::from_str_radix(&in_nanos(Duration::ZERO), 10).unwrap() - 2_000_000;
+        let past = in_nanos(Duration::ZERO).parse::<u128>().unwrap() - 2_000_000;
         let (begins, _) = told(&past.to_string(), false);
         assert!(begins.unwrap_err().contains("ms before it was told so"));
     }
