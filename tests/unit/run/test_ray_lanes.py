@@ -246,3 +246,4 @@ def test_a_node_with_other_code_is_refused_with_what_differs(lanes_of: Any) -> N
     with pytest.raises(InputError, match=r"node host-a runs another patternbench \(code_sha256 differ\)"):
         lanes.await_first()
     assert noted == {"refused_lanes": {"host-a": "runs another patternbench (code_sha256 differ)"}}
+    assert len(cluster.actors) == 1, "it isn't asked again and again"
