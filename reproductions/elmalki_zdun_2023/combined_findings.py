@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.noise import floor_of
-from reproductions.contrasts import HIGHER, LOWER, PLAIN, POINTS, SAME, Claim, Contrast, Floats, contrast, verdicts
+from patternbench.analyze.statements import family
+from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
+from patternbench.analyze.statements.claims.claim import Levels
+from patternbench.analyze.statements.claims.judged import LEVEL, judge_claims
+from patternbench.analyze.statements.claims.pairs import claimed_pairs
+from patternbench.terms.quantities import SHARES
+from reproductions import claimed, contrasts
+from reproductions.claimed import HeldClaim, Named, Plan
+from reproductions.contrasts import HIGHER, LOWER, PLAIN, Claim, Contrast, Floats, Key
 from reproductions.elmalki_zdun_2023.combined_models import Fitted, fitted
 from reproductions.elmalki_zdun_2023.combined_published import PRICE_PER_CORE_HOUR
-from reproductions.elmalki_zdun_2023.combined_rounds import FACTORS, LIMITS, NO_LIMIT, SIZES
+from reproductions.elmalki_zdun_2023.combined_rounds import LEVELS, LIMITS, NO_LIMIT, NONE, SIZES
 from reproductions.markdown import table, warned
 
-Levels = Mapping[str, object]
+TIME, FAILURES, ITEMS = "AverageSuccessTime", "failure_rate", "items_per_s"
 Pair = tuple[Floats, Floats]
 #: The greatest prediction error that the paper accepts, percent.
 TARGET = 30.0
@@ -28,55 +36,22 @@ INSTANCES = {"N": "one instance", "Y": "two"}
 _S_PER_HOUR, _MILLION = 3600, 1e6
 
 
-class Cells:
-    """One response of every configuration by block; differences between levels are taken within cells and blocks."""
-
-    def __init__(
-        self, rows: pd.DataFrame, response: str, logs: bool = True, factors: tuple[str, ...] = FACTORS
-    ) -> None:
-        self._factors = factors
-        values = rows[response].where(rows[response] > 0) if logs else rows[response]
-        keys = [*(rows[name] for name in factors), rows["block"]]
-        table = values.astype(float).groupby(keys, sort=False).mean().unstack("block")
-        self._table: pd.DataFrame = table.transform("log") if logs else table
-
-    def change(self, a: Levels, b: Levels, over: tuple[str, ...] = ()) -> Pair:
-        """From the levels ``a`` to ``b``, the mean over all cells that both have in every block.
-
-        Where no cell has every block, a block in which one is lacking is unknown. What ``over`` names is averaged on
-        each side before: a bundle's size, which single requests lack.
-        """
-        alike = [name for name in self._factors if name not in over and a.get(name) == b.get(name)]
-        gaps = self._at(b, alike) - self._at(a, alike)
-        whole = gaps.dropna()
-        mean = (whole if len(whole) else gaps).mean(axis=0, skipna=False).to_numpy(dtype=float)
-        return np.zeros(len(mean)), mean
-
-    def middle(self, levels: Levels) -> float:
-        """Return the mean over cells and blocks at some levels."""
-        return float(np.nanmean(self._table[self._chosen(levels)].to_numpy(dtype=float)))
-
-    def _at(self, levels: Levels, alike: list[str]) -> pd.DataFrame:
-        return self._table[self._chosen(levels)].groupby(level=alike).mean()
-
-    def _chosen(self, levels: Levels) -> npt.NDArray[np.bool_]:
-        index = self._table.index
-        chosen = np.ones(len(index), dtype=bool)
-        for name, level in levels.items():
-            chosen &= index.get_level_values(name).isin(level if isinstance(level, tuple) else (level,))
-        return chosen
+STUDY = "insurance-combined"
+SINGLE: Named = {"request_bundle": "N", "parameters.size": SIZES[0]}
+BUNDLES: Named = {"request_bundle": "Y", "parameters.size": SIZES}
+ONE: Named = {"replicas": 1}
+TWO: Named = {"replicas": 2}
+OVER = ("limit", "parameters.size", "users")
+"""What is averaged over unless a claim says otherwise."""
+COLUMNS = {"AverageSuccessTime": "total_time", "derived.cpu_s_per_item": "core_s_per_item"}
+"""The columns of rows that hold a response of the study."""
 
 
 class Study:
-    """The rows of a run with the cells of each response."""
+    """The rows of a run, also by the study's levels."""
 
     def __init__(self, rows: pd.DataFrame, by_method: pd.DataFrame) -> None:
         self.rows, self.by_method = rows, by_method
-        # Times are compared method by method: what a limit turns away changes the mix of calls that succeed.
-        self.time = Cells(by_method, "total_time", factors=(*FACTORS, "method"))
-        self.items = Cells(rows, "items_per_s")
-        self.failures = Cells(rows, "failure_rate", logs=False)
-        self.cpu = Cells(rows, "core_s_per_item")
         counts = rows.groupby("api_users")["rate_limit"].nunique()
         self.users = int(cast(int, counts.idxmax()))
         """The number of users with which every limit was measured."""
@@ -92,95 +67,95 @@ class Study:
         own = self.by_method
         return [fitted(rows, own[own["block"] == block]) for block, rows in self.rows.groupby("block")]
 
+    @cached_property
+    def _times(self) -> pd.DataFrame:
+        """A row for each method of a round, with its time; unknown where no call of it was good, or none was sent."""
+        times = self.by_method[["round", "method", COLUMNS[TIME]]]
+        every = self.rows.drop(columns=COLUMNS[TIME]).merge(times[["method"]].drop_duplicates(), how="cross")
+        return every.merge(times, on=["round", "method"], how="left")
+
     @property
     def tells_cpu(self) -> bool:
         """Whether these rounds say what their system took of the processors."""
         return bool(self.rows["core_s_per_item"].notna().any())
 
+    def limited(self) -> Named:
+        """Every limit that was measured, with the users who were measured with all of them."""
+        return {"limit": LIMITS, "users": self.users}
 
-def limited(study: Study) -> Levels:
-    """Every limit that was measured, with the users who were measured with all of them."""
-    return {"rate_limit": LIMITS, "api_users": study.users}
+    def hold(self, parts: Sequence[StudyClaim]) -> HeldClaim:
+        """Hold the parts of a claim of the study against these rows."""
+        own = [self._own(part) for part in parts]
+        each = family.together(LEVEL, sum(1 for part in own for _ in self._told(part, LEVEL)))
+        told = [one for part in own for one in self._told(part, each)]
+        return HeldClaim(own[0].says, own[0].expected, tuple(change for _, change in told), tuple(at for at, _ in told))
 
+    def changes(self, names: Sequence[str], one: StudyClaim) -> dict[Key, Contrast]:
+        """Each change with its own interval, by levels."""
+        return {tuple(at[name] for name in names): change for at, change in self._told(self._own(one), LEVEL)}
 
-def claims(study: Study) -> Iterator[Claim]:
-    """Claims (a) to (h) and the decision guide."""
-    yield from _of_sizes(study)
-    yield from _of_balancing(study)
-    yield from _of_balanced_limits(study)
-    yield from _of_predictors(study)
-    yield from _guide(study)
+    def _told(self, claim: StudyClaim, level: float) -> Iterator[tuple[Levels, Contrast]]:
+        """Each change of a claim after the levels that it leads to.
 
+        It is that of the scenarios that have every block; where none has, that of the blocks that all of them have.
+        """
+        plan, rows = self._scenarios(claim.response)
+        ids, levels = list(plan), list(plan.values())
+        blocks = rows.groupby("scenario")["block"].nunique()
+        whole = {i for i, scenario in enumerate(ids) if blocks.get(scenario) == rows["block"].nunique()}
+        for one in claimed_pairs(claim, levels):
+            kept = [[pair for pair in side if whole.issuperset(pair)] for side in (one.pairs, one.than) if side]
+            pairs = [pair for side in kept for pair in side] if all(kept) else [*one.pairs, *one.than]
+            part = {ids[i]: levels[i] for pair in pairs for i in pair}
+            own = rows[rows["scenario"].isin(part.keys())]
+            there = own.groupby("block")["scenario"].transform("nunique") == len(part)
+            (judged,) = judge_claims([claim], part, own[there], {}, level).claims
+            yield from ((levels[one.pairs[0][1]], change) for change in claimed.contrasts_of(judged))
 
-def _bundled(**levels: object) -> Levels:
-    return {"request_bundle": "Y", **levels}
+    def _own(self, claim: StudyClaim) -> StudyClaim:
+        """Return a claim on the columns of these rows; if it names several limits, on users who met all of them.
 
+        Times are compared method by method: what a limit turns away changes the mix of calls that succeed.
+        """
+        levels = {level for named in (claim.start, claim.end, claim.where) for level in named.get("limit", ())}
+        users = {"users": (self.users,)} if len(levels - {NONE}) > 1 else {}
+        over = (*claim.over, "method") if claim.response == TIME else claim.over
+        column = COLUMNS.get(claim.response, claim.response)
+        return replace(claim, response=column, over=over, where={**claim.where, **users})
 
-def _of_sizes(study: Study) -> Iterator[Claim]:
-    def grown(cells: Cells, size: int, balancing: str) -> Pair:
-        least, greater = (_bundled(load_balancing=balancing, bundle_size=n) for n in (SIZES[0], size))
-        return cells.change(least, greater)
-
-    ends = [grown(study.time, SIZES[-1], balancing) for balancing in "NY"]
-    yield Claim("(a) The time grows with the size of a bundle, 50 against 10 (model 1)", HIGHER, ends)
-    at = [{"request_bundle": bundle, "load_balancing": balancing} for bundle, balancing in WAYS]
-    of_users = {"api_users": study.users}
-    acts = [
-        study.time.change({**one, **of_users, "rate_limit": LIMITS[0]}, {**one, **of_users, "rate_limit": LIMITS[-1]})
-        for one in at
-    ]
-    yield Claim("(a) The limit hardly acts on the time, 1200 against 100", SAME, acts)
-    each_size = list(product(SIZES[1:], "NY"))
-    sizes = [grown(study.time, *cell) for cell in each_size]
-    yield Claim("(b) The size plays no part in the time, against 10 (models 2, 4)", SAME, sizes)
-    failures = [grown(study.failures, *cell) for cell in each_size]
-    yield Claim("(b) The size plays no part in the failure rate", SAME, failures, POINTS)
-
-
-def balanced(cells: Cells, levels: Levels) -> Pair:
-    """Return what a second instance changes."""
-    return cells.change({**levels, "load_balancing": "N"}, {**levels, "load_balancing": "Y"})
-
-
-def bundles(cells: Cells, levels: Levels) -> Pair:
-    """Return what bundles change, averaged over their sizes."""
-    return cells.change({**levels, "request_bundle": "N"}, {**levels, "request_bundle": "Y"}, over=("bundle_size",))
-
-
-def _of_balancing(study: Study) -> Iterator[Claim]:
-    large = [balanced(study.time, _bundled(bundle_size=size)) for size in SIZES[2:]]
-    yield Claim("(c) Balancing worsens the time from 30 bundled requests on (private cloud)", HIGHER, large)
-    small, largest = (balanced(study.time, _bundled(bundle_size=size))[1] for size in (SIZES[0], SIZES[-1]))
-    yield Claim(
-        "(c) It improves the time as bundles grow, its effect at 50 against 10 (AWS)", LOWER, [(small, largest)]
-    )
-    groups = [{"rate_limit": NO_LIMIT}, limited(study)]
-    second = [balanced(study.failures, {"request_bundle": bundle, **group}) for bundle in "NY" for group in groups]
-    yield Claim("(d) Balancing does not change the failure rate (Figure 8)", SAME, second, POINTS)
-    instead = [bundles(study.failures, {"load_balancing": one, **group}) for one in "NY" for group in groups]
-    yield Claim("(d) Nor do bundles (Figure 8)", SAME, instead, POINTS)
+    def _scenarios(self, response: str) -> tuple[Plan, pd.DataFrame]:
+        """Return the scenarios, and the rows in which a response is known; a ratio of zero is unknown."""
+        table, factors = (self._times, (*LEVELS, "method")) if response == COLUMNS[TIME] else (self.rows, LEVELS)
+        plan, named = claimed.levelled(by_levels(table), factors)
+        return plan, named[named[response].notna() & ((named[response] > 0) | (response in SHARES))]
 
 
-def _of_balanced_limits(study: Study) -> Iterator[Claim]:
-    def effect(bundle: str, *limits: float) -> Pair:
-        return balanced(study.failures, {"request_bundle": bundle, "rate_limit": limits, "api_users": study.users})
-
-    lowers = [effect(bundle, *LIMITS) for bundle in "NY"]
-    yield Claim("(e) Balancing lowers the failure rate under a limit (private cloud)", LOWER, lowers, POINTS)
-    middle, high = LIMITS[1:6], LIMITS[9:]
-    most = [(effect(bundle, *middle)[1], effect(bundle, *high)[1]) for bundle in "NY"]
-    yield Claim("(e) most at high limits, 1000 to 1200 against 200 to 600", LOWER, most, POINTS)
-    hardly = [effect(bundle, *middle) for bundle in "NY"]
-    yield Claim("(e) hardly between 200 and 600", SAME, hardly, POINTS)
-    others = [limit for limit in LIMITS if limit != WORST]
-    of_users = {"api_users": study.users}
-    worst = [
-        study.time.change({**of_users, "rate_limit": limit}, {**of_users, "rate_limit": WORST}) for limit in others
-    ]
-    yield Claim("(f) The time is worst at a limit of 800 (AWS)", HIGHER, worst)
+def by_levels(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the study's levels, a limit as requests per minute."""
+    bundled = rows["request_bundle"] == "Y"
+    limits = [NONE if limit == NO_LIMIT else int(limit) for limit in rows["rate_limit"]]
+    size = {"parameters.size": rows["bundle_size"].where(bundled, SIZES[0])}
+    replicas = rows["load_balancing"].map({"N": 1, "Y": 2})
+    return rows.assign(replicas=replicas, limit=limits, users=rows["api_users"], **size)
 
 
-WORST = 800.0
+def held(study: Study) -> list[HeldClaim]:
+    """Hold the claims of the study that these rounds can speak to."""
+    parts: dict[str, list[StudyClaim]] = {}
+    for one in claimed.claims(STUDY):
+        if study.tells_cpu or COLUMNS.get(one.response) != "core_s_per_item":
+            parts.setdefault(one.says, []).append(one)
+    return [study.hold(of_it) for of_it in parts.values()]
+
+
+def claims(study: Study) -> Iterator[list[str]]:
+    """Yield a row for each of claims (a) to (h) and the guide: those of the study, and those on models."""
+    every = held(study)
+    lettered = [one for one in every if not one.says.startswith(("(guide)", "(not"))]
+    yield from (one.row for one in lettered)
+    for claim in (*_of_predictors(study), *_of_guide(study.blocks)):
+        yield contrasts.held(claim.text, claim.says, contrasts.contrasts(claim))
+    yield from (one.row for one in every if one not in lettered)
 
 
 def _of_predictors(study: Study) -> Iterator[Claim]:
@@ -201,23 +176,11 @@ def _within(blocks: list[dict[int, Fitted]], response: str, error: str) -> list[
     return [(np.full(len(blocks), np.log(TARGET)), np.log(values)) for values in errors]
 
 
-def _guide(study: Study) -> Iterator[Claim]:
-    blocks = study.blocks
+def _of_guide(blocks: list[dict[int, Fitted]]) -> Iterator[Claim]:
     both: dict[str, tuple[object, ...]] = {"request_bundle": ("Y",), "load_balancing": ("Y",)}
     yield Claim("(guide) Bundle and balancing: model 2 predicts the time best", LOWER, _better(blocks, 2, both))
     both = {"rate_limit": LIMITS, "load_balancing": ("Y",)}
     yield Claim("(guide) Limit and balancing: model 3 predicts the time best", LOWER, _better(blocks, 3, both))
-    at = limited(study)
-    more = [balanced(study.items, _bundled(bundle_size=size, **at)) for size in SIZES]
-    yield Claim("(guide) Bundle and limit need balancing: more items per second with it", HIGHER, more)
-    unlimited, least = ({**_bundled(load_balancing="N"), "rate_limit": limit} for limit in (NO_LIMIT, LIMITS[-1]))
-    acts = [study.time.change({**unlimited, "bundle_size": n}, {**least, "bundle_size": n}) for n in SIZES[2:]]
-    yield Claim("(guide) With bundles of 30 and more the backend is overloaded before a limit acts", SAME, acts)
-    gains = [bundles(study.items, {"load_balancing": one, **at}) for one in "NY"]
-    yield Claim("(not the paper's) Bundles serve more items per second under a limit", HIGHER, gains)
-    if study.tells_cpu:
-        less = [bundles(study.cpu, {"load_balancing": one, "rate_limit": NO_LIMIT}) for one in "NY"]
-        yield Claim("(not the paper's) Bundles take less CPU time per item", LOWER, less)
 
 
 def _better(blocks: list[dict[int, Fitted]], number: int, levels: Mapping[str, tuple[object, ...]]) -> list[Pair]:
@@ -236,7 +199,7 @@ def _error(model: Fitted, levels: Mapping[str, tuple[object, ...]]) -> float:
 
 def verdict_table(study: Study) -> str:
     """Every claim with its word, and how far the run can be trusted."""
-    return "\n".join([verdicts(claims(study)), "", trust(study)])
+    return "\n".join([table(contrasts.heads("claim of the paper"), claims(study)), "", trust(study)])
 
 
 def trust(study: Study) -> str:
@@ -271,22 +234,19 @@ def costs(study: Study) -> str:
     """Return what a million items cost without a limit, from CPU seconds."""
     if not study.tells_cpu:
         return "These rounds do not say how much CPU time their system took, so no cost can be given."
+    added = study.changes(("request_bundle",), claimed.change("core_s_per_item", ONE, TWO, {"limit": NONE}, OVER))
     heads = ["", "", "CPU seconds per 1,000 items", "US$ per million items", "a second instance changes it by"]
-    rows = [_cost(study, bundle, balancing) for bundle, balancing in WAYS]
+    rows = [_cost(study, bundle, balancing, added[bundle,]) for bundle, balancing in WAYS]
     return table(heads, rows)
 
 
-def _cost(study: Study, bundle: str, balancing: str) -> list[str]:
-    at = {"request_bundle": bundle, "rate_limit": NO_LIMIT}
-    per_item = float(np.exp(study.cpu.middle({**at, "load_balancing": balancing})))
+def _cost(study: Study, bundle: str, balancing: str, added: Contrast) -> list[str]:
+    rows = study.rows[study.rows["rate_limit"] == NO_LIMIT]
+    own = rows[(rows["request_bundle"] == bundle) & (rows["load_balancing"] == balancing)]
+    per_item = float(np.exp(np.log(own["core_s_per_item"]).mean()))
     dollars = per_item * _MILLION / _S_PER_HOUR * PRICE_PER_CORE_HOUR
-    added = contrast(*balanced(study.cpu, at)).text() if balancing == "Y" else ""
-    return [NAMES[bundle], INSTANCES[balancing], f"{1000 * per_item:.2f}", f"{dollars:.3f}", added]
-
-
-def reported(pairs: Pair, points: bool = False) -> Contrast:
-    """One change with its own 95 % interval."""
-    return contrast(*pairs, POINTS) if points else contrast(*pairs)
+    change = added.text() if balancing == "Y" else ""
+    return [NAMES[bundle], INSTANCES[balancing], f"{1000 * per_item:.2f}", f"{dollars:.3f}", change]
 
 
 def of_limit(study: Study) -> str:
@@ -294,17 +254,16 @@ def of_limit(study: Study) -> str:
 
     What the strictest limit does to failures and time, next to no limit.
     """
-    strictest = {"rate_limit": LIMITS[0], "api_users": study.users}
-    open_ = {**strictest, "rate_limit": NO_LIMIT}
+    none, strictest = {"limit": NONE}, {"limit": LIMITS[0]}
+    ways = ("request_bundle", "replicas")
+    failed, time = (
+        study.changes(ways, claimed.change(response, none, strictest, {"users": study.users}, OVER[1:]))
+        for response in (FAILURES, TIME)
+    )
     rows = [
-        [
-            NAMES[bundle],
-            INSTANCES[balancing],
-            reported(study.failures.change({**open_, **at}, {**strictest, **at}), points=True).text(),
-            reported(study.time.change({**open_, **at}, {**strictest, **at})).text(),
-        ]
+        [NAMES[bundle], INSTANCES[balancing], failed[way].text(), time[way].text()]
         for bundle, balancing in WAYS
-        for at in [{"request_bundle": bundle, "load_balancing": balancing}]
+        for way in [(bundle, 1 + "NY".index(balancing))]
     ]
     heads = ["", "", "a limit of 100 per minute changes failed calls by", "and the time of good ones by"]
     return table(heads, rows)
@@ -312,17 +271,9 @@ def of_limit(study: Study) -> str:
 
 def of_balancing(study: Study) -> str:
     """Return the catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
-    groups = {"none": {"rate_limit": NO_LIMIT}, "100 to 1200 per minute": limited(study)}
-    cells = product("NY", groups)
-    rows = [
-        [NAMES[bundle], name, *_second(study, {"request_bundle": bundle, **groups[name]})] for bundle, name in cells
-    ]
+    changes = _under_limits(study, ("request_bundle",), (ONE, TWO), (FAILURES, TIME, ITEMS))
+    rows = [[NAMES[bundle], name, *changes[name][bundle]] for bundle, name in product("NY", changes)]
     return table(["", "limit of each instance", "failed calls", "time of good ones", "items per second"], rows)
-
-
-def _second(study: Study, at: Levels) -> list[str]:
-    failed, time, items = (balanced(cells, at) for cells in (study.failures, study.time, study.items))
-    return [reported(failed, points=True).text(), reported(time).text(), reported(items).text()]
 
 
 def together(study: Study) -> str:
@@ -330,16 +281,23 @@ def together(study: Study) -> str:
 
     What bundles change, alone, with a limit, with balancing, with both.
     """
-    groups = {"none": {"rate_limit": NO_LIMIT}, "100 to 1200 per minute": limited(study)}
-    cells = product("NY", groups)
+    changes = _under_limits(study, ("replicas",), (SINGLE, BUNDLES), (FAILURES, ITEMS))
     rows = [
-        [INSTANCES[balancing], name, *_bundling(study, {"load_balancing": balancing, **groups[name]})]
-        for balancing, name in cells
+        [INSTANCES[balancing], name, *changes[name][number]]
+        for number, balancing in enumerate("NY", start=1)
+        for name in changes
     ]
     heads = ["instances", "limit of each", "bundles change failed calls by", "and items per second by"]
     return table(heads, rows)
 
 
-def _bundling(study: Study, at: Levels) -> list[str]:
-    failed, items = (bundles(cells, at) for cells in (study.failures, study.items))
-    return [reported(failed, points=True).text(), reported(items).text()]
+def _under_limits(
+    study: Study, by: Sequence[str], sides: tuple[Named, Named], responses: Sequence[str]
+) -> dict[str, dict[object, list[str]]]:
+    """Return what a step changes in some responses, without a limit and with one, by a level."""
+    found: dict[str, dict[object, list[str]]] = {}
+    groups: dict[str, Named] = {"none": {"limit": NONE}, "100 to 1200 per minute": study.limited()}
+    for name, where in groups.items():
+        changes = [study.changes(by, claimed.change(response, *sides, where, OVER)) for response in responses]
+        found[name] = {key[0]: [of_it[key].text() for of_it in changes] for key in changes[0]}
+    return found

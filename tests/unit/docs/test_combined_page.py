@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions import contrasts
+from reproductions import claimed, contrasts
 from reproductions.elmalki_zdun_2023 import combined, combined_figures, combined_rounds
 from reproductions.elmalki_zdun_2023 import combined_findings as findings
 from reproductions.elmalki_zdun_2023 import combined_models as models
@@ -26,6 +26,7 @@ METHODS = ("create", "get", "update", "delete")
 def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rounds and their methods by a rule: 10 ms and 1 ms per item, a tenth of calls fail under a limit."""
     rng, rounds, methods = np.random.default_rng(3), [], []
+    scatter = np.random.default_rng(4)  # what never varies from round to round decides nothing
     cells = ((b, s) for b, sizes in (("N", (10,)), ("Y", (10, 20, 30, 40, 50))) for s in sizes)
     for (bundle, size), replicas, limit, users, block in product(cells, (1, 2), LIMITS, (5, 25), range(BLOCKS)):
         if users == 25 and limit not in ("none", "5", "20", "60"):
@@ -45,7 +46,7 @@ def made_up(balancing_ms: float = 0.0, balanced_points: float = -10.0) -> tuple[
             | {"failure_rate": failed, "limited_rate": failed * 0.75, "item_failure_rate": 0.0, "seconds": 10.0}
             | {
                 "AverageSuccessTime": float(ms.mean()) / 1000,
-                "items_per_s": 100.0 * items,
+                "items_per_s": 100.0 * items * scatter.normal(1, 1e-6),
                 "Throughput": 20.0 * users + rng.uniform(0, 9),
                 "system_cpu_s": 5.0,
             }
@@ -102,19 +103,20 @@ def test_each_claim_gets_the_word_that_the_rule_of_the_rounds_asks_for(
 
 def test_what_balancing_costs_from_thirty_items_on_is_reported() -> None:
     slower = combined.of_tables(*made_up(balancing_ms=20.0))
-    (claim, *_) = findings._of_balancing(slower)
-    assert contrasts.verdict(claim.says, contrasts.contrasts(claim)) == "confirmed"
+    (worsens,) = [one for one in findings.held(slower) if "(c) Balancing worsens" in one.says]
+    assert contrasts.verdict(worsens.expected, worsens.changes) == "confirmed"
 
 
 def test_a_single_configuration_that_lacks_a_block_is_compared_in_the_others() -> None:
-    rows = combined.of_tables(*made_up()).rows
+    whole = combined.of_tables(*made_up())
+    rows = whole.rows
     single = (rows["request_bundle"] == "N") & (rows["api_users"] == 5) & (rows["load_balancing"] == "Y")
-    lacking = rows[~(single & (rows["block"] == rows["block"].max()))]
-    cells = findings.Cells(lacking, "failure_rate", logs=False)
-    levels = {"request_bundle": "N", "api_users": 5, "rate_limit": 100}
-    _, gaps = cells.change({**levels, "load_balancing": "N"}, {**levels, "load_balancing": "Y"})
-    assert np.isfinite(gaps[:-1]).all()
-    assert np.isnan(gaps[-1])
+    lacking = findings.Study(rows[~(single & (rows["block"] == rows["block"].max()))], whole.by_method)
+    where = {"request_bundle": "N", "limit": 100, "users": 5}
+    one = claimed.change("failure_rate", findings.ONE, findings.TWO, where)
+    (change,) = lacking.changes(("request_bundle",), one).values()
+    two_blocks = findings.Study(rows[rows["block"] != rows["block"].max()], whole.by_method)
+    assert change == two_blocks.changes(("request_bundle",), one)["N",]
 
 
 def test_limits_are_reported_per_minute_by_the_greatest_of_them() -> None:
@@ -129,9 +131,10 @@ def test_a_method_without_a_good_call_is_left_out_of_comparisons_of_times_alone(
     lost = methods["round"].isin(strictest) & (methods["method"] == "delete")
     methods.loc[lost, ["good", "ms"]] = [0, np.nan]
     study = combined.of_tables(rounds, methods)
-    at = {"request_bundle": "N", "load_balancing": "N", "api_users": 5}
-    _, gaps = study.time.change(*({**at, "rate_limit": limit} for limit in (100.0, 1200.0)))
-    assert gaps == pytest.approx(np.zeros(BLOCKS), abs=0.05)
+    at = {"request_bundle": "N", "replicas": 1, "users": 5}
+    one = claimed.change("AverageSuccessTime", {"limit": 100}, {"limit": 1200}, at)
+    (change,) = study.changes(("request_bundle",), one).values()
+    assert change.value == pytest.approx(0.0, abs=5)
     assert study.rows["total_time"].notna().all()
 
 
