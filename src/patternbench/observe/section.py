@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -13,10 +13,15 @@ Spec = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a section: its title and its rows."""
+    """A table of a section: its title, its rows, a note below it.
+
+    ``looks`` says which texts of a column look ``better`` or ``worse``: ``{"verdict": {"holds": "better"}}``.
+    """
 
     title: str
     frame: pd.DataFrame
+    note: str = ""
+    looks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Section:
-    """A further section of the report: plain words first, then drawings, tables and pictures.
+    """A section of a page: plain words first, then a list of ``points``, warnings, drawings, tables and pictures.
 
     ``anchor`` is its address in the page (letters, digits, hyphens) and the stem of its files. ``choice`` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
@@ -76,3 +81,5 @@ class Section:
     drawings: Sequence[Drawing] = ()
     choice_is_clear: bool = False
     stands: Sequence[Stand] = ()
+    points: Sequence[str] = ()
+    doubts: Sequence[str] = ()

@@ -1,6 +1,5 @@
 """The report as one HTML file that opens offline: words first, then figures, then provenance."""
 
-import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,6 @@ from patternbench.analyze.noise import Floor, floors, trend
 from patternbench.analyze.statements.lines import changes
 from patternbench.analyze.statements.sentences import UNKNOWN, size
 from patternbench.analyze.statements.verdict import Verdict
-from patternbench.observe.section import Section, Table
 from patternbench.records.folder import write_text
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures.scenarios import (
@@ -30,7 +28,7 @@ from patternbench.report.figures.scenarios import (
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, doubted, warnings, worst
-from patternbench.report.page import bare, rendered
+from patternbench.report.page import rendered
 from patternbench.report.sections.clients import client_headlines
 from patternbench.report.sections.findings import (
     Findings,
@@ -53,8 +51,6 @@ _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
 _MOST_CONDITIONS = 6
 """With more conditions a table of all configurations has means over them."""
-_MANY_ROWS = 30
-"""A longer table is folded, so that what is below it can be reached."""
 
 
 def write_html(report: RunReport, path: Path) -> Path:
@@ -68,7 +64,8 @@ def render(report: RunReport) -> str:
     """Make the whole page, which loads nothing from elsewhere."""
     arrangement = layout(report)
     comparisons = findings(report, arrangement)
-    return rendered("report.html.j2", _data(report, arrangement), **_words(report, arrangement, comparisons))
+    words = _words(report, arrangement, comparisons)
+    return rendered("report.html.j2", report.sections, _data(report, arrangement), **words)
 
 
 def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dict[str, object]:
@@ -95,9 +92,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "doubted": doubted(report),
         "worst": worst(warnings(report)),
         "failed": _failed(report, arrangement),
-        "sections": [_section(section) for section in report.sections],
         "axis": arrangement.axis,
-        "many_rows": _MANY_ROWS,
         "grid_roles": _grid_words(arrangement),
     }
 
@@ -302,42 +297,6 @@ def _grid_words(arrangement: Layout) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _section(section: Section) -> dict[str, object]:
-    return {
-        "anchor": section.anchor,
-        "title": section.title,
-        "words": section.words,
-        "tables": [_table(table) for table in section.tables],
-        "figures": section.figures,
-        "drawings": section.drawings,
-    }
-
-
-def _table(table: Table) -> dict[str, object]:
-    rows = [[_entry(value) for value in row] for row in table.frame.itertuples(index=False)]
-    return {
-        "title": table.title,
-        "columns": list(table.frame.columns),
-        "rows": rows,
-        "spans": _spans([row[0] for row in rows]) if rows and _in_words(table.frame) else [],
-    }
-
-
-def _in_words(frame: pd.DataFrame) -> bool:
-    """Whether the first column names what the others measure."""
-    return len(frame.columns) > 1 and not pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
-
-
-def _spans(names: Sequence[str]) -> list[int]:
-    """How many rows each name is for: the number in its first row, 0 in the others."""
-    runs = [len(list(run)) for _, run in itertools.groupby(names)]
-    return [length if index == 0 else 0 for length in runs for index in range(length)]
-
-
-def _entry(value: object) -> str:
-    return number(float(value)) if isinstance(value, float | np.floating) else str(value)
-
-
 def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     """Gather the data of the page's script. Every number in it is shown or drawn."""
     responses = figure_responses(report)
@@ -353,7 +312,6 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
         "drifts": _drifts(report),
         "levels": _levels(arrangement),
         "detail": _details(report),
-        "sections": [[bare(figure.spec) for figure in section.figures] for section in report.sections],
     }
 
 

@@ -1,4 +1,4 @@
-"""A section of the report as Markdown, for a page or a comment of a review: its words, then its tables."""
+"""A section of the report as Markdown, for a page or a comment of a review: its words, its lists, then its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _ACTS = re.compile(r"([\\|<>*_\[\]#])")
 
 def markdown(section: Section) -> str:
     """Return the section as Markdown, with a heading of the second level."""
-    parts = [f"## {escaped(section.title)}", *map(escaped, section.words), *_tables(section.tables)]
+    lists = ["\n".join(f"- {escaped(one)}" for one in listed) for listed in (section.points, section.doubts) if listed]
+    parts = [f"## {escaped(section.title)}", *map(escaped, section.words), *lists, *_tables(section.tables)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -183,7 +183,8 @@ def test_the_interaction_and_the_surface_are_drawn_over_the_factors_one_names(tm
     page = tmp_path / "fit.html"
     formula = ("--formula", "total_time ~ inmem_time + db_time + dist_time + size")
     run(fit, TABLE, *formula, "--over", "db_time,size", "--html", str(page))
-    surface = data_of(page.read_text())["figures"]["model-1-surface"]
+    drawn = next(figures for figures in data_of(page.read_text())["sections"] if len(figures) > 1)
+    surface = next(one for one in drawn if "rect" in json.dumps(one.get("mark", "")))
     titles = {surface["encoding"][axis]["title"] for axis in ("x", "y")}
     assert titles == {"db_time", "size"}
 
@@ -366,8 +367,7 @@ def test_what_a_table_says_cannot_break_a_page(tmp_path: Path) -> None:
     text = page.read_text()
     assert "alert(1)" in text
     assert "<script>alert" not in text
-    figures = data_of(text)["figures"]
-    assert NASTY in json.dumps(figures, ensure_ascii=False)
+    assert NASTY in json.dumps(data_of(text)["sections"], ensure_ascii=False)
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_a_study_with_a_number_of_rounds_and_no_models_gets_a_recommendation_alo
 def test_each_model_is_said_in_words_before_its_tables_and_pictures() -> None:
     model = sections(models=FORMULA)["model-1"]
     assert "explains" in model.words[0]
-    assert any("strategy = retry instead of baseline cuts p95 by" in sentence for sentence in model.words)
+    assert any("strategy = retry instead of baseline cuts p95 by" in sentence for sentence in model.points)
     assert [table.title.split(" (")[0] for table in model.tables][:3] == [
         "Coefficients",
         "Prediction errors",
@@ -286,6 +286,7 @@ def test_a_model_whose_coefficients_never_vary_between_blocks_has_its_section_to
     run = synthetic_run()
     levels = pd.DataFrame([{"scenario": each.id, **each.levels} for each in run.scenarios])
     found = with_sections(replace(run, rounds=run.rounds.merge(levels, on="scenario")), requested).sections
-    (words,) = [" ".join(section.words) for section in found if section.anchor == "model-1-2"]
+    (section,) = [section for section in found if section.anchor == "model-1-2"]
+    words = " ".join([*section.words, *section.points, *(table.note for table in section.tables)])
     assert "Wald " in words
     assert "nan" not in words

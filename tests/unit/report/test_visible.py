@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from markupsafe import Markup
 
-from patternbench.report.page import PageFigure, PageSection, _library, environment, page_html
+from patternbench.observe.section import Figure, Section
+from patternbench.report.page import _library, environment, page_html
 from patternbench.report.svg import draw
 from patternbench.terms.visible import visible
 
@@ -25,10 +26,9 @@ def test_an_emoji_and_an_accent_stay_and_a_turn_of_direction_is_written_out() ->
 
 def test_neither_the_words_nor_the_data_of_a_page_hold_what_acts_on_it() -> None:
     acts = "a\x1bb\x00c\u202ed"
-    figure = PageFigure("one", {"title": acts, "data": {"values": [{acts: 1}]}}, acts)
-    words = Markup("<p>{}</p>").format("kept")
-    sections = [PageSection("first", acts, words + section_of(acts), (figure,))]
-    page = page_html(acts, sections, about=[acts])
+    figure = Figure(acts, {"title": acts, "data": {"values": [{acts: 1}]}}, acts)
+    sections = [Section("first", acts, [acts, "kept"], figures=[figure], points=[acts], doubts=[acts])]
+    page = page_html(acts, sections, about=[acts]) + str(section_of(acts))
     outside_the_library = page.replace(str(_library()), "")
     assert not [one for one in "\x1b\x00\u202e" if one in outside_the_library]
     assert "a&lt;1b&gt;b" in page, "in words"

@@ -62,7 +62,7 @@ def model_json(result: ModelResult) -> dict[str, object]:
         "statistics": statistics(result),
         "suspicious_rows": [row_json(row) for row in result.suspicious],
         "flagged_rows": result.flagged_rows,
-        "thresholds": thresholds(fit),
+        "thresholds": vars(thresholds(fit)),
         "figures": _figures_json(result),
         "notes": notes_json(result.notes),
         "design": _design_json(result),

@@ -59,6 +59,15 @@ class Influence:
 
 
 @dataclass(frozen=True)
+class Thresholds:
+    """The limits above which a row is flagged: studentized residual, Cook's distance, leverage."""
+
+    studentized: float
+    cooks: float
+    leverage: float
+
+
+@dataclass(frozen=True)
 class SuspiciousRow:
     """A row that stands out: its number, its values, the reason, and the fit without it.
 
@@ -92,7 +101,7 @@ def influence(fit: LinearFit) -> Influence:
     return Influence(np.where(judged, standardized, 0.0), fit.leverage, fit.summary.df_residual, fit.design.x.shape[1])
 
 
-def thresholds(fit: LinearFit) -> dict[str, float]:
+def thresholds(fit: LinearFit) -> Thresholds:
     """Return the limits above which a row is flagged.
 
     studentized: Bonferroni-corrected two-sided t limit at 5 % over all rows; cooks: 4 / residual degrees of
@@ -100,11 +109,11 @@ def thresholds(fit: LinearFit) -> dict[str, float]:
     """
     n, p = fit.design.x.shape
     df = max(fit.summary.df_residual - 1, 1)
-    return {
-        "studentized": float(stats.t.isf(_OUTLIER_LEVEL / (2 * n), df)),
-        "cooks": 4 / fit.summary.df_residual,
-        "leverage": _HIGH_LEVERAGE * p / n,
-    }
+    return Thresholds(
+        studentized=float(stats.t.isf(_OUTLIER_LEVEL / (2 * n), df)),
+        cooks=4 / fit.summary.df_residual,
+        leverage=_HIGH_LEVERAGE * p / n,
+    )
 
 
 def suspicious_rows(
@@ -116,8 +125,8 @@ def suspicious_rows(
     by itself isn't a fault, and is only mentioned together with one of these. ``table`` is the fitted one.
     """
     limits = thresholds(fit)
-    outlier = np.abs(row_influence.studentized) > limits["studentized"]
-    flagged = outlier | (row_influence.cooks > limits["cooks"])
+    outlier = np.abs(row_influence.studentized) > limits.studentized
+    flagged = outlier | (row_influence.cooks > limits.cooks)
     order = np.flatnonzero(flagged)
     order = order[np.lexsort((-row_influence.cooks[order], ~outlier[order]))]
     values = fit.design.frame.iloc[order[:NAMED]].to_dict("records")
@@ -184,7 +193,7 @@ def _chance_repeats(y: Floats) -> float | None:
 
 
 def _describe(
-    fit: LinearFit, row_influence: Influence, limits: dict[str, float], i: int, values: dict[Hashable, object]
+    fit: LinearFit, row_influence: Influence, limits: Thresholds, i: int, values: dict[Hashable, object]
 ) -> SuspiciousRow:
     without = _beta_without(fit, i)
     adj_r2, sigma = _quality_without(fit, i)
@@ -209,18 +218,16 @@ def _applying(fit: LinearFit, values: dict[Hashable, object]) -> dict[str, objec
     return {str(name): value for name, value in values.items() if name not in away}
 
 
-def _reasons(fit: LinearFit, row_influence: Influence, limits: dict[str, float], i: int) -> tuple[str, ...]:
+def _reasons(fit: LinearFit, row_influence: Influence, limits: Thresholds, i: int) -> tuple[str, ...]:
     side = "above" if fit.residuals[i] > 0 else "below"
     reasons = []
     errors = abs(row_influence.studentized[i])
-    if errors > limits["studentized"]:
-        reasons.append(f"{errors:.1f} standard errors {side} the model (limit {limits['studentized']:.1f})")
-    if row_influence.cooks[i] > limits["cooks"]:
-        reasons.append(f"Cook's distance {row_influence.cooks[i]:.3g} (limit {limits['cooks']:.3g})")
-    if row_influence.leverage[i] > limits["leverage"]:
-        reasons.append(
-            f"unusual factor values: leverage {row_influence.leverage[i]:.3g} (limit {limits['leverage']:.3g})"
-        )
+    if errors > limits.studentized:
+        reasons.append(f"{errors:.1f} standard errors {side} the model (limit {limits.studentized:.1f})")
+    if row_influence.cooks[i] > limits.cooks:
+        reasons.append(f"Cook's distance {row_influence.cooks[i]:.3g} (limit {limits.cooks:.3g})")
+    if row_influence.leverage[i] > limits.leverage:
+        reasons.append(f"unusual factor values: leverage {row_influence.leverage[i]:.3g} (limit {limits.leverage:.3g})")
     return tuple(reasons)
 
 

@@ -1,18 +1,21 @@
-"""Sections of a report on comparisons and recommendations, and pages of them."""
+"""Sections on comparisons and recommendations, and pages of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from markupsafe import Markup
+import pandas as pd
 
-from patternbench.analyze.compare.comparison import Comparison
+from patternbench.analyze.compare.comparison import Comparison, Difference
 from patternbench.analyze.compare.gate import GateVerdict
-from patternbench.analyze.compare.words import by_chance, ranked, sentences
-from patternbench.analyze.recommend.recommendation import Recommendation, configuration, flips_in_words
+from patternbench.analyze.compare.words import by_chance, change, detectable, interval, ranked, sentences
+from patternbench.analyze.models.words import p_value
+from patternbench.analyze.recommend.recommendation import Choice, Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
-from patternbench.report.page import PageFigure, PageSection, page_html, section_html
+from patternbench.observe.section import Figure, Section, Table
+from patternbench.report.page import page_html
 from patternbench.report.pages import comparison_figures as figures
+from patternbench.terms.quantities import quantity
 
 
 def comparison_html(
@@ -22,29 +25,65 @@ def comparison_html(
     return page_html(title, comparison_sections(comparison, verdicts), about)
 
 
-def comparison_sections(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()) -> tuple[PageSection, ...]:
+def comparison_sections(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()) -> tuple[Section, ...]:
     """Return one section per response."""
     names = list(dict.fromkeys(d.response for d in comparison.differences))
     return tuple(_response_section(comparison, name, verdicts, i) for i, name in enumerate(names))
 
 
-def _response_section(comparison: Comparison, response: str, verdicts: Sequence[GateVerdict], i: int) -> PageSection:
-    of_it = [d for d in comparison.differences if d.response == response]
-    html = section_html(
-        "comparison_section.html.j2",
-        sentences=[*(by_chance(comparison) if i == 0 else ()), *sentences(comparison, response)],
-        verdicts=[v for v in verdicts if v.condition.response == response],
-        differences=ranked(of_it),
-        notes=comparison.notes if i == 0 else (),
-        level=comparison.level,
+def _response_section(comparison: Comparison, response: str, verdicts: Sequence[GateVerdict], i: int) -> Section:
+    gates = pd.DataFrame([_gate_row(v) for v in verdicts if v.condition.response == response])
+    looks = {"verdict": {"PASS": "better", "FAIL": "worse"}}
+    return Section(
+        f"difference-{i + 1}",
+        response,
+        points=[*(by_chance(comparison) if i == 0 else ()), *sentences(comparison, response)],
+        doubts=[note.text for note in comparison.notes] if i == 0 else (),
+        tables=[*([Table("Gate", gates, looks=looks)] if len(gates) else []), _differences(comparison, response)],
+        figures=_differences_figure(comparison, response),
     )
-    drawn = figures.differences_figure(comparison, response)
+
+
+def _gate_row(verdict: GateVerdict) -> dict[str, str]:
+    failing = verdict.failing[0].scenario if verdict.failing else ""
+    more = f" and {len(verdict.failing) - 1} more" if len(verdict.failing) > 1 else ""
+    return {
+        "condition": verdict.condition.text,
+        "verdict": verdict.outcome.upper(),
+        "scenarios": str(verdict.checked),
+        "fails at": f"{failing}{more}",
+    }
+
+
+def _differences(comparison: Comparison, response: str) -> Table:
+    of_it = ranked([d for d in comparison.differences if d.response == response])
+    rows = pd.DataFrame([_difference_row(d) for d in of_it])
+    looks = {"verdict": {"higher": "worse", "lower": "better"}}
+    return Table(f"Scenarios, with {100 * comparison.level:.0f} % intervals", rows, looks=looks)
+
+
+def _difference_row(d: Difference) -> dict[str, str]:
+    a, b = (quantity(d.response, centre, d.unit) for centre in d.centres)
+    return {
+        "scenario": d.scenario,
+        "A": a,
+        "B": b,
+        "change": change(d),
+        "interval": interval(d),
+        "p (corrected)": "" if d.p_adjusted is None else p_value(d.p_adjusted),
+        "effect": d.size,
+        "would be found": detectable(d),
+        "verdict": str(d.verdict),
+    }
+
+
+def _differences_figure(comparison: Comparison, response: str) -> list[Figure]:
+    spec = figures.differences_figure(comparison, response)
     caption = (
         "Change with its interval. Grey is the noise floor: A's rounds differ from themselves by less in 95 % of cases."
         + _left_out(comparison, response)
     )
-    anchor = f"difference-{i + 1}"
-    return PageSection(anchor, response, html, (PageFigure(f"{anchor}-figure", drawn, caption),) if drawn else ())
+    return [Figure("Change of each scenario", spec, caption)] if spec else []
 
 
 def _left_out(comparison: Comparison, response: str) -> str:
@@ -58,32 +97,41 @@ def recommendation_html(recommendation: Recommendation, title: str = "Recommenda
     return page_html(title, recommendation_sections(recommendation))
 
 
-def recommendation_sections(recommendation: Recommendation) -> tuple[PageSection, ...]:
+def recommendation_sections(recommendation: Recommendation) -> tuple[Section, ...]:
     """Return the section on the choice, and one with the trade-off under each condition."""
-    caption = "Share of redrawn blocks in which each configuration comes first. Tests decide what is clear."
-    wins = PageFigure(
-        "recommendation-wins", figures.wins_figure(recommendation.choices, recommendation.conditions), caption
+    limits = " and ".join(limit.text for limit in recommendation.limits)
+    first = Section(
+        "recommendation",
+        f"To {recommendation.objectives[0].words}",
+        [f"Subject to {limits}."] if limits else [],
+        points=[*map(_against_baseline, recommendation.choices), *flips_in_words(recommendation.flips)],
+        doubts=[note.text for note in recommendation.notes],
+        figures=[wins(recommendation)],
     )
-    flips = flips_in_words(recommendation.flips)
-    words = section_html("recommendation_section.html.j2", recommendation=recommendation, flips=flips)
-    first = PageSection("recommendation", f"To {recommendation.objectives[0].words}", words, (wins,))
-    drawn = tuple(_trade_offs(recommendation))
-    title = f"Trade-offs: each point is a configuration; the line joins the Pareto front{_leading(recommendation)}"
-    return (first, PageSection("trade-offs", title, Markup(), drawn)) if drawn else (first,)
+    drawn = list(_trade_offs(recommendation))
+    ring = " The choice has a ring." if any(choice.chosen for choice in recommendation.choices) else ""
+    words = [f"Each point is a configuration. The line joins those that no other one beats in both.{ring}"]
+    return (first, Section("trade-offs", "Trade-offs", words, figures=drawn)) if drawn else (first,)
 
 
-def _leading(recommendation: Recommendation) -> str:
-    return "; the choice has a ring" if any(choice.chosen for choice in recommendation.choices) else ""
+def _against_baseline(choice: Choice) -> str:
+    against = ", ".join(one.words for one in choice.against_baseline)
+    return f"{choice.text} Against the baseline: {against}." if against else choice.text
 
 
-def _trade_offs(recommendation: Recommendation) -> Iterator[PageFigure]:
-    for i, choice in enumerate(recommendation.choices):
-        drawn = figures.trade_off_figure(choice, recommendation.conditions, recommendation.units)
-        if drawn is not None:
-            chosen = (
-                configuration(choice.chosen.scenario, recommendation.conditions)
-                if choice.chosen
-                else "nothing keeps the limits"
-            )
-            where = f"{label(choice.conditions)}: " if choice.conditions else ""
-            yield PageFigure(f"trade-off-{i + 1}-figure", drawn, f"{where}{chosen}.")
+def wins(recommendation: Recommendation) -> Figure:
+    """Return the figure of how often each configuration comes first."""
+    return Figure(
+        "How often each configuration comes first",
+        figures.wins_figure(recommendation.choices, recommendation.conditions),
+        "Share of redrawn blocks in which each came first. It shows the spread; tests decide what is clear.",
+    )
+
+
+def _trade_offs(recommendation: Recommendation) -> Iterator[Figure]:
+    for choice in recommendation.choices:
+        spec = figures.trade_off_figure(choice, recommendation.conditions, recommendation.units)
+        if spec is not None:
+            chosen = configuration(choice.chosen.scenario, recommendation.conditions) if choice.chosen else ""
+            title = label(choice.conditions) if choice.conditions else "All conditions"
+            yield Figure(title, spec, f"The choice is {chosen}." if chosen else "Nothing keeps the limits.")

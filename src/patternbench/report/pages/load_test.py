@@ -1,4 +1,4 @@
-"""The section of a report on a load test."""
+"""The section on a load test, and a page of them."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ import altair as alt
 import pandas as pd
 
 from patternbench.analyze.load.loadtest import LoadTest, in_words
-from patternbench.report.page import PageFigure, PageSection, page_html, section_html
+from patternbench.observe.section import Figure, Section, Table
+from patternbench.report.page import page_html
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
+from patternbench.terms.quantities import number
 
 
 def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> str:
     """Return a self-contained page on load tests, by the levels that distinguish them (none for a single one)."""
-    sections = (load_test_section(one, name, number) for number, (name, one) in enumerate(tests.items()))
-    return page_html(title, tuple(sections))
+    return page_html(title, [load_test_section(one, name, i) for i, (name, one) in enumerate(tests.items())])
 
 
-def load_test_section(load_test: LoadTest, name: str = "", number: int = 0) -> PageSection:
-    """Return the section: words, the table of levels, then figures. ``number`` makes its names unique on a page."""
-    tail = f"-{number}" if number else ""
-    html = section_html("load_test_section.html.j2", sentences=in_words(load_test), load_test=load_test)
-    widest = max(load_test.smoothed, key=lambda s: s.window)
-    figures = (
-        PageFigure(
-            f"load-line{tail}", _line(load_test), "Mean response time over load. Dashed: the knee, if there is one."
-        ),
-        PageFigure(f"load-status{tail}", _statuses(load_test), "Share of status codes at each load."),
-        PageFigure(
-            f"load-smooth{tail}",
-            _smoothed(load_test),
-            f"Smoothed response time of each load, from its own start. {widest.note}",
-        ),
+def load_test_section(load_test: LoadTest, name: str = "", place: int = 0) -> Section:
+    """Return the section: words, the table of levels, then figures. ``place`` makes its anchor unique on a page."""
+    return Section(
+        f"load-test-{place}" if place else "load-test",
+        f"Response time under load: {name}" if name else "Response time under load",
+        points=in_words(load_test),
+        doubts=[note.text for note in load_test.notes],
+        tables=[_each_load(load_test)],
+        figures=_figures_of_load(load_test),
     )
-    title = f"Response time under load: {name}" if name else "Response time under load"
-    return PageSection(f"load-test{tail}", title, html, figures)
+
+
+def _each_load(load_test: LoadTest) -> Table:
+    columns = ["load", "requests", "mean", "median", "p95"]
+    return Table("Each load", load_test.levels[columns].map(number))
+
+
+def _figures_of_load(load_test: LoadTest) -> list[Figure]:
+    widest = max(load_test.smoothed, key=lambda one: one.window)
+    return [
+        Figure("Mean response time over load", _line(load_test), "Dashed: the knee, if there is one."),
+        Figure("Status codes", _statuses(load_test), "Share of status codes at each load."),
+        Figure("Smoothed response time", _smoothed(load_test), f"Of each load, from its own start. {widest.note}"),
+    ]
 
 
 def _line(load_test: LoadTest) -> Spec:

@@ -12,11 +12,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from patternbench.analyze.models.crossval import undo_log
-from patternbench.analyze.models.diagnostics import Test
-from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
-from patternbench.analyze.models.inference import Coefficient
-from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
+from patternbench.analyze.models.fit import Analysis, Settings, fit_formulas
 from patternbench.analyze.recommend.objectives import Constraint, parse_limit
 from patternbench.analyze.recommend.recommendation import (
     Against,
@@ -42,8 +38,9 @@ from patternbench.report.acting_faults import FAULT, ActingFaults, acting_faults
 from patternbench.report.labels import RESPONSES, factor_title, level_with_unit
 from patternbench.report.layout import detail, line, pattern_text
 from patternbench.report.model import RunReport
+from patternbench.report.pages import comparison
 from patternbench.report.pages import comparison_figures as comparison_section_figures
-from patternbench.report.pages import models as model_section
+from patternbench.report.pages import models as pages
 from patternbench.report.roles import main_patterns
 from patternbench.report.sections import claims
 from patternbench.report.sections.construction import as_constructed, by_construction, requested_of
@@ -52,22 +49,12 @@ from patternbench.report.sections.stands import stands
 from patternbench.study.evidence import Rounds
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import DataError
-from patternbench.terms.quantities import level_text, number, quantity
+from patternbench.terms.quantities import level_text, quantity
 from patternbench.terms.roles import Role
 
 ALL = 100.0
 _FEW = 6
 _ASSUMED = "The study does not say what to optimise, so this is assumed. Its field recommend sets other objectives."
-PICTURES = {
-    "effects": "Effects",
-    "interaction": "Interaction",
-    "surface": "Response surface",
-    "observed": "Measured against fitted",
-    "fitted": "Residuals over fitted values",
-    "histogram": "Distribution of the residuals",
-    "qq": "Normal quantiles of the residuals",
-    "influence": "Influence of single rows",
-}
 
 
 def with_sections(report: RunReport, study: Study) -> RunReport:
@@ -197,93 +184,15 @@ def _models(report: RunReport, study: Study) -> Iterator[Section]:
 def _model(report: RunReport, study: Study, formula: str, anchor: str) -> list[Section]:
     settings = Settings(factors=known_of(report.factors, study.watch))
     analysis: Analysis = fit_formulas(report.done.reset_index(drop=True), [formula], settings)
-    several = len(analysis.models) > 1
     singles = [
-        model_sections(one, f"{anchor}-{i}" if several else anchor) for i, one in enumerate(analysis.models, start=1)
+        pages.model_section(one, anchor_of, f"Model {anchor_of.removeprefix('model-')}: {one.fit.response}")
+        for anchor_of, one in zip(_anchors(anchor, len(analysis.models)), analysis.models, strict=True)
     ]
-    return [*singles, *(_together(one, f"{anchor}-together") for one in analysis.multivariate)]
+    return [*singles, *(pages.multivariate_section(one, f"{anchor}-together") for one in analysis.multivariate)]
 
 
-def model_sections(result: ModelResult, anchor: str) -> Section:
-    """Return the section of one model: the effects on the response, warnings, tables and figures."""
-    words = [headline(result), *(effect.sentence for effect in effects(result))]
-    words += [f"Warning: {doubt}" for doubt in doubts(result)]
-    drawn = [
-        Figure(PICTURES[figure.name.rsplit("-", 1)[1]], figure.spec, figure.caption)
-        for figure in model_section.model_figures(result, anchor)
-    ]
-    words += [f"Formula: {result.fit.design.parsed.text.replace('`', '')}. {statistics(result)}."]
-    return Section(
-        anchor, f"Model {anchor.removeprefix('model-')}: {result.fit.response}", words, _model_tables(result), drawn
-    )
-
-
-def _model_tables(result: ModelResult) -> list[Table]:
-    coefficients, kind = preferred(result)
-    references = ", ".join(f"{name} = {levels[0]}" for name, levels in result.fit.design.levels.items())
-    title = f"Coefficients ({kind}{f'; reference levels {references}' if references else ''})"
-    tables = [Table(title, pd.DataFrame([_coefficient_row(c) for c in coefficients]))]
-    tests = pd.DataFrame([_test_row(test) for test in result.tests])
-    return [*tables, Table("Prediction errors", _errors(result)), Table("Assumptions", tests), *_odd_rows(result)]
-
-
-def _coefficient_row(c: Coefficient) -> dict[str, str]:
-    cells = {"estimate": c.estimate, "std. error": c.std_error, "from": c.ci_low, "to": c.ci_high, "t": c.t}
-    return {"term": c.name, **{name: number(value) for name, value in cells.items()}, "p": p_value(c.p)}
-
-
-def _test_row(test: Test) -> dict[str, str]:
-    verdict = {True: "holds", False: "fails", None: "not tested"}[test.holds]
-    p = "" if test.p is None else p_value(test.p)
-    return {"test": test.name, "assumption": test.assumption, "p": p, "verdict": verdict, "note": test.note}
-
-
-def _errors(result: ModelResult) -> pd.DataFrame:
-    target = undo_log(result.fit.response)[0]
-    unit = result.fit.design.factors.unit(target)
-    kinds = {
-        "on the rows it was fitted on": result.errors,
-        f"on {result.cross_validation.unit} it has not seen": result.cross_validation.errors,
-    }
-    return pd.DataFrame(
-        [
-            {
-                "": name,
-                "MAPE (%)": _known("", e.mape),
-                "MAE": _known(target, e.mae, unit),
-                "RMSE": _known(target, e.rmse, unit),
-            }
-            for name, e in kinds.items()
-        ]
-    )
-
-
-def _known(response: str, value: float | None, unit: str = "") -> str:
-    return "none" if value is None else quantity(response, value, unit)
-
-
-def _odd_rows(result: ModelResult) -> list[Table]:
-    rows = [
-        {
-            "row": str(row.row),
-            "why": "; ".join(row.why),
-            "fitted": quantity(result.fit.response, row.fitted, result.unit),
-            "values": ", ".join(f"{n} {result.fit.design.factors.held(n, value)}" for n, value in row.values.items()),
-        }
-        for row in result.suspicious
-    ]
-    return [Table(f"Rows that stand out ({result.flagged_rows} flagged)", pd.DataFrame(rows))] if rows else []
-
-
-def _together(result: MultivariateResult, anchor: str) -> Section:
-    rows = [
-        {"term": t.term, "kind": t.kind, **{name: number(s.value) for name, s in t.statistics.items()}}
-        | {"p (Pillai)": p_value(t.statistics["pillai"].p)}
-        for t in result.tests
-    ]
-    words = [result.recommended, *(note.text for note in result.notes)]
-    tables = [Table("MANOVA", pd.DataFrame(rows))] if rows else []
-    return Section(anchor, f"{', '.join(result.design.responses)} together", words, tables)
+def _anchors(anchor: str, models: int) -> list[str]:
+    return [anchor] if models == 1 else [f"{anchor}-{i}" for i in range(1, models + 1)]
 
 
 # --- what to choose
@@ -585,11 +494,7 @@ def _change(one: Against) -> str:
 
 
 def _choice_figures(recommendation: Recommendation) -> list[Figure]:
-    wins = Figure(
-        "How often each configuration comes first",
-        comparison_section_figures.wins_figure(recommendation.choices, recommendation.conditions),
-        "Share of redrawn blocks in which each came first. It shows the spread; tests decide what is clear.",
-    )
+    wins = comparison.wins(recommendation)
     last = next((choice for choice in reversed(recommendation.choices) if choice.chosen), recommendation.choices[-1])
     spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions, recommendation.units)
     caption = (

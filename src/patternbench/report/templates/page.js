@@ -67,6 +67,11 @@ const page = (() => {
     plots.set(element, spec);
     return draw(element);
   }
+  async function sections() {
+    for (const element of document.querySelectorAll("[data-section]")) {
+      await plot(element, () => copy(data.sections[element.dataset.section][element.dataset.figure]));
+    }
+  }
   function redraw() {
     for (const element of plots.keys()) draw(element);
   }
@@ -79,7 +84,11 @@ const page = (() => {
     timer = setTimeout(redraw, 200);
   });
   const copy = (value) => JSON.parse(JSON.stringify(value));
-  const room = (element) => Math.max(240, element.clientWidth || document.querySelector("main").clientWidth - 40);
+  // Figures that stand side by side are as wide as what they show: their row says how much room there is.
+  const room = (element) => {
+    const outer = element.closest(".figures") || element;
+    return Math.max(240, outer.clientWidth || document.querySelector("main").clientWidth - 40);
+  };
 
   // ---- on paper: light, and a figure that is dark on the screen is drawn again; nothing of the findings is folded ----
   let unfolded = [];
@@ -96,5 +105,5 @@ const page = (() => {
   for (const element of document.querySelectorAll(".scroll, .drawing, .plot, pre")) scrolling.observe(element);
   root.dataset.theme = theme;
   button.textContent = theme === "dark" ? "Light" : "Dark";
-  return { NARROW, copy, data, draw, plot, plots, room, root };
+  return { NARROW, copy, data, draw, plot, plots, room, root, sections };
 })();

@@ -238,9 +238,7 @@
     const first = data.responses.slice(0, 2);
     for (const response of first) await gridFigure(response.title, response, null);
     if (data.responses.length > 2) await gridFigure("Any response", data.responses[2], data.responses);
-    for (const element of document.querySelectorAll("[data-section]")) {
-      await plot(element, () => copy(data.sections[element.dataset.section][element.dataset.figure]));
-    }
+    await page.sections();
     if (data.names.length) choose(data.names.length - 1);
     root.dataset.ready = "yes";
   }

@@ -1,7 +1,5 @@
-// Draws the pictures of a page of sections, each into the element that has its name.
+// Draws the figures of a page that has sections alone.
 (async () => {
-  for (const element of document.querySelectorAll(".plot")) {
-    await page.plot(element, () => page.copy(page.data.figures[element.id]));
-  }
+  await page.sections();
   page.root.dataset.ready = "yes";
 })();
