@@ -55,7 +55,7 @@ class Pipe:
 def take(digest: str, algorithm: str, key: int) -> bytes:
     """Return the call that takes one unit of a limit of 100 a minute."""
     name = f"pb:{{header=client-{key:07d}}}:per_client:{algorithm}:60000000"
-    return encode("EVALSHA", digest, 1, name, -1, "take", algorithm, 100, 60_000_000, 100, 5, 1, 0, 0, 1)
+    return encode("EVALSHA", digest, 1, name, -1, -1, "take", algorithm, 100, 60_000_000, 100, 5, 1, 0, 0, 1)
 
 
 def used(redis: Redis) -> int:

@@ -41,7 +41,7 @@ return function()
   local client = redis:new()
   client:set_timeout(address.timeout * 1000)
   assert(client:connect(address.host, address.port, { pool_size = address.pool_size }))
-  local reply = assert(client:evalsha(digest, 1, key(), -1, "take", limit.algorithm, limit.limit, limit.window,
+  local reply = assert(client:evalsha(digest, 1, key(), -1, -1, "take", limit.algorithm, limit.limit, limit.window,
     limit.burst, limit.sub_windows, 1, 0, 0, 1))
   assert(client:set_keepalive(address.idle * 1000, address.pool_size))
   return store.answers(reply, 1)

@@ -142,7 +142,7 @@ class Allowance:
 
 
 class _BoundedBackend(httpcore.NetworkBackend):
-    """Opens connections within a allowance."""
+    """Opens connections within an allowance."""
 
     def __init__(self, allowance: Allowance) -> None:
         self._allowance, self._inner = allowance, httpcore.SyncBackend()
@@ -172,7 +172,7 @@ class _BoundedBackend(httpcore.NetworkBackend):
 
 
 class _BoundedConnection(httpcore.NetworkStream):
-    """A connection whose reads and writes keep a allowance, however small their pieces are."""
+    """A connection whose reads and writes keep an allowance, however small their pieces are."""
 
     def __init__(self, inner: httpcore.NetworkStream, allowance: Allowance) -> None:
         self._inner, self._allowance = inner, allowance

@@ -75,7 +75,7 @@ describe("a connection", function()
   end)
 
   it("is kept after an error that is about the request alone", function()
-    for _, text in ipairs({ "NOSCRIPT No matching script.", "FULL 3 keys are held" }) do
+    for _, text in ipairs({ "NOSCRIPT No matching script.", "FULL 3 keys are held", "LATE x" }) do
       local address = server({ says("-" .. text .. "\r\n"), says("+OK\r\n") })
       resp.call(address, { "PING" })
       resp.call(address, { "PING" })
@@ -144,6 +144,30 @@ describe("a connection", function()
     })
     redis.new({ address = address }):decide({ request })
     assert.are.same({ 50, 5 }, { opened[1].timeouts[1], opened[2].timeouts[1] })
+  end)
+end)
+
+describe("the clock of a Redis server", function()
+  local limit = { algorithm = "gcra", limit = 1, window = 1e6, burst = 1, sub_windows = 5 }
+  local request = { key = "k", limit = limit, verb = "take", amount = 1, binding = true }
+
+  -- A store that has learnt the server's clock, and then got one error.
+  local function store_after(text)
+    local store = redis.new({ address = server({ says("-" .. text .. "\r\n") }) })
+    store.servers:learn(now, now + 1000, now)
+    assert.are.same({ nil, text }, { store:decide({ request }) })
+    return store
+  end
+
+  it("stays known after an error that is about the request alone", function()
+    local store = store_after("FULL 3 keys are held")
+    assert.equal(now + 1000, store.servers:at(now))
+  end)
+
+  it("is forgotten after a late call and after errors that another server might not answer", function()
+    for _, kind in ipairs({ "LATE", "READONLY", "MASTERDOWN", "NOAUTH", "LOADING", "ERR" }) do
+      assert.equal(-1, store_after(kind .. " x").servers:at(now), kind)
+    end
   end)
 end)
 

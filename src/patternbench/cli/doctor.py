@@ -138,7 +138,7 @@ def _table(needs: list[Need]) -> Table:
 
 
 def _each_once(needs: list[Need]) -> list[Need]:
-    """Return a need that several components of a system share is listed once."""
+    """Return the needs, each once, also where several components of a system share it."""
     return list({need.name: need for need in needs}.values())
 
 

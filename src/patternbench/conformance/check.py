@@ -30,7 +30,7 @@ TRIES = 3
 TIMEOUT_S = 15.0
 """How long the first answer of a client may take."""
 ALL_S = 300.0
-"""How long all rules may take together: about half a minute is usual."""
+"""How long all rules may take together: about half a minute is usual. The answer under way is then given up."""
 LONGEST_SEEN = 500
 """Characters that a finding shows of what a client said."""
 ROUND_S = 60.0
@@ -66,25 +66,37 @@ def check_client(
     description. ``clock`` counts seconds.
     Raises ``ClientUnreachableError``.
     """
+    begun = clock()
+
+    def is_over() -> bool:
+        return clock() - begun > ALL_S
+
     _require_answer(url)
-    with ScriptedTarget() as target, asking.client(Bounds(ROUND_S, ROUND_BYTES), base_url=url) as client:
+    bounds = Bounds(ROUND_S, ROUND_BYTES)
+    with ScriptedTarget() as target, asking.client(bounds, base_url=url, given_up=is_over) as client:
         trial = ClientTrial(client, target)
         findings = [_reported(_finding(RULES[0], trial), on_finding)]
         if findings[0].status == "failed":
             return findings
         expected = [rule for rule in RULES[1:] if only is None or rule.name in only]
-        findings += [_reported(finding, on_finding) for finding in _in_time(expected, trial, clock)]
+        findings += [_reported(finding, on_finding) for finding in _in_time(expected, trial, is_over)]
         return findings
 
 
-def _in_time(expected: Iterable[ContractRule], trial: ClientTrial, clock: Callable[[], float]) -> Iterator[Finding]:
+def _in_time(expected: Iterable[ContractRule], trial: ClientTrial, is_over: Callable[[], bool]) -> Iterator[Finding]:
     """Yield a finding for each rule; those whose turn comes too late are not tried, and so failed."""
-    begun = clock()
     for rule in expected:
-        if clock() - begun > ALL_S:
+        if is_over():
             yield Finding(rule.name, "failed", rule.expected, f"not tried: the rules before it took {ALL_S / 60:g} min")
         else:
-            yield _finding(rule, trial)
+            yield _told_why(_finding(rule, trial), is_over)
+
+
+def _told_why(finding: Finding, is_over: Callable[[], bool]) -> Finding:
+    """Add to a failure that came with the end of the time for all rules that it did: its answers were given up."""
+    if finding.status != "failed" or not is_over():
+        return finding
+    return replace(finding, seen=f"{finding.seen}; by then all rules together took more than {ALL_S / 60:g} min")
 
 
 def _require_answer(url: str) -> None:

@@ -51,11 +51,11 @@ class Arrival:
 
 
 @dataclass
-class ScriptedScenario:
-    """One script that is played, under its own path, and the requests that came for it."""
+class Script:
+    """One script, under its own path, and the requests that came for it."""
 
     path: str
-    script: Callable[[int], ScriptedAnswer]
+    answers: Callable[[int], ScriptedAnswer]
     arrivals: list[Arrival] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -63,7 +63,7 @@ class ScriptedScenario:
         """Note an arrival, and say what to do with it."""
         with self.lock:
             self.arrivals.append(arrival)
-            return self.script(len(self.arrivals) - 1)
+            return self.answers(len(self.arrivals) - 1)
 
     def wait_for_arrival(self, seconds: float) -> bool:
         """Wait until something has arrived; false when nothing did in time."""
@@ -84,15 +84,15 @@ class ScriptedScenario:
 
 
 def sequence(steps: list[ScriptedAnswer], then: ScriptedAnswer = OK) -> Callable[[int], ScriptedAnswer]:
-    """Play the steps one after another, and the last one for ever after."""
+    """Answer by the steps one after another, and by ``then`` for ever after."""
     return lambda index: steps[index] if index < len(steps) else then
 
 
 class ScriptedTarget:
-    """Serves plays on a free loopback port, each connection on a thread; a context manager."""
+    """Serves scripts on a free loopback port, each connection on a thread; a context manager."""
 
     def __init__(self) -> None:
-        self._scenarios: dict[str, ScriptedScenario] = {}
+        self._scripts: dict[str, Script] = {}
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.target = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
@@ -112,15 +112,15 @@ class ScriptedTarget:
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def scenario(self, script: Callable[[int], ScriptedAnswer]) -> ScriptedScenario:
-        """Play a script; earlier ones continue under their own paths."""
-        scenario = ScriptedScenario(f"/play/{len(self._scenarios)}", script)
-        self._scenarios[scenario.path] = scenario
-        return scenario
+    def script(self, answers: Callable[[int], ScriptedAnswer]) -> Script:
+        """Serve a script from now on; earlier ones continue under their own paths."""
+        script = Script(f"/script/{len(self._scripts)}", answers)
+        self._scripts[script.path] = script
+        return script
 
-    def of_path(self, path: str) -> ScriptedScenario | None:
-        """Find the play of a request's path, its query aside."""
-        return self._scenarios.get(path.split("?", maxsplit=1)[0])
+    def of_path(self, path: str) -> Script | None:
+        """Find the script of a request's path, its query aside."""
+        return self._scripts.get(path.split("?", maxsplit=1)[0])
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -139,7 +139,7 @@ class _Server(socketserver.ThreadingTCPServer):
         return self._connections
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that goes away is part of the play."""
+        """Say nothing: a client that goes away is part of the test."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -158,8 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         arrival = Arrival(self.number, self.command, self.path, dict(self.headers.items()), body, time.monotonic())
-        scenario = self.server.target.of_path(self.path)
-        step = ScriptedAnswer(404) if scenario is None else scenario.next_step(arrival)
+        script = self.server.target.of_path(self.path)
+        step = ScriptedAnswer(404) if script is None else script.next_step(arrival)
         try:
             self._act(step, arrival)
         finally:

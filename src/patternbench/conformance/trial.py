@@ -1,4 +1,4 @@
-"""The test environment of the contract's rules: rounds, a scripted target, and a client to run them."""
+"""What a check of the contract's rules has to hand: rounds, a scripted target, and a client to run them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from patternbench.conformance.cases import ClientDescription, StatedProblem, StatedProblems, StrategyName
-from patternbench.conformance.scripted_target import ScriptedAnswer, ScriptedScenario, ScriptedTarget
+from patternbench.conformance.scripted_target import Script, ScriptedAnswer, ScriptedTarget
 from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
 from patternbench.records.attempts import OUTCOMES, Batch
 
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 class Outcome:
     """A round that has ended: its rows, when each line arrived (seconds), rows up to each, its last line."""
 
-    scenario: ScriptedScenario
+    script: Script
     rows: list[Row]
     lines_at: list[float]
     rows_so_far: list[int]
@@ -128,11 +128,11 @@ class ClientTrial:
         """The strategies that the client says it has; none as long as it has said nothing."""
         return self.description.strategies if self.description else []
 
-    def round(self, scenario: ScriptedScenario | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
+    def round(self, script: Script | None = None, strategy: Json = BASELINE, **changes: object) -> Json:
         """Make a round of one user and one successful call, but for the changes."""
         plain_request: Json = {
             "method": "GET",
-            "path": scenario.path if scenario else "/",
+            "path": script.path if script else "/",
             "headers": {},
             "body": None,
             "timeout_us": 5_000_000,
@@ -153,13 +153,13 @@ class ClientTrial:
         assert isinstance(request, dict)
         return deepcopy({**body, **changes, "request": {**plain_request, **request}})
 
-    def run(self, script: Callable[[int], ScriptedAnswer], users: int = 1, **changes: object) -> Outcome:
+    def run(self, answers: Callable[[int], ScriptedAnswer], users: int = 1, **changes: object) -> Outcome:
         """Run a round to its end against a script, and read all its rows."""
-        scenario = self.target.scenario(script)
-        body = self.round(scenario, users=users, **changes)  # type: ignore[arg-type]  # any field of a round
+        script = self.target.script(answers)
+        body = self.round(script, users=users, **changes)  # type: ignore[arg-type]  # any field of a round
         self.need(body)
         with self.started(body) as response:
-            return _read(response, scenario, users)
+            return _read(response, script, users)
 
     def need(self, body: Json) -> None:
         """Call the rule not applicable when the client cannot express the round."""
@@ -216,7 +216,7 @@ def json_of(response: httpx.Response) -> object:
         raise RuleBrokenError(f"answer {response.status_code} {response.text[:200]!r} is not JSON") from None
 
 
-def _read(response: httpx.Response, scenario: ScriptedScenario, users: int) -> Outcome:
+def _read(response: httpx.Response, script: Script, users: int) -> Outcome:
     lines_at: list[float] = []
     stream = read_rows(_noting(split_lines(response.iter_bytes()), lines_at), users)
     rows: list[Row] = []
@@ -229,7 +229,7 @@ def _read(response: httpx.Response, scenario: ScriptedScenario, users: int) -> O
         raise RuleBrokenError(str(error)) from None
     assert stream.end is not None
     expect(bool(rows), "a round without a row, though each makes a call")
-    return Outcome(scenario, rows, lines_at, rows_so_far, stream.end)
+    return Outcome(script, rows, lines_at, rows_so_far, stream.end)
 
 
 def _noting(lines: Iterator[bytes], at: list[float]) -> Iterator[bytes]:
@@ -284,7 +284,7 @@ def rule(
     return register
 
 
-def require(strategy: str, environment: ClientTrial) -> None:
+def require(strategy: str, trial: ClientTrial) -> None:
     """Call a rule not applicable when the client does not have its strategy."""
-    if strategy not in environment.strategies:
+    if strategy not in trial.strategies:
         raise NotApplicableError(f"the client does not have {strategy}")

@@ -1,7 +1,7 @@
 """A job of the load engine together with where each of its fields was written.
 
-Code that makes a job writes ``From(value, origin)`` for a value from the user. ``traced`` separates the job and its
-origins again. A problem that the engine finds in its job is then reported at the place that the user knows.
+Code that makes a job writes ``TracedValue(value, origin)`` for a value from the user. ``traced`` separates the job and
+its origins again. A problem that the engine finds in its job is then reported at the place that the user knows.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from patternbench.traces.records.collected import COUNTS, SPANS, SpanCounts
 QUIET_S = 0.6
 """How long nothing must have come for the round to be over: three times what an exporter holds spans back."""
 MOST_S = 15.0
-"""How long we wait at most for exporters that continue and on."""
+"""How long we wait at most for exporters that continue to send."""
 GLANCE_S = 0.1
 ANSWER_S = 10.0
 SPANS_S = 120.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from benchmarks.drivers import tables as driver_tables
 from benchmarks.engine import tables as engine_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
-from benchmarks.ratelimit import goals
+from benchmarks.ratelimit import goals, memory, redis_client
 from benchmarks.ratelimit.systems import BARE, PING
 from benchmarks.startup import tables as startup_tables
 from benchmarks.truth import run as truth
@@ -46,6 +47,24 @@ def test_the_peak_memory_of_a_command_is_its_own_not_that_of_who_started_it(tmp_
 def test_a_command_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="has failed with 3: no such luck"):
         common.run(["sh", "-c", "echo no such luck >&2; exit 3"], tmp_path)
+
+
+# --- the filter
+
+
+def arguments_of_the_script() -> int:
+    """How many arguments the filter's Redis script reads for one limit: those of the call, and those of the limit."""
+    text = (pages.ROOT / "filters/nginx-ratelimit/lua/ratelimit/stores/script.lua").read_text(encoding="utf-8")
+    found = re.search(r"local a = (\d+) \+ \(k - 1\) \* (\d+)", text)
+    assert found, "the script reads its arguments in another way: say here how many it reads"
+    return int(found[1]) + int(found[2])
+
+
+def test_what_redis_costs_is_measured_with_as_many_arguments_as_the_script_reads() -> None:
+    assert int(memory.take("digest", "gcra", 1).split(b"\r\n")[0][1:]) - 4 == arguments_of_the_script()
+    call = re.search(r"client:evalsha\((.*?)\)\)", redis_client.CLIENTS[redis_client.THEIRS], re.DOTALL)
+    assert call
+    assert len(call[1].split(",")) - 3 == arguments_of_the_script()
 
 
 # --- goals of the filter

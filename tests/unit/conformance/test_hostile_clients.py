@@ -8,11 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 
 import pytest
 
 from patternbench.cli.check_client import _print
-from patternbench.conformance.check import ALL_S, LONGEST_SEEN, ClientUnreachableError, check_client
+from patternbench.conformance.check import ALL_S, LONGEST_SEEN, ClientUnreachableError, Finding, check_client
 from patternbench.conformance.trial import RULES
 
 SAYS: dict[str, object] = {
@@ -31,8 +32,15 @@ Descriptions = Callable[[int], bytes]
 
 
 @contextmanager
-def client(stream: bytes, describes: Descriptions = lambda _: json.dumps(SAYS).encode()) -> Iterator[str]:
-    """A client that answers each round with a stream, at its URL; it says of itself what comes next."""
+def client(
+    stream: bytes,
+    describes: Descriptions = lambda _: json.dumps(SAYS).encode(),
+    before_round: Callable[[BufferedIOBase], object] = lambda _: None,
+) -> Iterator[str]:
+    """A client that answers each round with a stream, at its URL; it says of itself what comes next.
+
+    ``before_round`` is called before each round is answered, with the connection that it reads from.
+    """
     requested = itertools.count()
 
     class Client(BaseHTTPRequestHandler):
@@ -41,6 +49,8 @@ def client(stream: bytes, describes: Descriptions = lambda _: json.dumps(SAYS).e
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path == "/rounds":
+                before_round(self.rfile)
             self.answer(stream if self.path == "/rounds" else b'{"problems": []}')
 
         def answer(self, body: bytes) -> None:
@@ -92,11 +102,30 @@ def test_what_a_client_says_is_written_out_and_cut(capsys: pytest.CaptureFixture
 
 
 def test_rules_whose_turn_comes_after_five_minutes_are_not_tried() -> None:
-    ticks = iter([0.0, 1.0, ALL_S + 1.0])
+    seen: list[Finding] = []
     with client(NO_ROW) as url:
-        _, first, second = check_client(url, only=["time_limit_us", "think_time_us"], clock=lambda: next(ticks))
+        check_client(
+            url, seen.append, only=["time_limit_us", "think_time_us"], clock=lambda: (ALL_S + 1.0) * (len(seen) > 1)
+        )
+    _, first, second = seen
     assert "not tried" not in first.seen
     assert (second.status, second.seen) == ("failed", "not tried: the rules before it took 5 min")
+
+
+def test_a_rule_whose_answer_is_under_way_when_five_minutes_are_over_is_given_up_at_once() -> None:
+    passed_s = [0.0]
+
+    def is_silent(connection: BufferedIOBase) -> None:
+        passed_s[0] = ALL_S + 1.0
+        connection.read(1)  # until the check closes the connection
+
+    with client(b"", before_round=is_silent) as url:
+        _, first, second = check_client(url, only=["time_limit_us", "think_time_us"], clock=lambda: passed_s[0])
+    assert (first.status, first.seen) == (
+        "failed",
+        "ReadError: given up; by then all rules together took more than 5 min",
+    )
+    assert second.seen == "not tried: the rules before it took 5 min"
 
 
 def test_a_url_that_is_none_is_no_client() -> None:

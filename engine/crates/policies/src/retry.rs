@@ -16,8 +16,8 @@ pub struct Config {
     pub jitter: Jitter,
     /// What is tried again.
     pub on: Failures,
-    /// The longest criteria of a server (`Retry-After` on 429 and 503) that is granted; with a longer one it gives up,
-    /// since coming back earlier is what the server asked not to do. `None` leaves such wishes unheard.
+    /// The longest wait that a server asks for (`Retry-After` on 429 and 503) and that is granted. With a longer one it
+    /// gives up, since coming back earlier is what the server asked not to do. `None` leaves such wishes unheard.
     pub retry_after_max_us: Option<u64>,
 }
 

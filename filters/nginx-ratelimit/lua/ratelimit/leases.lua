@@ -4,8 +4,9 @@
 -- `lazy` reads what remains, uses a share of it, and reports the use when the batch is empty or the lease expires.
 -- The size is `share` of what remains (static), at most `most`; dynamic also looks at the client's recent rate.
 --
--- Bounds, with N holders (balancers x workers; balancers, where their workers share it), largest batch n, lease time T, window
--- W: eager, fixed window:     at most limit in every window; at most (N - 1) * n stranded (rejected too early) until T ends.
+-- Bounds, with N holders (balancers x workers; balancers, where their workers share it), largest batch n, lease time T,
+-- window W:
+--   eager, fixed window:     at most limit in every window; at most (N - 1) * n stranded (rejected too early) until T ends.
 --   eager, sliding windows:  at most limit + N * n in any stretch of W, as a unit may be used up to T after it was booked.
 --   eager, token bucket:     at most burst + rate * time + N * n in any stretch of time, for the same reason.
 --   lazy, fixed window:      at most limit + (N - 1) * n in every window: what the others hold unreported is not seen.
@@ -129,9 +130,8 @@ function M.fill(lease, now, limit, answer, reported, time)
   return lease.credits
 end
 
---- Gives up a batch that is too small for a request, before the store is asked for that alone. Of a lazy lease nothing is
---- booked
--- yet: what the store grants now, it would grant a second time.
+--- Gives up a batch that is too small for a request, before the store is asked for that alone.
+-- Of a lazy lease nothing is booked yet: what the store grants now, it would grant a second time.
 function M.give_up(lease, limit)
   if limit.lease.mode == "lazy" then
     lease.credits = 0

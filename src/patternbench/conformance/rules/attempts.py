@@ -39,19 +39,19 @@ def request_as_given(trial: ClientTrial) -> str:
 
 
 def _expect_request(trial: ClientTrial, method: str, body: str | None) -> None:
-    scenario = trial.target.scenario(sequence([]))
+    script = trial.target.script(sequence([]))
     request = {
         "method": method,
-        "path": scenario.path + "?q=a%20b&c=1",
+        "path": script.path + "?q=a%20b&c=1",
         "headers": {"X-Study": "one"},
         "body": body,
     }
-    round_ = trial.round(scenario, request=request)
+    round_ = trial.round(script, request=request)
     trial.need(round_)
     with trial.started(round_) as response:
         response.read()
-    expect(len(scenario.arrivals) == 1, f"{len(scenario.arrivals)} requests for one {method} call")
-    (arrival,) = scenario.arrivals
+    expect(len(script.arrivals) == 1, f"{len(script.arrivals)} requests for one {method} call")
+    (arrival,) = script.arrivals
     header = {k.lower(): v for k, v in arrival.headers.items()}.get("x-study")
     seen = (arrival.method, arrival.path, header, arrival.body.decode(errors="replace"))
     expect(seen == (method, request["path"], "one", body or ""), f"the target saw {seen}")
@@ -61,7 +61,7 @@ def _expect_request(trial: ClientTrial, method: str, body: str | None) -> None:
 def keep_alive(trial: ClientTrial) -> str:
     """Count connections at the target."""
     got = trial.run(sequence([FAIL, OK, FAIL]), users=3, successes=20)
-    connections = {arrival.connection for arrival in got.scenario.arrivals}
+    connections = {arrival.connection for arrival in got.script.arrivals}
     expect(len(connections) <= 3, f"{len(connections)} connections")  # noqa: PLR2004
     return f"{len(connections)} connections"
 
@@ -69,8 +69,8 @@ def keep_alive(trial: ClientTrial) -> str:
 @rule("timeouts", "an attempt without an answer is a timeout after timeout_us, and the next call goes on")
 def timeouts(trial: ClientTrial) -> str:
     """Hang before the head, then between head and body."""
-    script = sequence([HANG, ScriptedAnswer(200, body_delay_us=2_000_000), OK])
-    got = trial.run(script, request={"timeout_us": 300_000})
+    answers = sequence([HANG, ScriptedAnswer(200, body_delay_us=2_000_000), OK])
+    got = trial.run(answers, request={"timeout_us": 300_000})
     expect([row.outcome for row in got.rows] == ["timeout", "timeout", 200], f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=3, attempts=3, rejected=0)
     for row in got.rows[:2]:

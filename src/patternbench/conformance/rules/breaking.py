@@ -26,13 +26,13 @@ def _breaker_rule(case: BreakerCase) -> None:
         "circuit_breaker",
     )
     def follows(trial: ClientTrial) -> str:
-        config, script = _slowed(case) if case.circuit_breaker.slow_call else _as_it_is(case)
+        config, answers = _slowed(case) if case.circuit_breaker.slow_call else _as_it_is(case)
         # One call more than the vector has, so that a breaker which its last step opens is seen to be open.
-        script.append(OK)
+        answers.append(OK)
         got = trial.run(
-            sequence(script), strategy={"circuit_breaker": config.as_json()}, successes=None, max_attempts=len(script)
+            sequence(answers), strategy={"circuit_breaker": config.as_json()}, successes=None, max_attempts=len(answers)
         )
-        return _expect_decisions(got, config, len(script))
+        return _expect_decisions(got, config, len(answers))
 
 
 def _as_it_is(case: BreakerCase) -> tuple[BreakerConfig, list[ScriptedAnswer]]:
@@ -95,8 +95,8 @@ def time_forgets(trial: ClientTrial) -> str:
 def percentages(trial: ClientTrial) -> str:
     """Take percent for a share of 1, and this breaker never opens, or 100 opens at once."""
     config = breaker(failure_rate=1, window={"calls": 10}, minimum_calls=10)
-    script = sequence([OK] * 9 + [FAIL])
-    got = trial.run(script, strategy=config, successes=None, time_limit_us=1_000_000)
+    answers = sequence([OK] * 9 + [FAIL])
+    got = trial.run(answers, strategy=config, successes=None, time_limit_us=1_000_000)
     expect_counts(got, calls=len(got.rows), attempts=10, rejected=len(got.rows) - 10)
     expect(len(got.rejected) > 0, "no call was rejected")
     return f"10 attempts, then {len(got.rejected)} rejections"
@@ -180,13 +180,13 @@ def new_breakers(trial: ClientTrial) -> str:
 def probes(trial: ClientTrial) -> str:
     """Fail slowly, so that probes would overlap if there were more than one."""
     strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
-    script = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
-    got = trial.run(script, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
-    expect(len(got.scenario.arrivals) >= 4, f"{len(got.scenario.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
+    answers = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
+    got = trial.run(answers, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
+    expect(len(got.script.arrivals) >= 4, f"{len(got.script.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
     # Up to three calls may be under way when it opens; they end long before the first probe.
-    since = got.scenario.arrivals[3].received + 0.15
-    count = sum(arrival.received >= since for arrival in got.scenario.arrivals)
+    since = got.script.arrivals[3].received + 0.15
+    count = sum(arrival.received >= since for arrival in got.script.arrivals)
     expect(count > 1, f"{count} probes in 1.3 s")
-    most = got.scenario.most_at_once(since)
+    most = got.script.most_at_once(since)
     expect(most == 1, f"{most} probes at once")
     return f"{count} probes, one at a time"

@@ -10,7 +10,7 @@ def expect_counts(got: Outcome, *, calls: int, attempts: int, rejected: int) -> 
     seen = (len({(row.user, row.call) for row in got.rows}), len(got.attempts), len(got.rejected))
     expected = (calls, attempts, rejected)
     expect(seen == expected, f"(calls, attempts, rejected) {seen} instead of {expected}: {outcomes(got.rows)[:120]}")
-    arrived = len(got.scenario.arrivals)
+    arrived = len(got.script.arrivals)
     expect(arrived == attempts, f"{attempts} attempts in the rows, {arrived} requests at the target")
 
 

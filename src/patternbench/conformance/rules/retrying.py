@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patternbench.conformance.cases import BackoffCase, backoff_cases
 from patternbench.conformance.rules.expectations import expect_counts, expect_not_late, expect_wait, gaps, outcomes
-from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, ScriptedAnswer, ScriptedScenario, sequence
+from patternbench.conformance.scripted_target import CLOSE, FAIL, HANG, OK, Script, ScriptedAnswer, sequence
 from patternbench.conformance.trial import EARLY_US, LATE_US, ClientTrial, expect, retry, rule
 
 
@@ -34,8 +34,8 @@ def retry_of_one(trial: ClientTrial) -> str:
 )
 def retried_alike(trial: ClientTrial) -> str:
     """Fail one call in four ways."""
-    script = sequence([ScriptedAnswer(404), FAIL, HANG, CLOSE, ScriptedAnswer(301)])
-    got = trial.run(script, strategy=retry(6), request={"timeout_us": 500_000})
+    answers = sequence([ScriptedAnswer(404), FAIL, HANG, CLOSE, ScriptedAnswer(301)])
+    got = trial.run(answers, strategy=retry(6), request={"timeout_us": 500_000})
     expected: list[int | str] = [404, 503, "timeout", "connection_error", 301]
     expect([row.outcome for row in got.rows] == expected, f"outcomes {outcomes(got.rows)}")
     expect_counts(got, calls=1, attempts=5, rejected=0)
@@ -68,13 +68,13 @@ def _backoff_rule(case: BackoffCase) -> None:
         seen = gaps(got)
         for waited, delay in zip(seen, delays, strict=True):
             expect_wait("a delay", waited, delay)
-        _expect_gaps_at_target(got.scenario, delays)
+        _expect_gaps_at_target(got.script, delays)
         return f"delays of {seen} us"
 
 
-def _expect_gaps_at_target(scenario: ScriptedScenario, delays: list[int]) -> None:
+def _expect_gaps_at_target(script: Script, delays: list[int]) -> None:
     """Hold the delays against the target's own clock: what the client says is not the only witness."""
-    for before, after, delay in zip(scenario.arrivals, scenario.arrivals[1:], delays, strict=False):
+    for before, after, delay in zip(script.arrivals, script.arrivals[1:], delays, strict=False):
         waited = round((after.received - (before.finished or after.received)) * 1e6)
         expect(waited >= delay - EARLY_US, f"the target saw {waited} us where {delay} us were due")
 

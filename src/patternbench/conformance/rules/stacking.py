@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait, outcomes
-from patternbench.conformance.scripted_target import FAIL, HANG, OK, ScriptedAnswer, ScriptedScenario, sequence
+from patternbench.conformance.scripted_target import FAIL, HANG, OK, Script, ScriptedAnswer, sequence
 from patternbench.conformance.trial import EARLY_US, FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
 
 RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
@@ -94,10 +94,10 @@ def bulkhead(trial: ClientTrial) -> str:
 def waiting(trial: ClientTrial) -> str:
     """Let everyone come in turn."""
     strategy = stack({"bulkhead": {"max_concurrent": 2, "max_waiting": 6, "scope": "client"}})
-    script = sequence([], ScriptedAnswer(200, delay_us=20_000))
-    got = trial.run(script, strategy=strategy, users=6, successes=2)
+    answers = sequence([], ScriptedAnswer(200, delay_us=20_000))
+    got = trial.run(answers, strategy=strategy, users=6, successes=2)
     expect_counts(got, calls=12, attempts=12, rejected=0)
-    most = got.scenario.most_at_once(since=0)
+    most = got.script.most_at_once(since=0)
     expect(most <= 2, f"{most} requests at once")  # noqa: PLR2004
     return f"12 calls, {most} at once"
 
@@ -120,6 +120,6 @@ def rate_limit(trial: ClientTrial) -> str:
     return f"{len(starts)} attempts, {least // 1000} ms apart at least, and calls in between rejected"
 
 
-def _slow_round(trial: ClientTrial, strategy: Json) -> ScriptedScenario:
-    script = sequence([], ScriptedAnswer(200, delay_us=30_000))
-    return trial.run(script, strategy=strategy, users=6, successes=None, time_limit_us=200_000).scenario
+def _slow_round(trial: ClientTrial, strategy: Json) -> Script:
+    answers = sequence([], ScriptedAnswer(200, delay_us=30_000))
+    return trial.run(answers, strategy=strategy, users=6, successes=None, time_limit_us=200_000).script

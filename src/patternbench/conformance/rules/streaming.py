@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from patternbench.conformance.cases import Busy
 from patternbench.conformance.rules.expectations import expect_counts
-from patternbench.conformance.scripted_target import FAIL, HANG, ScriptedAnswer, ScriptedScenario, sequence
+from patternbench.conformance.scripted_target import FAIL, HANG, Script, ScriptedAnswer, sequence
 from patternbench.conformance.trial import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
 
 MOST_SILENCE_S = 0.2 + LATE_US / 1e6
@@ -23,7 +23,7 @@ ABANDON_S = 1.0
 def batches_in_time(trial: ClientTrial) -> str:
     """Run for 1.2 seconds, and note when lines arrive."""
     got = trial.run(sequence([], ScriptedAnswer(200, delay_us=5_000)), successes=None, time_limit_us=1_200_000, users=2)
-    finished = sorted(arrival.finished for arrival in got.scenario.arrivals if arrival.finished is not None)
+    finished = sorted(arrival.finished for arrival in got.script.arrivals if arrival.finished is not None)
     expect(bool(finished), "rows of calls of which none reached the target")
     times = [finished[0], *got.lines_at]
     silence = max(after - before for before, after in itertools.pairwise(times))
@@ -69,9 +69,9 @@ def next_round(trial: ClientTrial) -> str:
 @rule("one round at a time", "a second round is answered 409, while /client and /check still answer")
 def one_at_a_time(trial: ClientTrial) -> str:
     """Ask for a round while one hangs."""
-    scenario = trial.target.scenario(sequence([], HANG))
-    with trial.started(trial.round(scenario)):
-        expect(scenario.wait_for_arrival(2), "no request within 2 s")
+    script = trial.target.script(sequence([], HANG))
+    with trial.started(trial.round(script)):
+        expect(script.wait_for_arrival(2), "no request within 2 s")
         response = trial.post("/rounds", trial.round())
         expect(response.status_code == httpx.codes.CONFLICT, f"the second round got {response.status_code}")
         expect(_says_why(json_of(response)), f"409 with {response.text[:200]}")
@@ -84,9 +84,9 @@ def one_at_a_time(trial: ClientTrial) -> str:
 @rule("abandoned while an attempt hangs", "the client is free within a second of the stream's close")
 def abandon_hanging(trial: ClientTrial) -> str:
     """Close the stream while the target is silent."""
-    scenario = _abandon(trial, sequence([], HANG), users=3)
-    at_once = scenario.most_at_once(since=0)
-    left = sum(arrival.finished is None for arrival in scenario.arrivals)
+    script = _abandon(trial, sequence([], HANG), users=3)
+    at_once = script.most_at_once(since=0)
+    left = sum(arrival.finished is None for arrival in script.arrivals)
     expect(left == 0, f"{left} of {at_once} requests still open after {ABANDON_S} s")
     return "free, and no request left at the target"
 
@@ -94,8 +94,8 @@ def abandon_hanging(trial: ClientTrial) -> str:
 @rule("abandoned under load", "no request reaches the target a second after the stream's close")
 def abandon_busy(trial: ClientTrial) -> str:
     """Close the stream while calls succeed."""
-    scenario = _abandon(trial, sequence([], ScriptedAnswer(200, delay_us=2_000)), users=3, successes=None)
-    return f"{len(scenario.arrivals)} requests, none after that"
+    script = _abandon(trial, sequence([], ScriptedAnswer(200, delay_us=2_000)), users=3, successes=None)
+    return f"{len(script.arrivals)} requests, none after that"
 
 
 @rule("abandoned during a back-off", "the client is free although a delay of a minute has begun", "retry")
@@ -113,28 +113,26 @@ def abandon_rejecting(trial: ClientTrial) -> str:
     return "free"
 
 
-def _abandon(trial: ClientTrial, script: Callable[[int], ScriptedAnswer], **changes: object) -> ScriptedScenario:
-    scenario = trial.target.scenario(script)
-    body = trial.round(scenario, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
+def _abandon(trial: ClientTrial, answers: Callable[[int], ScriptedAnswer], **changes: object) -> Script:
+    script = trial.target.script(answers)
+    body = trial.round(script, **{"request": {"timeout_us": 60_000_000}, **changes})  # type: ignore[arg-type]
     trial.need(body)
     with trial.started(body):
-        expect(scenario.wait_for_arrival(2), "no request within 2 s")
+        expect(script.wait_for_arrival(2), "no request within 2 s")
     closed = time.monotonic()
     _expect_free(trial)
     time.sleep(max(0.0, closed + ABANDON_S - time.monotonic()))
-    count = len(scenario.arrivals)
+    count = len(script.arrivals)
     time.sleep(0.1)
-    expect(
-        len(scenario.arrivals) == count, f"{len(scenario.arrivals) - count} requests in the 100 ms after that second"
-    )
-    return scenario
+    expect(len(script.arrivals) == count, f"{len(script.arrivals) - count} requests in the 100 ms after that second")
+    return script
 
 
 def _expect_free(trial: ClientTrial) -> None:
     """Expect the client to take a new round within a second."""
     deadline = time.monotonic() + ABANDON_S
     while True:
-        response = trial.post("/rounds", trial.round(trial.target.scenario(sequence([]))))
+        response = trial.post("/rounds", trial.round(trial.target.script(sequence([]))))
         if response.status_code == httpx.codes.OK:
             return
         expect(response.status_code == httpx.codes.CONFLICT, f"a new round got {response.status_code}")

@@ -43,7 +43,7 @@ class Compose(Component):
         return [compose.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return a process of ours keeps the project up; the engine's own processes are not the component's."""
+        """Return a process of ours that keeps the project up; the engine's own processes are not the component's."""
         urls = {service: f"http://${{self.said.{service}}}" for service in self.services}
         return Launch(
             kind=self.kind,

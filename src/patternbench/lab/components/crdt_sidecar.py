@@ -50,7 +50,7 @@ class CrdtSidecar(Component):
         return [Need("crdt-sidecar", str(built) if built.is_file() else None, how, (build,))]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return it says that it is ready once it has joined its peer and answers."""
+        """Return the sidecar, which says that it is ready once it has joined its peer and answers."""
         command: tuple[str, ...] = (str(binary()), "--name", name, "--max-keys", str(self.max_keys))
         command += ("--listen", "127.0.0.1:${self.port.crdt}", "--gossip", "127.0.0.1:${self.port.gossip}")
         command += ("--interval", f"{self.interval.us + self.distance.us}us")

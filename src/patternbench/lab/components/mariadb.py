@@ -71,7 +71,7 @@ class MariaDB(DatabaseServer):
         return [debian.need("mariadb", present, "mariadb-server")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return the data folder is made and filled first; then it serves on loopback and a Unix socket."""
+        """Return a server whose data folder is made and filled first; it serves on loopback and a Unix socket."""
         options: tuple[str, ...] = (
             "--port=${self.port.mysql}",
             "--bind-address=127.0.0.1",

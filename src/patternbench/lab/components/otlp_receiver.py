@@ -30,7 +30,7 @@ class OtlpReceiver(Component):
         return []
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return it says what it has received once it listens; each round begins empty by itself."""
+        """Return a receiver that is ready once it says what it has received; each round begins empty by itself."""
         command: tuple[str, ...] = (sys.executable, "-m", "patternbench.traces.receive")
         command += ("--port", "${self.port.http}", "--grpc-port", "${self.port.grpc}", "--folder", "${self.folder}")
         return Launch(

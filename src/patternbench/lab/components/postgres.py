@@ -55,7 +55,7 @@ class Postgres(DatabaseServer):
         return [debian.need("postgres", debian.find("postgres", BINARIES) is not None, "postgresql")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return the data folder is made, with databases and users, first; then it serves on loopback alone."""
+        """Return a server whose data folder, with databases and users, is made first; it serves on loopback alone."""
         return Launch(
             kind=self.kind,
             name=name,

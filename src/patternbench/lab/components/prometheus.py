@@ -37,7 +37,7 @@ class Prometheus(Component):
         return [debian.need("prometheus", debian.find("prometheus") is not None, "prometheus")]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return it is ready once everything has been scraped."""
+        """Return a server that is ready once everything has been scraped."""
         options = ("--config.file=${self.folder}/prometheus.yml", "--storage.tsdb.path=${self.folder}/data")
         jobs = [self._job(target, registry, f"{name}.scrape") for target in self.scrape]
         targets = sum(len(_urls(target, registry, f"{name}.scrape")) for target in self.scrape)

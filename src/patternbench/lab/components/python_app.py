@@ -55,7 +55,7 @@ class PythonApp(Program):
         return []
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return a server listens before its workers have loaded the application, so it is asked for an answer."""
+        """Return a server that is asked for an answer: it listens before its workers have loaded the application."""
         if self.interpreter:
             return self._served(name, registry, self.program(name, "interpreter", self.interpreter, registry))
         lock = self._lock(name, registry)

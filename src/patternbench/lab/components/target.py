@@ -31,7 +31,7 @@ class Target(Component):
         return [engine.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """Return it says when it listens."""
+        """Return the engine's target, which says when it listens."""
         command: tuple[str, ...] = (
             engine.path(),
             "target",

@@ -46,7 +46,7 @@ def need() -> Need:
 
 
 def command() -> tuple[str, ...]:
-    """Return runs nginx in the component's own folder, with the configuration there."""
+    """Return the command that runs nginx in the component's own folder, with the configuration there."""
     folder = "${self.folder}"
     return (debian.program("nginx"), "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/{ERRORS.path}")
 

@@ -110,7 +110,7 @@ def _references(launch: Launch) -> Iterator[tuple[str, str]]:
 def unknown(launch: Launch, producing: Mapping[str, Launch]) -> Iterator[tuple[str, str, list[str]]]:
     """Yield a launch's references to what no one has: component, part, and the parts that there are.
 
-    What a component says when it starts (``stated.NAME``) is known to no one before, and components that are not there
+    What a component says when it starts (``said.NAME``) is known to no one before, and components that are not there
     at all are left to those who know the names.
     """
     own = _of_itself(launch)

@@ -122,7 +122,7 @@ class DealingExecutor:
                 self._begin_next(lane)
 
     def _fresh(self, order: RoundOrder) -> RoundOrder:
-        """Return order of a try that no lane was ever given, so that a late result of an earlier one is not its own."""
+        """Return the order of a try that no lane was ever given: no late result of an earlier one counts for it."""
         while order.id in self._begun:
             order = order.again()
         return order

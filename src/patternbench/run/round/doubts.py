@@ -74,7 +74,7 @@ def no_call() -> Doubt:
 
 
 def of_proxy(own: int, rows: int) -> list[Doubt]:
-    """Return warning about answers of the fault proxy itself, which didn't reach the service or lost its connection."""
+    """Return the warning about answers of the fault proxy itself, which didn't reach the service or lost it."""
     if not own:
         return []
     why = "because it didn't reach the service or lost the connection to it"

@@ -9,7 +9,7 @@ use patternbench_policies::{breaker, budget, bulkhead, deadline, hedge, rate_lim
 
 /// The most of anything that is counted.
 const MOST: u64 = 1_000_000;
-/// The longest criteria of a server that is granted unless a job says otherwise, in microseconds.
+/// The longest wait that a server asks for and that is granted, unless a job says otherwise, in microseconds.
 const RETRY_AFTER_MAX_US: u64 = 60_000_000;
 
 const POLICIES: [&str; 8] = [

@@ -73,7 +73,7 @@ impl Stack {
         &self.acted
     }
 
-    /// A waiter that has been given a place in a bulkhead since this was last asked; its call must be reported.
+    /// A waiter that has been given a place in a bulkhead since this was last asked; its call must be notified.
     pub fn next_granted(&mut self) -> Option<Waiter> {
         (!self.granted.is_empty()).then(|| self.granted.remove(0))
     }

@@ -150,6 +150,11 @@ function M.digest(limit)
   return scripts[limit.algorithm].digest
 end
 
+-- Whether a reply shows that the server's clock is not what we took it for: it was stepped, or this is another server.
+local function has_other_clock(reply)
+  return resp.kind(reply) == "LATE" or resp.is_unwelcome(reply)
+end
+
 --- Decides all requests together: what one binding limit rejects is taken from none.
 -- A call that the server comes to after its deadline, as after a stall, counts nothing: its request was decided without it.
 function M:decide(requests, now, deadline)
@@ -163,7 +168,9 @@ function M:decide(requests, now, deadline)
   if not reply then
     return nil, err
   elseif type(reply) == "table" then
-    self.servers:forget()
+    if has_other_clock(reply) then
+      self.servers:forget()
+    end
     return nil, reply.error or "not an answer of the script"
   elseif #reply ~= 8 + 48 * #requests then
     return nil, "not an answer of the script"

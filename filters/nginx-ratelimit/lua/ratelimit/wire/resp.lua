@@ -114,9 +114,15 @@ end
 -- Errors about the request. Any other is about the server: READONLY, MASTERDOWN, NOAUTH, LOADING and whatever is yet to come.
 local about_the_request = { NOSCRIPT = true, FULL = true, LATE = true }
 
--- Whether a reply is an error that another connection might not meet.
-local function is_unwelcome(reply)
-  return type(reply) == "table" and reply.error ~= nil and not about_the_request[reply.error:match("^%u*")]
+--- The kind of an error reply, which is its first word; nil for any other reply.
+function M.kind(reply)
+  return type(reply) == "table" and reply.error and reply.error:match("^%u*") or nil
+end
+
+--- Whether a reply is an error that another connection, and so another server, might not meet.
+function M.is_unwelcome(reply)
+  local kind = M.kind(reply)
+  return kind ~= nil and not about_the_request[kind]
 end
 
 local function talk(open, request)
@@ -126,7 +132,7 @@ local function talk(open, request)
   end
   local reply
   reply, err = M.decode(open)
-  if is_unwelcome(reply) then
+  if M.is_unwelcome(reply) then
     open:distrust()
   end
   return reply, err
