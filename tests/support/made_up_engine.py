@@ -38,6 +38,7 @@ class MadeUp:
     """An engine that keeps the jobs it was given, prints its lines, and writes the files of a round."""
 
     jobs: ClassVar[list[Any]] = []
+    outs: ClassVar[list[Path]] = []
     commands: ClassVar[list[list[str]]] = []
     lines_: ClassVar[list[list[Any]]] = []
     asked_to_end: ClassVar[int] = 0
@@ -51,6 +52,7 @@ class MadeUp:
         if "--out" in command:
             out = Path(command[command.index("--out") + 1])
             assert out.is_absolute()
+            MadeUp.outs.append(out)
             (out / "trace.json").write_text(json.dumps({"attempts": self.trace}))
             written(out / "attempts.parquet", self.rows)
         self.message = MadeUp.lines_.pop(0)
@@ -91,7 +93,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every engine be one that is made up; of two users each makes three good attempts."""
     monkeypatch.setattr(load, "Process", MadeUp)
     monkeypatch.setattr(software, "binary", lambda: "patternbench-engine")
-    for name, value in (("jobs", []), ("commands", []), ("trace", []), ("asked_to_end", 0)):
+    for name, value in (("jobs", []), ("outs", []), ("commands", []), ("trace", []), ("asked_to_end", 0)):
         monkeypatch.setattr(MadeUp, name, value)
     monkeypatch.setattr(MadeUp, "rows", [(user, False, True) for user in (0, 0, 0, 1, 1, 1)])
 

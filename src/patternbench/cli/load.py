@@ -21,7 +21,7 @@ from patternbench.cli.shared import built
 from patternbench.cli.terminal import Plain
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
-from patternbench.drivers.split_load import HERE, GeneratorPlace, opened
+from patternbench.drivers.split_load import HERE, EndedBeforeItBeganError, GeneratorPlace, opened
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
 from patternbench.study.models import MOST_GENERATORS
@@ -271,6 +271,8 @@ def drive(
                 view.update(live(history, options.urls, length(options)))
     except JobError as error:
         raise InputError([job.placed(as_problem(problem, problem.path)) for problem in error.problems]) from None
+    except EndedBeforeItBeganError:
+        raise KeyboardInterrupt from None
     except DriverError as error:
         raise click.ClickException(str(error)) from None
     assert load.summary is not None

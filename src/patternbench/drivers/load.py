@@ -40,6 +40,7 @@ class Load:
         with ExitStack() as stack:
             file = stack.enter_context(_job_file(job))
             out.mkdir(parents=True, exist_ok=True)
+            self._begin.unlink(missing_ok=True)  # A killed run leaves it, and names come again when it is resumed.
             command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
             waits = ["--begin", absolute(self._begin)] if name else []
             self.process = stack.enter_context(Process(name or "load", [*command, *waits], logs))

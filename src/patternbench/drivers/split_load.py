@@ -15,9 +15,10 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Protocol
 
+from patternbench.drivers.at_once import at_once
 from patternbench.drivers.clocks import ClockOffset, offset
 from patternbench.drivers.driver import DriverError
-from patternbench.drivers.load import Load, united_by_engine
+from patternbench.drivers.load import SILENCE_S, Load, united_by_engine
 from patternbench.drivers.origins import Job
 from patternbench.records import united
 from patternbench.records.folder import write_json
@@ -31,13 +32,21 @@ from patternbench.records.load_summaries import (
     LoadSummary,
     Percentiles,
 )
-from patternbench.terms.units import NS_PER_US
+from patternbench.terms.units import NS_PER_S, NS_PER_US
 
 LEAD_NS = 500_000_000
 """How long before they begin generators are told when: long enough for the slowest to hear it."""
+MOST_LEAD_NS = round(SILENCE_S / 2 * NS_PER_S)
+"""How long that may be at most: a generator says nothing meanwhile, and must not count as hung."""
+STOP_S, END_S = 20.0, 30.0
+"""How long generators together have to hear that they are to stop, and to be gone, in seconds."""
 APART_NS = 1_000_000
 """How far apart the clocks of two generators may be before that is worth a word."""
 GENERATOR_LOST, CLOCKS_APART = "generator_lost", "clocks_apart"
+
+
+class EndedBeforeItBeganError(DriverError):
+    """The load was asked to end while its generators got ready, so that there is nothing to show."""
 
 
 class Generator(Protocol):
@@ -130,22 +139,37 @@ class SplitLoad:
         self._asked_to_end = False
         self._heard: SimpleQueue[tuple[int, LoadProgress | Exception | None]] = SimpleQueue()
         self.summary: LoadSummary | None = None
+        self._stopping = False
+        self._ends: list[ExitStack] = []
         of = parts_of(job)
         with ExitStack() as stack:
-            self._running = [self._started(job, LoadPart(index=index, of=of), place, stack) for index in range(of)]
+            stack.callback(self._end)
+            self._running = [self._started(job, LoadPart(index=index, of=of), place) for index in range(of)]
             self._stack = stack.pop_all()
 
-    def _started(self, job: Job, part: LoadPart, place: GeneratorPlace, stack: ExitStack) -> _AtWork:
+    def _started(self, job: Job, part: LoadPart, place: GeneratorPlace) -> _AtWork:
         name = f"generator-{part.index + 1}"
         mine = {**job, "part": {"index": part.index, "of": part.of}}
-        generator = stack.enter_context(place.start(name, mine, self._out / name, self._logs))
+        self._ends.append(ExitStack())
+        generator = self._ends[-1].enter_context(place.start(name, mine, self._out / name, self._logs))
         return _AtWork(part, self._out / name, generator)
 
+    def _end(self) -> None:
+        at_once([end.close for end in self._ends], END_S)
+
     def progress(self) -> Iterator[LoadProgress]:
-        """How all of them are doing together. Raises JobError, or DriverError if none of them gets to its end."""
-        self._begin()
-        yield from self._heard_of_all()
-        self._unite()
+        """How all of them are doing together.
+
+        Raises JobError, DriverError if none of them gets to its end, and EndedBeforeItBeganError.
+        """
+        try:
+            self._begin()
+            yield from self._heard_of_all()
+            self._unite()
+        except DriverError as error:
+            if self._asked_to_end and not any(one.latest for one in self._running):
+                raise EndedBeforeItBeganError("the load was ended before it began") from error
+            raise
 
     def _begin(self) -> None:
         """Let all begin at one instant, each by its own clock, once all are ready."""
@@ -153,10 +177,21 @@ class SplitLoad:
             with _naming(one.part):
                 one.generator.ready()
                 one.clock = offset(one.generator.now_ns, self._clock)
-        slowest = max(one.clock.uncertainty_ns for one in self._running)
-        at_ns = self._clock() + LEAD_NS + 4 * slowest * len(self._running)
+        at_ns = self._clock() + self._lead_ns()
         for one in self._running:
             one.generator.begin(at_ns + one.clock.ns)
+
+    def _lead_ns(self) -> int:
+        """How long before they begin they have to be told. Raises DriverError where that is too long."""
+        slowest = max(self._running, key=lambda one: one.clock.uncertainty_ns)
+        lead_ns = LEAD_NS + 4 * slowest.clock.uncertainty_ns * len(self._running)
+        if lead_ns > MOST_LEAD_NS:
+            took = f"took {2 * slowest.clock.uncertainty_ns / NS_PER_S:.2f} s for its quickest answer"
+            needed = f"{len(self._running)} generators would have to be told {lead_ns / NS_PER_S:.1f} s ahead to begin"
+            allowed = f"at most {MOST_LEAD_NS / NS_PER_S:.1f} s are allowed"
+            remedy = "take fewer generators, or machines that are nearer and less busy"
+            raise DriverError(f"{slowest.part.name} {took}, so that {needed}; {allowed}: {remedy}")
+        return lead_ns
 
     def _heard_of_all(self) -> Iterator[LoadProgress]:
         """Yield what they say together, as often as each of them has said something new."""
@@ -188,8 +223,7 @@ class SplitLoad:
         """Take note of a generator's end; where it is lost, the load of the others says nothing any more."""
         if error is not None:
             one.lost = str(error) or type(error).__name__
-            for other in self._running:
-                other.generator.stop()
+            self._stop_all()
 
     def _unite(self) -> None:
         """Put together what has come of those that are left."""
@@ -211,14 +245,21 @@ class SplitLoad:
         generators = [_as_recorded(one, by_part) for one in self._running]
         doubts = [*made.doubts, *(doubt for one in self._running for doubt in _doubts(one))]
         valid = not any(doubt.invalidates for doubt in doubts)
-        changes = {"generators": generators, "doubts": doubts, "valid": valid, "interrupted": self._asked_to_end}
+        # Where one is lost we have ended the others, which says nothing more.
+        interrupted = self._asked_to_end or (made.interrupted and not any(one.lost for one in self._running))
+        changes = {"generators": generators, "doubts": doubts, "valid": valid, "interrupted": interrupted}
         return made.model_copy(update=changes)
 
     def stop(self) -> None:
         """Ask all of them to end early: everything is written as usual."""
         self._asked_to_end = True
-        for one in self._running:
-            one.generator.stop()
+        self._stop_all()
+
+    def _stop_all(self) -> None:
+        """Ask all of them to end, unless they were asked before: those that are gone would hold us up each time."""
+        if not self._stopping:
+            self._stopping = True
+            at_once([one.generator.stop for one in self._running], STOP_S)
 
     def __enter__(self) -> SplitLoad:
         """Use as a context: all generators are gone on leaving."""

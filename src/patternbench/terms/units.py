@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.terms.roles import Unit
 
+NS_PER_S = 1_000_000_000
 NS_PER_US = 1_000
 """Nanoseconds in a microsecond: clocks give the former, records hold the latter."""
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,14 @@ import pytest
 from tests.support.made_up_engine import SUMMARY
 from tests.unit.drivers.test_jobs import task
 
+from patternbench.cli import load as cli
+from patternbench.cli.main import main
 from patternbench.drivers import jobs, split_load
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import doubts, shortfall
+from patternbench.drivers.load import SILENCE_S
 from patternbench.drivers.origins import Job
-from patternbench.drivers.split_load import LEAD_NS, Generator, SplitLoad, opened, parts_of, together
+from patternbench.drivers.split_load import LEAD_NS, MOST_LEAD_NS, Generator, SplitLoad, opened, parts_of, together
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
 from patternbench.records.load_summaries import ATTEMPTS, LoadProgress, LoadSummary
@@ -27,6 +32,8 @@ from patternbench.records.united import unite
 
 OPEN = "workload: {open: {rate: 30, duration: 1s}}"
 NOW_NS = 1_000_000_000_000
+INTERRUPTED = "interrupted"
+"""What a generator that is made up leaves in its folder where a signal has ended it."""
 
 
 def written(file: Path, users: list[int], ends_us: list[int]) -> None:
@@ -48,11 +55,17 @@ class MadeUpGenerator:
     dies: str = ""
     begun_ns: int | None = None
     stopped: int = 0
+    gone: int = 0
     summary: LoadSummary | None = None
+    together: Barrier | None = None
+    """Where all generators have to come at once to be stopped, and to be gone."""
 
     def ready(self) -> None:
         if self.dies == "before":
             raise DriverError("it never came up")
+        if self.dies == "on Ctrl-C":
+            signal.raise_signal(signal.SIGINT)
+            raise DriverError("the load engine gave up: the load was ended before it began")
 
     def now_ns(self) -> int:
         return NOW_NS + self.ahead_ns
@@ -63,12 +76,26 @@ class MadeUpGenerator:
     def progress(self) -> Iterator[LoadProgress]:
         number = int(self.out.name.removeprefix("generator-"))
         yield LoadProgress(requests=10 * number, elapsed_us=250_000)
-        if self.dies:
+        if self.dies == "later":
             raise DriverError(f"the load engine died: {self.out.name} ended with code 137")
         written(self.out / ATTEMPTS, [number] * 2, [number * 10, number * 1000])
+        if self.stopped or self.dies == "by SIGTERM":
+            (self.out / INTERRUPTED).touch()
 
     def stop(self) -> None:
         self.stopped += 1
+        self._wait_for_all()
+
+    def __enter__(self) -> MadeUpGenerator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gone += 1
+        self._wait_for_all()
+
+    def _wait_for_all(self) -> None:
+        if self.together:
+            self.together.wait(timeout=10)
 
 
 @dataclass
@@ -79,13 +106,15 @@ class MadeUpPlace:
     dies: dict[int, str] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     made: list[MadeUpGenerator] = field(default_factory=list)
+    together: Barrier | None = None
 
     def start(self, name: str, job: Job, out: Path, logs: Path) -> AbstractContextManager[Generator]:
         del logs
         number = int(name.removeprefix("generator-"))
         self.jobs.append(job)
-        self.made.append(MadeUpGenerator(out, self.ahead_ns.get(number, 0), self.dies.get(number, "")))
-        return nullcontext(self.made[-1])
+        made = MadeUpGenerator(out, self.ahead_ns.get(number, 0), self.dies.get(number, ""), together=self.together)
+        self.made.append(made)
+        return made
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +125,8 @@ def counts_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
         del out, logs
         numbers = [int(part.name.removeprefix("generator-")) for part in parts]
         generators = [{"part": {"index": number - 1, "of": 3}, "requests": 2, "valid": True} for number in numbers]
-        return LoadSummary.model_validate({**SUMMARY, "generators": generators, "interrupted": True})
+        interrupted = any((part / INTERRUPTED).exists() for part in parts)
+        return LoadSummary.model_validate({**SUMMARY, "generators": generators, "interrupted": interrupted})
 
     monkeypatch.setattr(split_load, "united_by_engine", united)
 
@@ -190,6 +220,69 @@ def test_a_load_that_is_asked_to_end_is_interrupted_and_one_that_is_over_is_not(
         list(load.progress())
     assert load.summary is not None and load.summary.interrupted
     assert [one.stopped for one in place.made] == [1, 1, 1]
+
+
+def test_a_generator_that_a_signal_from_outside_ended_makes_the_load_interrupted(tmp_path: Path) -> None:
+    assert run(tmp_path, MadeUpPlace(dies={2: "by SIGTERM"}))[0].interrupted
+    lost = MadeUpPlace(dies={2: "by SIGTERM", 3: "later"})
+    assert not run(tmp_path / "lost", lost)[0].interrupted, "we end the others where one is lost"
+
+
+def test_clocks_that_are_known_too_badly_to_begin_soon_are_refused_before_any_begins(tmp_path: Path) -> None:
+    assert SILENCE_S * 1e9 / 3 < MOST_LEAD_NS <= SILENCE_S * 1e9 / 2, "a generator that waits must not count as hung"
+    place = MadeUpPlace()
+    with (
+        SplitLoad(job(), tmp_path / "out", tmp_path, place, clock=_answered_after(1_250_000_000)) as load,
+        pytest.raises(DriverError) as refused,
+    ):
+        list(load.progress())
+    assert str(refused.value) == (
+        "generator 1 of 3 took 1.25 s for its quickest answer, so that 3 generators would have to be told 8.0 s ahead "
+        "to begin; at most 7.5 s are allowed: take fewer generators, or machines that are nearer and less busy"
+    )
+    assert [one.begun_ns for one in place.made] == [None] * 3
+    with SplitLoad(job(), tmp_path / "out", tmp_path, place, clock=_answered_after(1_000_000_000)) as load:
+        list(load.progress())
+    assert all(one.begun_ns for one in place.made[3:])
+
+
+def _answered_after(ns: int) -> Callable[[], int]:
+    """A clock by which each answer takes this long."""
+    now = [NOW_NS]
+
+    def clock() -> int:
+        now[0] += ns
+        return now[0]
+
+    return clock
+
+
+def test_generators_are_stopped_at_once_and_are_gone_at_once(tmp_path: Path) -> None:
+    place = MadeUpPlace(dies={2: "later"}, together=Barrier(3))
+    run(tmp_path, place)
+    assert [(one.stopped, one.gone) for one in place.made] == [(1, 1)] * 3
+
+
+def test_generators_that_are_lost_one_after_another_let_all_be_stopped_once(tmp_path: Path) -> None:
+    place = MadeUpPlace(dies={1: "later", 2: "later"})
+    run(tmp_path, place)
+    assert [one.stopped for one in place.made] == [1, 1, 1]
+
+
+def test_ctrl_c_while_generators_get_ready_interrupts_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = MadeUpPlace(dies={1: "on Ctrl-C"})
+    monkeypatch.setattr(cli, "generators_at", lambda *_: nullcontext(place))
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["load", "http://127.0.0.1:9/", "--generators", "3", "--rate", "30", "--json"])
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert (ended.value.code, capsys.readouterr().err.strip()) == (130, "interrupted")
+    assert [(one.stopped, one.gone, one.begun_ns) for one in place.made] == [(1, 1, None)] * 3
 
 
 def test_what_they_say_is_added_and_times_are_those_of_the_slowest(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ from patternbench.drivers.driver import DriverError
 from patternbench.drivers.load import JobError
 from patternbench.records.load_summaries import SUMMARY, LoadProgress
 from patternbench.run.lanes import ray_generators
-from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, Results
-from patternbench.run.lanes.ray_generators import RayGenerator
+from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
+from patternbench.run.lanes.ray_generators import SLOWEST_BYTES_PER_S, RayGenerator
+from patternbench.run.lanes.ray_lanes import CALL_S
+from patternbench.run.lanes.worker import sha256
 
 READY: dict[str, Any] = {"ready": True}
 PART = {"index": 1, "of": 2}
@@ -38,9 +40,11 @@ class MadeUpRay:
 
     def __init__(self) -> None:
         self.gone = False
+        self.limits_s: list[float] = []
 
     def get(self, answer: Any, timeout: float) -> Any:
         assert timeout > 0
+        self.limits_s.append(timeout)
         if self.gone:
             raise _NotThereError("the actor died\nand more")
         return answer
@@ -118,9 +122,42 @@ def test_a_node_with_another_patternbench_is_refused(tmp_path: Path, monkeypatch
 def test_a_file_that_was_damaged_on_its_way_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ending(monkeypatch, [READY])
     asked, _ = generator(tmp_path / "out", {"part": PART}, {})
-    with pytest.raises(DriverError, match=r"attempts.parquet was damaged on its way"):
-        asked._fetch(Results({"attempts.parquet": b"x"}, {"attempts.parquet": "0" * 64}))
+    whole = GeneratorWorker.file
+    wrong = [
+        lambda worker, name: LeftFile(whole(worker, name).content, "0" * 64),
+        lambda *_: LeftFile(b"", sha256(b"")),
+    ]
+    for damaged in wrong:
+        monkeypatch.setattr(GeneratorWorker, "file", damaged)
+        with pytest.raises(DriverError, match=r"attempts.parquet was damaged on its way"):
+            asked._fetch({"attempts.parquet": 10})
     assert not (tmp_path / "out/attempts.parquet").exists()
+
+
+def test_files_come_one_by_one_and_a_large_one_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending(monkeypatch, [over()])
+    asked, ray = generator(tmp_path / "out", {"part": PART}, {})
+    there = Path(MadeUp.outs[0])
+    (there / SUMMARY).write_text(json.dumps(over()["end"]))
+    with (there / "attempts.parquet").open("wb") as file:
+        file.truncate(5 * SLOWEST_BYTES_PER_S)
+    asked.begin(5)
+    list(asked.progress())
+    large, *small = ray.limits_s[-3:]
+    assert large == CALL_S + 5
+    assert all(CALL_S < limit < CALL_S + 1 for limit in small)
+    assert (tmp_path / "out/attempts.parquet").stat().st_size == 5 * SLOWEST_BYTES_PER_S
+
+
+def test_an_engine_that_fails_in_a_way_nobody_foresaw_ends_the_generator_with_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, [RuntimeError("no memory is left")], [OSError()])
+    for why in ("no memory is left", "OSError"):
+        asked, _ = generator(tmp_path, {"part": PART}, {})
+        asked.begin(5)
+        with pytest.raises(DriverError, match=why):
+            list(asked.progress())
 
 
 def test_what_was_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

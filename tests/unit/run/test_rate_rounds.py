@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from patternbench.analyze.load.rate_search import parse_objective
-from patternbench.observe.doubt import Doubt
 from patternbench.records import attempts
 from patternbench.records.attempts import Batch
 from patternbench.records.load_summaries import ATTEMPTS
-from patternbench.run.single.rate_rounds import OF_THE_GENERATOR, RateFixture, RateRound
+from patternbench.run.single.rate_rounds import RateFixture, RateRound
 from patternbench.terms.units import Duration
 
 
@@ -45,10 +44,9 @@ def test_a_round_in_which_all_or_none_missed_is_counted_so(
     assert measured(tmp_path, times, failed).step.missed == missed
 
 
-@pytest.mark.parametrize("name", OF_THE_GENERATOR)
-def test_a_round_whose_generator_failed_is_no_result(tmp_path: Path, name: str) -> None:
-    doubts = [Doubt("target_slow", "slow", ""), Doubt(name, "the generator failed", "")]
-    named = [SimpleNamespace(name=one.kind, message=one.message) for one in doubts]
-    assert measured(tmp_path, [20], doubts=named, valid=False).doubt == "the generator failed"
-    assert measured(tmp_path, [20], doubts=named, valid=True).doubt == ""
-    assert measured(tmp_path, [20], doubts=named[:1], valid=False).doubt == ""
+@pytest.mark.parametrize("name", ["late_schedule", "generator_lost", "one that comes with a later engine"])
+def test_a_round_with_any_doubt_that_makes_it_invalid_is_no_result(tmp_path: Path, name: str) -> None:
+    slow = SimpleNamespace(name="target_slow", message="slow", invalidates=False)
+    failed = SimpleNamespace(name=name, message="the generator failed", invalidates=True)
+    assert measured(tmp_path, [20], doubts=[slow, failed], valid=False).doubt == "the generator failed"
+    assert measured(tmp_path, [20], doubts=[slow]).doubt == ""

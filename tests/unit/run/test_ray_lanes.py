@@ -166,6 +166,28 @@ def test_a_run_waits_a_little_for_more_lanes_and_one_that_comes_late_joins(lanes
     assert lanes.up() == ["host-a", "host-b"]
 
 
+def test_a_run_begins_once_a_lane_is_there_though_another_one_is_still_coming(
+    lanes_of: Any, now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    wait = cluster.wait
+
+    def waited(calls: list[Call], num_returns: int, timeout: float) -> tuple[list[Call], list[Call]]:
+        done, late = wait(calls, num_returns, timeout)
+        now[0] += 0.0 if done else timeout
+        return done, late
+
+    monkeypatch.setattr(cluster, "wait", waited, raising=False)
+    lanes, _ = lanes_of(cluster, count=2)
+    lanes.event(0.0)
+    cluster.starts = False
+    cluster.cpus["b"] = 2.0
+    lanes.await_first()
+    assert lanes.up() == ["host-a"]
+    assert len(cluster.actors) == 2 and not cluster.killed, "the other one is still coming"
+    assert now[0] - 100 <= ray_lanes.MORE_S + 2
+
+
 def test_a_node_whose_lane_does_not_come_up_holds_up_nobody_and_is_given_up(lanes_of: Any, now: list[float]) -> None:
     cluster = Cluster(head=0.0, a=2.0)
     lanes, noted = lanes_of(cluster)
@@ -247,3 +269,34 @@ def test_a_node_with_other_code_is_refused_with_what_differs(lanes_of: Any) -> N
         lanes.await_first()
     assert noted == {"refused_lanes": {"host-a": "runs another patternbench (code_sha256 differ)"}}
     assert len(cluster.actors) == 1, "it isn't asked again and again"
+
+
+def test_a_refused_lane_leaves_nothing_on_its_node_and_is_then_killed(lanes_of: Any) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    cluster.facts = {**FACTS, "code_sha256": "x"}
+    lanes, _ = lanes_of(cluster)
+    with pytest.raises(InputError, match="code_sha256 differ"):
+        lanes.await_first()
+    assert [actor.closed for actor in cluster.actors] == [True]
+    assert cluster.killed == cluster.actors
+    assert cluster.waited[-1] == ray_lanes.CLOSE_S, "it holds up nobody"
+
+
+def test_a_lane_that_hangs_is_killed_without_a_wait_for_its_close(lanes_of: Any, now: list[float]) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    cluster.starts = False
+    lanes, _ = lanes_of(cluster)
+    lanes.event(0.5)
+    now[0] += ray_lanes.START_S + 1
+    lanes.event(0.5)
+    assert [actor.closed for actor in cluster.actors] == [False]
+    assert cluster.killed == cluster.actors
+
+
+def test_an_idle_lane_is_closed_once_on_leaving(lanes_of: Any) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    lanes, _ = lanes_of(cluster, count=1)
+    lanes.await_first()
+    lanes.__exit__()
+    assert len(cluster.actors[0].calls) == 2, "its facts and its close"
+    assert cluster.killed == cluster.actors

@@ -58,7 +58,11 @@ pub fn doubts(finished: &Finished, counts: &Counts, open: bool, allowed: Latenes
         abandoned(finished),
         few_calls(counts.calls),
         never_good(counts.calls, counts.good_calls),
-        unanswered(finished, counts),
+        never_answered(
+            counts.sent(),
+            counts.statuses.iter().sum(),
+            Failure::ALL.into_iter().zip(finished.totals.measured_failures()),
+        ),
         without_tls(finished),
         cold(finished),
     ]
@@ -269,9 +273,13 @@ fn not_followed((refusal, count): &(Refusal, u64)) -> Doubt {
     }
 }
 
-/// A round in which no one ever answered says little about anybody, and often that a URL is wrong.
-fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
-    let (sent, answers) = (counts.sent(), counts.statuses.iter().sum::<u64>());
+/// A round in which no one ever answered says little about anybody, and often that a URL is wrong. The failures are those
+/// of connections, as far as they are known.
+pub fn never_answered(
+    sent: u64,
+    answers: u64,
+    failures: impl IntoIterator<Item = (Failure, u64)>,
+) -> Option<Doubt> {
     (sent > 0 && answers == 0).then(|| Doubt {
         name: "never_answered",
         value: sent as f64,
@@ -279,16 +287,16 @@ fn unanswered(finished: &Finished, counts: &Counts) -> Option<Doubt> {
         invalidates: false,
         message: format!(
             "not one of {sent} attempts was answered{}",
-            most_frequent(finished)
+            most_frequent(failures)
         ),
         remedy: "check that the targets listen at their URLs, and that http and https are right",
     })
 }
 
 /// What most connections failed by, as far as that can be said plainly.
-fn most_frequent(finished: &Finished) -> String {
-    let kinds = Failure::ALL.iter().zip(finished.totals.measured_failures());
-    let most = kinds
+fn most_frequent(failures: impl IntoIterator<Item = (Failure, u64)>) -> String {
+    let most = failures
+        .into_iter()
         .filter(|(_, count)| *count > 0)
         .max_by_key(|(_, count)| *count);
     let Some((failure, count)) = most else {

@@ -3,9 +3,10 @@
 //! Percentiles are never put together. They are read from the histograms of all parts, which hold every call.
 
 use crate::command::{CommandError, failed, write};
-use crate::doubts::{few_calls, never_good};
+use crate::doubts::{few_calls, never_answered, never_good};
 use crate::summary::milliseconds;
 use patternbench_attemptlog::{Histogram, Measure, decoded, encoded, histogram};
+use patternbench_wire::Failure;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -316,34 +317,95 @@ fn doubts(made: &[Made], summary: &Value) -> Vec<Value> {
     };
     let count = |name: &str| summary[name].as_u64().unwrap_or(0);
     let calls = count("calls") + count("dropped") + count("rejected");
-    let of_all = [few_calls(calls), never_good(calls, count("successes"))];
+    let of_all = [
+        few_calls(calls),
+        never_good(calls, count("successes")),
+        never_answered(count("requests"), answers(summary), failures(summary)),
+    ];
     let of_all = of_all.into_iter().flatten().map(|doubt| doubt.to_json());
-    made.iter()
-        .flat_map(named)
-        .chain(of_all)
-        .chain(unanswered(made))
-        .collect()
+    made.iter().flat_map(named).chain(of_all).collect()
 }
 
 fn is_of_the_whole(doubt: &Value) -> bool {
     OF_THE_WHOLE.iter().any(|name| doubt["name"] == *name)
 }
 
-/// That nobody ever answered, where that is so for each generator that has sent anything.
-fn unanswered(made: &[Made]) -> Option<Value> {
-    let of = |made: &Made| {
-        let doubts = made.summary["doubts"].as_array()?;
+/// How many attempts of a summary were answered, whatever their status.
+fn answers(summary: &Value) -> u64 {
+    let statuses = summary["statuses"].as_object();
+    statuses
+        .into_iter()
+        .flat_map(Map::values)
+        .filter_map(Value::as_u64)
+        .sum()
+}
+
+/// How often connections failed in each way. Nothing is known of it after a warm-up, whose failures are counted as well.
+fn failures(summary: &Value) -> Vec<(Failure, u64)> {
+    if summary["warm_up_rows"] != 0 {
+        return Vec::new();
+    }
+    let count = |failure: Failure| summary["socket_errors"][failure.name()].as_u64().unwrap_or(0);
+    Failure::ALL
+        .into_iter()
+        .map(|failure| (failure, count(failure)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator that has sent requests, of which some were answered; all others found nobody listening.
+    fn sent(index: u64, requests: u64, answered: u64) -> Made {
+        let refused = requests - answered;
+        let own = never_answered(requests, answered, [(Failure::Refused, refused)]);
+        let own: Vec<Value> = own.iter().map(crate::doubts::Doubt::to_json).collect();
+        let summary = json!({
+            "part": {"index": index, "of": 2}, "requests": requests, "calls": requests, "warm_up_rows": 0,
+            "statuses": {"2xx": 0, "5xx": answered}, "socket_errors": {"refused": refused}, "doubts": own,
+        });
+        Made {
+            summary,
+            histograms: Vec::new(),
+        }
+    }
+
+    fn never_answered_of(made: &[Made]) -> Vec<Value> {
+        let doubts = united(made, &[])["doubts"].as_array().unwrap().clone();
         doubts
-            .iter()
-            .find(|doubt| doubt["name"] == "never_answered")
-            .cloned()
-    };
-    let sent = || {
-        made.iter()
-            .filter(|made| made.summary["requests"].as_u64() > Some(0))
-    };
-    let found: Vec<Value> = sent().filter_map(of).collect();
-    (found.len() == sent().count())
-        .then(|| found.into_iter().next())
-        .flatten()
+            .into_iter()
+            .filter(|doubt| doubt["name"] == "never_answered")
+            .collect()
+    }
+
+    #[test]
+    fn that_nobody_ever_answered_is_said_of_the_requests_of_all_generators() {
+        let found = never_answered_of(&[sent(0, 70, 0), sent(1, 50, 0)]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0]["value"], 120.0);
+        assert_eq!(
+            found[0]["message"],
+            "not one of 120 attempts was answered: 120 found nobody listening"
+        );
+        let mut warm = [sent(0, 70, 0), sent(1, 50, 0)];
+        warm[1].summary["warm_up_rows"] = json!(3);
+        assert_eq!(
+            never_answered_of(&warm)[0]["message"],
+            "not one of 120 attempts was answered"
+        );
+    }
+
+    #[test]
+    fn one_answer_to_any_generator_is_an_answer_and_one_that_sent_nothing_missed_none() {
+        assert_eq!(
+            never_answered_of(&[sent(0, 70, 0), sent(1, 50, 1)]),
+            [json!(null); 0]
+        );
+        let found = never_answered_of(&[sent(0, 0, 0), sent(1, 50, 0)]);
+        assert!(
+            found[0]["message"].as_str().unwrap().contains("not one of 50 "),
+            "{found:?}"
+        );
+    }
 }

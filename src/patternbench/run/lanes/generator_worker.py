@@ -30,11 +30,11 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Results:
-    """The files that a generator left, with the SHA-256 of each, by their names."""
+class LeftFile:
+    """A file that a generator left, with its SHA-256."""
 
-    files: Mapping[str, bytes]
-    sha256: Mapping[str, str]
+    content: bytes
+    sha256: str
 
 
 class GeneratorWorker:
@@ -76,10 +76,11 @@ class GeneratorWorker:
         try:
             for said in self._load.progress():
                 self._heard.progress.append(said.model_dump(mode="json", exclude_unset=True))
-        except (JobError, DriverError) as error:
+        except Exception as error:  # Whatever it is, who asks must hear that nothing more comes.
             failure = _failure(error)
             self._heard.error, self._heard.problems = failure.error, failure.problems
-        self._heard.over = True
+        finally:
+            self._heard.over = True
 
     def heard(self) -> Heard:
         """Return what it has said since this was asked last."""
@@ -92,10 +93,14 @@ class GeneratorWorker:
         """Ask it to end early."""
         self._load.stop()
 
-    def results(self) -> Results:
-        """Return the files that it left."""
-        files = {path.name: path.read_bytes() for path in sorted(self._out.iterdir()) if path.name != BEGIN}
-        return Results(files, {name: sha256(content) for name, content in files.items()})
+    def left(self) -> dict[str, int]:
+        """Return the names of the files that it left, with their sizes in bytes."""
+        return {path.name: path.stat().st_size for path in sorted(self._out.iterdir()) if path.name != BEGIN}
+
+    def file(self, name: str) -> LeftFile:
+        """Return one of the files that it left."""
+        content = (self._out / name).read_bytes()
+        return LeftFile(content, sha256(content))
 
     def close(self) -> None:
         """End it, and leave nothing of it here."""
@@ -105,4 +110,4 @@ class GeneratorWorker:
 
 def _failure(error: Exception) -> Heard:
     problems = [one.model_dump(mode="json") for one in error.problems] if isinstance(error, JobError) else []
-    return Heard(over=True, error=str(error), problems=problems)
+    return Heard(over=True, error=str(error) or type(error).__name__, problems=problems)

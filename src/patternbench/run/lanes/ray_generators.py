@@ -20,7 +20,7 @@ from patternbench.drivers.origins import Job
 from patternbench.drivers.split_load import Generator, GeneratorPlace
 from patternbench.records.folder import RunFolder
 from patternbench.records.load_summaries import SUMMARY, JobProblem, LoadProgress, LoadSummary
-from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, Results
+from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
 from patternbench.run.lanes.identity import identity
 from patternbench.run.lanes.ray_lanes import CALL_S, START_S, RayPlace, connected, require_ray
 from patternbench.run.lanes.worker import sha256
@@ -29,6 +29,8 @@ from patternbench.terms.problems import InputError, Problem
 GLANCE_S = 0.2
 """How often a generator is asked what it has to say."""
 CLOSE = "close"
+SLOWEST_BYTES_PER_S = 1_000_000
+"""How slowly a file may come from a node: its size by this is added to the time of a call."""
 PATIENCE_S = 60.0
 """How long nodes are waited for."""
 
@@ -94,7 +96,7 @@ class RayGenerator:
 
     def ready(self) -> None:
         """Return once it can begin; raises JobError or DriverError if it can't."""
-        there = cast(Mapping[str, object], self._answer("identity"))
+        there = cast(Mapping[str, object], self._answer("identity", within_s=START_S))
         unlike = [what for what, ours in identity().items() if there.get(what) != ours]
         if unlike:
             raise DriverError(f"its node runs another patternbench ({', '.join(unlike)} differ)")
@@ -116,25 +118,25 @@ class RayGenerator:
             heard = cast(Heard, self._answer("heard"))
             yield from map(LoadProgress.model_validate, heard.progress)
         _raise(heard)
-        self._fetch(cast(Results, self._answer("results")))
+        self._fetch(cast(Mapping[str, int], self._answer("left")))
 
     def stop(self) -> None:
         """Ask it to end early; one that is gone has ended."""
         with suppress(DriverError):
             self._answer("stop")
 
-    def _fetch(self, results: Results) -> None:
-        """Keep the files that it left, if they came as they were sent."""
+    def _fetch(self, sizes: Mapping[str, int]) -> None:
+        """Keep the files that it left, one after another, if they came as they were sent."""
         self._out.mkdir(parents=True, exist_ok=True)
-        for name, content in results.files.items():
-            if sha256(content) != results.sha256.get(name):
+        for name, size in sizes.items():
+            left = cast(LeftFile, self._answer("file", name, within_s=CALL_S + size / SLOWEST_BYTES_PER_S))
+            if len(left.content) != size or sha256(left.content) != left.sha256:
                 raise DriverError(f"{name} was damaged on its way")
-            (self._out / Path(name).name).write_bytes(content)
+            (self._out / Path(name).name).write_bytes(left.content)
         self.summary = LoadSummary.model_validate_json((self._out / SUMMARY).read_text())
 
-    def _answer(self, method: str, *arguments: object) -> object:
+    def _answer(self, method: str, *arguments: object, within_s: float = CALL_S) -> object:
         """Return what a call of its actor returns; raises DriverError if its node or its process is gone."""
-        within_s = START_S if method == "identity" else CALL_S
         try:
             return self._ray.get(getattr(self._actor, method).remote(*arguments), timeout=within_s)
         except self._ray.exceptions.RayError as error:

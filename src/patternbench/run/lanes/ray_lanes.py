@@ -13,11 +13,12 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from types import ModuleType
 from typing import Protocol
 
+from patternbench.drivers.at_once import at_once
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import ray_cluster
 from patternbench.records.folder import RunFolder
@@ -35,6 +36,8 @@ GLANCE_S, LOOK_S = 0.5, 1.0
 """How long one wait for an answer is before the first round, and how often nodes and calls are looked after."""
 MORE_S = 5.0
 """How long more lanes are waited for where some are there: a later one joins while rounds run."""
+CLOSE_S = 5.0
+"""How long an actor that is dropped has to take down what it started and remove its files, in seconds."""
 CHECK = "check the address, and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are those of the cluster"
 GRACE_S = 300.0
 """How long a round may take beyond its time limit: what it starts, prepares and takes down."""
@@ -192,6 +195,8 @@ class RayLanes:
     def __exit__(self, *_: object) -> None:
         """End all lanes, and keep the ends of their components' logs."""
         closing = {lane.actor.close.remote(): lane for lane in self._lanes.values() if lane.call is None}
+        for call, lane in closing.items():
+            lane.calls(call, END_S)
         done, _late = self._ray.wait(list(closing), num_returns=len(closing), timeout=END_S) if closing else ([], [])
         for call in done:
             with suppress(self._ray.exceptions.RayError):
@@ -203,11 +208,10 @@ class RayLanes:
 
         Raises InputError where none comes.
         """
-        some_by = time.monotonic() + START_S
-        enough_by = time.monotonic() + MORE_S
-        while len(self._lanes) < self._place.lanes and time.monotonic() < some_by:
-            if self._lanes and not self._coming and time.monotonic() > enough_by:
-                break
+        some_by = enough_by = time.monotonic() + START_S
+        while len(self._lanes) < self._place.lanes and time.monotonic() < (enough_by if self._lanes else some_by):
+            if self._lanes:
+                enough_by = min(enough_by, time.monotonic() + MORE_S)
             self.event(GLANCE_S)
         if not self._lanes:
             why = "; ".join(self._refused.values()) or "no node has all its CPUs free"
@@ -283,19 +287,20 @@ class RayLanes:
         return Lost(lane.name, why)
 
     def _drop(self, *lanes: _Lane) -> None:
-        """Kill actors, whose guards then end what they started, and give their room back; none may hold us up."""
+        """Kill actors, whose guards then end what they started, and give their room back; none may hold us up.
+
+        One that is at no call takes down and removes what is its own before.
+        """
 
         def drop(lane: _Lane) -> None:
+            if lane.call is None:
+                with suppress(Exception):
+                    self._ray.get(lane.actor.close.remote(), timeout=CLOSE_S)
             with suppress(Exception):
                 self._ray.kill(lane.actor, no_restart=True)
                 self._ray.util.remove_placement_group(lane.room)
 
-        ending = [Thread(target=drop, args=[lane], daemon=True) for lane in lanes]
-        for thread in ending:
-            thread.start()
-        given_up_s = time.monotonic() + CALL_S
-        for thread in ending:
-            thread.join(max(0.0, given_up_s - time.monotonic()))
+        at_once([partial(drop, lane) for lane in lanes], CALL_S)
 
     def _make_lanes_of(self, nodes: Iterable[_Node]) -> None:
         """Begin to make lanes of nodes, up to the number that was asked for."""

@@ -34,9 +34,6 @@ from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 from patternbench.terms.urls import encoded
 
-OF_THE_GENERATOR = ("generator_saturated", "late_schedule", "generator_held_up", "out_of_sockets", "log_stalled")
-"""The warnings that say that the generator failed, and not the service."""
-
 
 @dataclass(frozen=True)
 class RateRound:
@@ -97,8 +94,7 @@ class RateFixture:
         any_time = round_metrics(frame, length_s=length_s)
         calls, good = int(metrics["TotalCalls"]), metrics["SuccessfulCalls"]
         within = round(good * metrics["goodput"] / any_time["goodput"]) if good else 0
-        doubts = [doubt.message for doubt in summary.doubts if doubt.name in OF_THE_GENERATOR]
-        doubt = doubts[0] if doubts and not summary.valid else ""
+        doubt = next((doubt.message for doubt in summary.doubts if doubt.invalidates), "")
         return RateRound(RateStep(rate, calls, max(calls - within, 0)), metrics["p50"], metrics["p95"], doubt)
 
 
