@@ -138,8 +138,5 @@ def changes_by(
 
 
 def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper") -> str:
-    """Return a table with a row per claim.
-
-    What it is, how its intervals lie, the least and largest change, the verdict.
-    """
+    """Return a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
     return table(heads(what), (one.row for one in every))

@@ -180,10 +180,7 @@ def wording(says: Says, scale: Scale) -> str:
 
 
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
-    """Return a table with a row per claim.
-
-    What it is, how its intervals lie, the least and largest change, the verdict.
-    """
+    """Return a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
     return table(heads(what), (held(claim.text, claim.says, contrasts(claim)) for claim in claims))
 
 

@@ -84,7 +84,7 @@ class Page:
 
 
 def rounds_as(name: str, columns: Sequence[str]) -> Reader:
-    """Return keeps these columns of the rounds that count, as far as a run has them, as the table of a name."""
+    """Return a reader of the rounds that count: these columns, where a run has them, as the table of a name."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         found = read(run.path)
@@ -96,6 +96,6 @@ def rounds_as(name: str, columns: Sequence[str]) -> Reader:
 
 
 def not_measured(study: str) -> str:
-    """Return that a study, or its quick form, has no rounds here, and what to type."""
+    """Return a sentence saying that a study, or its quick form, has no rounds here, and what to type."""
     form = " --quick" if study.endswith(QUICK) else ""
     return f"Not measured yet: `patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}`."

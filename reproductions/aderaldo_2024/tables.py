@@ -22,9 +22,7 @@ RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
 
 
 def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds as if the machine had been equally fast in all of them, where a speed probe ran.
-
-    Else unchanged.
+    """Return the rounds as if the machine had been equally fast in all of them; unchanged without a speed probe.
 
     Clients share a slope where the shared CPU has the same to do: same pattern, delay, users and faults. Those in
     Python have one of their own, because their harness takes so much CPU time that it limits them as well.
@@ -70,10 +68,7 @@ def printed(rounds: pd.DataFrame) -> str:
 
 
 def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
-    """Yield what each client costs by itself, so that no library is blamed for its harness.
-
-    Nothing where it is unknown.
-    """
+    """Yield what each client costs by itself, where it is known, so that no library is blamed for its harness."""
     costs = costs_us(rounds).groupby("client")["cpu_us"]
     if len(costs):
         yield "**CPU time of each client per attempt without a pattern, us: median over rounds [smallest, largest]**"
@@ -98,10 +93,7 @@ def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds with a column ``delay``.
-
-    The back-off, or how long the breaker stays open, in ms; 0 without either.
-    """
+    """Return the rounds with a column ``delay`` in ms: the back-off, or how long the breaker stays open, else 0."""
     delay = rounds["retry.backoff.exponential.initial"].fillna(rounds["circuit_breaker.open_for"]).fillna(0)
     return rounds.assign(delay=(delay * 1000).round().astype(int))
 

@@ -94,7 +94,7 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     if PROBE_TIME in rounds:
         slower = rounds["slowness"].quantile(0.9) / rounds["slowness"].quantile(0.1)
         reported += (
-            " These rounds are told as if the machine had been equally fast in all of them. In one round of ten it "
+            " These rounds are reported as if the machine had been equally fast in all of them. In one round of ten it "
             f"took at least {slower:.2f} times as long for the same work as in the fastest tenth. As measured, "
             f"the floor is {_shares(floors_of(measured, RESPONSES))}."
         )

@@ -54,10 +54,7 @@ def section(tables: Tables) -> str:
 
 
 def change(before: pd.Series, after: pd.Series, level: float = LEVEL) -> Contrast | None:
-    """Return the ratio of times or shares of the same blocks.
-
-    None where one is zero or there is none, so without a ratio.
-    """
+    """Return the ratio of times or shares of the same blocks; None without any, and where one of them is zero."""
     both = pd.concat([before, after], axis=1, join="inner").to_numpy(dtype=float)
     return contrast(np.log(both[:, 0]), np.log(both[:, 1]), level=level) if len(both) and (both > 0).all() else None
 
@@ -241,10 +238,7 @@ def _verdict(change: Contrast | None, printed: float) -> str:
 
 
 def measured(load: pd.DataFrame, name: str, unit: str, users: int) -> Contrast | None:
-    """Return a headline ratio of our rounds.
-
-    None where a failed share is zero in some round, so that there is no ratio.
-    """
+    """Return a headline ratio of our rounds; None where a failed share is zero in some round."""
     test, column = ("B", unit) if name == "faster" else ("A", unit)
     if name == "failing":
         column = "failed" if unit == REQUEST else "asked_again"
@@ -382,10 +376,7 @@ def faults(table: pd.DataFrame) -> Told:
 
 
 def fast_failures(table: pd.DataFrame) -> str:
-    """Return the claim that a breaker makes failures fast, for a cinema that stands still.
-
-    With a breaker against without.
-    """
+    """Return the claim that a breaker makes failures fast, with one against without, for a cinema that stands still."""
     frozen = table[(table["architecture"] == GATEWAY) & (table["fault"] == "freeze cinema-cineworld")]
     failing = frozen.dropna(subset="failure_ms").set_index("block")
     with_one, without = (failing.loc[failing["breaker"] == on, "failure_ms"] for on in (True, False))

@@ -137,10 +137,7 @@ def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return a row per round.
-
-    What the fault did to operations, when they were as before, and what became of reservations.
-    """
+    """Return a row per round: what the fault did to operations, when it was over, and what became of reservations."""
     entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
     rows = [
         {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
@@ -204,10 +201,7 @@ def _of_fault(rows: pd.DataFrame, acted: ActedFault | None) -> dict[str, object]
 
 
 def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:
-    """Return the middle time of requests that failed and were sent while a fault acted, in milliseconds.
-
-    NaN without any.
-    """
+    """Return the middle time in ms of requests that failed and were sent while a fault acted; NaN without any."""
     if acted is None:
         return np.nan
     sent = rows[rows["start_us"].between(acted.began_us, acted.ended_us) & (rows["attempt"] > 0)]

@@ -48,10 +48,7 @@ def _name(figure: str) -> str:
 
 
 def times(points: pd.DataFrame) -> alt.TopLevelMixin:
-    """Return times of first requests in the order of sending, as they are (dots) and smoothed (line).
-
-    A panel per load.
-    """
+    """Return a panel per load: times of first requests in order of sending, as they are (dots) and smoothed (line)."""
     raw, curve = (points[points["kind"] == kind].round(3) for kind in ("raw", "smoothed"))
     panels = [_panel(raw, curve, int(users)) for users in sorted(points["users"].unique())]
     return alt.hconcat(*panels)

@@ -150,7 +150,7 @@ def costs(rounds: pd.DataFrame) -> str:
 
 def _of_connections(rounds: pd.DataFrame) -> str:
     if set(rounds["connection"]) != {NEW, KEPT}:
-        return "These rounds have one kind of connection, so that what a new one costs is not told."
+        return "These rounds have one kind of connection, so that what a new one costs is not known."
     sent = rounds["parameters.size"].where(rounds["request_bundle"] == "N", 1)
     each = rounds.assign(request_ms=rounds[RESPONSE] * MS_PER_S / sent)
     where = {"traces.sample": trace_levels(rounds)[0]}
@@ -161,7 +161,7 @@ def _of_connections(rounds: pd.DataFrame) -> str:
 
 def _of_tracing(rounds: pd.DataFrame) -> str:
     if set(rounds["traces.sample"]) != {UNTRACED, TRACED}:
-        return "These rounds were all traced alike, so that what tracing costs is not told."
+        return "These rounds were all traced alike, so that what tracing costs is not known."
     none, every = {"traces.sample": UNTRACED}, {"traces.sample": TRACED}
     heads = ["function", "tracing every request changes the time by, without a bundle", "with one"]
     return _by_function(heads, claimed.change(RESPONSE, none, every, over=("connection", CELL[1])), rounds)
@@ -187,10 +187,7 @@ def summary(rounds: pd.DataFrame) -> str:
 
 
 def depth(rounds: pd.DataFrame) -> str:
-    """Return what going further down adds.
-
-    Percent of the bundle's time as published, with intervals; calls per bundle.
-    """
+    """Return what going further down adds, in percent of the published time with intervals, and calls per bundle."""
     good = counted(rounds)
     good = good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
     plan, named = claimed.levelled(good, DEPTH)

@@ -190,7 +190,7 @@ def _better(blocks: list[dict[int, Fitted]], number: int, levels: Mapping[str, t
 
 
 def _error(model: Fitted, levels: Mapping[str, tuple[object, ...]]) -> float:
-    """Return mean absolute percentage error of a model's time on the rows with these levels, of which it knows some."""
+    """Return the mean absolute percentage error of a model's time on rows with these levels, some of them known."""
     fit = model.models["total_time"].fit
     rows = model.tables["total_time"].iloc[fit.design.rows]
     chosen = np.logical_and.reduce([rows[name].isin(values).to_numpy() for name, values in levels.items()])
@@ -250,10 +250,7 @@ def _cost(study: Study, bundle: str, balancing: str, added: Contrast) -> list[st
 
 
 def of_limit(study: Study) -> str:
-    """Return the catalogue's part on rate limits.
-
-    What the strictest limit does to failures and time, next to no limit.
-    """
+    """Return the catalogue's part on rate limits: failures and time with the strictest limit, next to no limit."""
     none, strictest = {"limit": NONE}, {"limit": LIMITS[0]}
     ways = ("request_bundle", "replicas")
     failed, time = (
@@ -277,10 +274,7 @@ def of_balancing(study: Study) -> str:
 
 
 def together(study: Study) -> str:
-    """Return the catalogue's part on combinations.
-
-    What bundles change, alone, with a limit, with balancing, with both.
-    """
+    """Return the catalogue's part on combinations: what bundles change alone, with a limit, balancing, and both."""
     changes = _under_limits(study, ("replicas",), (SINGLE, BUNDLES), (FAILURES, ITEMS))
     rows = [
         [INSTANCES[balancing], name, *changes[name][number]]

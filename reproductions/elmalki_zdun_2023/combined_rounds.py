@@ -33,10 +33,7 @@ KEPT_COLUMNS = (*COURSE, *LEVELS, *RESPONSES)
 
 
 def methods_of(run: RunFolder) -> pd.DataFrame:
-    """Return the calls of each method in each round that was finished.
-
-    How many, how many good, and their mean time in ms.
-    """
+    """Return the calls of each method in each finished round: how many, how many good, and their mean time in ms."""
     entries = [entry for entry in damage.rounds(run) if entry.status == DONE]
     parts = (by_method(attempts.read(run.attempts_of(one.file), ATTEMPTS)).assign(round=one.round) for one in entries)
     return pd.concat(parts, ignore_index=True)
@@ -67,10 +64,7 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _factors(rounds: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the paper's factors from the study's levels.
-
-    A limit as requests per minute, by the greatest that there is.
-    """
+    """Return the paper's factors from the study's levels; a limit is in requests per minute, the greatest there is."""
     requested = pd.to_numeric(rounds["limit"], errors="coerce")
     bundled = rounds["request_bundle"] == "Y"
     return {

@@ -74,7 +74,7 @@ def passes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_group(one: Comparison, reported: Callable[[pd.DataFrame], pd.DataFrame]) -> Reader:
-    """Return keeps the rounds of a study with what each group got as columns such as ``shoppers.good_per_s``."""
+    """Return a reader of a study's rounds, with what each group got as columns such as ``shoppers.good_per_s``."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
         rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)

@@ -78,7 +78,7 @@ def near(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_as(name: str) -> Reader:
-    """Return reads the judged rounds of a run as the table of a name."""
+    """Return a reader of the judged rounds of a run, as the table of a name."""
     return lambda run: {name: judged(run)}
 
 
@@ -151,7 +151,7 @@ _READERS: Mapping[str, Reader] = {
 
 
 def named(reader: Reader) -> Reader:
-    """Return reads tables with the name of the study, which may be a quick form."""
+    """Return a reader that adds the name of the study, which may be a quick form, to each table."""
 
     def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
         study, found = load(run.study).name, reader(run)

@@ -136,10 +136,7 @@ def deviations(shop: pd.DataFrame, target: pd.DataFrame) -> str:
 
 
 def _deviation(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the median over rounds by algorithm and synchronisation, then by store.
-
-    Without a limiter alike at each store.
-    """
+    """Return medians over rounds by algorithm and way, then by store; one without a limiter is at every store."""
     medians = rows.groupby(["algorithm", "synchronisation", "store"])[BY_CLIENTS].median()
     reported: dict[tuple[str, str], dict[str, float]] = {}
     for levels, percent in medians.items():

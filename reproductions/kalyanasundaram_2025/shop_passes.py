@@ -53,10 +53,7 @@ def finishing(walked: pd.DataFrame) -> str:
 
 
 def _times(walked: pd.DataFrame) -> dict[Key, Floats]:
-    """Return the time of a pass by algorithm and group.
-
-    Without a limiter, and where Redis is asked at every request.
-    """
+    """Return the time of a pass by algorithm and group, without a limiter and with Redis asked at every request."""
     requested = walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
     return by_block(requested, ["algorithm", "group"], requested["pass_s"])
 

@@ -109,9 +109,7 @@ def between_stores(rows: pd.DataFrame, before: str, after: str, response: str) -
 
 
 def matched(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], response: str) -> Pairs:
-    """Return a response in rounds of the same block that are equal in ``on``.
-
-    One pair of arrays, or none without rounds.
+    """Return pairs of a response in rounds of the same block that are equal in ``on``; none without rounds.
 
     Of several blocks each has one value, its mean; of a single block each pair of rounds has one.
     """
@@ -222,10 +220,7 @@ def of_choice(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
 
 
 def chosen(rows: pd.DataFrame, **expected: str) -> list[Row]:
-    """Return a row for each configuration with these values.
-
-    What it adds with its interval, and how far it deviates.
-    """
+    """Return a row for each such configuration: what it adds, with its interval, and how far it deviates."""
     return [_chosen(rows, cost) for _, cost in like(tables.costs(rows), **expected).iterrows()]
 
 

@@ -59,10 +59,7 @@ def _read(file: Path) -> Measured:
 
 
 def tables(clients: list[Measured]) -> str:
-    """Return a column for each client, a row for each rule of a pattern.
-
-    Who is not measured yet, and why one refuses.
-    """
+    """Return the table of clients and rules, who is not measured yet, and why one refuses."""
     names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
     versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
     lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]

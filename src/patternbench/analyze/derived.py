@@ -41,10 +41,7 @@ def names(tree: ast.expr) -> list[str]:
 
 
 def value(tree: ast.expr, row: Mapping[str, object]) -> float:
-    """Return the value of an expression in one round.
-
-    NaN if a name has no number there, or after a division by zero.
-    """
+    """Return the value of an expression in one round; NaN if a name has no number there, or after division by zero."""
     try:
         return _value(tree, row)
     except (ZeroDivisionError, OverflowError):

@@ -66,8 +66,7 @@ def of_journeys(times: JourneyTimes, unfinished: int, span: float) -> dict[str, 
 
 
 def of_items(sums: RoundSums, span: float) -> Mapping[str, float]:
-    """Give the responses ``ITEMS``: how many there were, good ones per second of the round, the failed share in
-    percent.
+    """Give the responses ``ITEMS``: how many there were, good ones per second, the failed share in percent.
 
     NaN in a round whose calls say nothing of items.
     """

@@ -23,8 +23,8 @@ from patternbench.terms.data_problems import Note, plural
 from patternbench.terms.quantities import SHARES
 
 TYPICAL = (
-    "Typical rounds are told: the fifth of the rounds at each end counts only in the spread. Rounds that are rare and "
-    "far off, which callers meet too, don't count in a change."
+    "Typical rounds are compared: the fifth of the rounds at each end counts only in the spread. Rounds that are rare "
+    "and far off, which callers meet too, don't count in a change."
 )
 
 
@@ -51,13 +51,10 @@ def _apart(columns: ColumnRoles) -> Sequence[str]:
 
 
 def _of_far_rounds(every: Sequence[ScenarioRounds], responses: Sequence[str], looks: Looks) -> list[Note]:
-    """Return the note that typical rounds are reported and where there are too few.
-
-    Else, the rounds that suggest it.
-    """
+    """Say that typical rounds are compared, and where there are too few; else, which rounds suggest comparing them."""
     few = sum(any(len(s.values[name]) < TYPICAL_FROM for name in responses) for s in every)
     if looks.typical:
-        left = f" {plural(few, 'scenario')} with fewer than {TYPICAL_FROM} rounds told by all of them." if few else ""
+        left = f" All rounds count in {plural(few, 'scenario')} with fewer than {TYPICAL_FROM} rounds." if few else ""
         return [Note("typical", TYPICAL + left)]
     far = {name: sum(len(_far(s, name)) for s in every) for name in responses if name not in SHARES}
     name = max(far, key=lambda one: far[one], default="")
@@ -65,7 +62,7 @@ def _of_far_rounds(every: Sequence[ScenarioRounds], responses: Sequence[str], lo
         return []
     text = (
         f"{plural(far[name], 'round')} lie far from the others of their scenario in {name}. They widen its intervals; "
-        "more rounds don't help. --typical tells rounds without the outer fifths."
+        "more rounds don't help. --typical compares rounds without the outer fifths."
     )
     return [Note("far_rounds", text)]
 

@@ -11,8 +11,8 @@ rules:
 - **Average times** are over attempts of the whole round: time of all successful attempts over their number.
   The mean over users of each user's own average would weigh a user with one attempt like one with fifty.
 - **Rates** (``Throughput``, ``goodput``) are per second of the round: of the time for which it offers calls, as its
-study declares it, or from the first intended start to the last end where that is longer or nothing is declared
-(``_span``).
+  study declares it, or from the first intended start to the last end where that is longer or nothing is declared
+  (``_span``).
 - Every time of an *attempt* is its service time (sent until last byte or failure). Response times of *calls*
   run from the intended start of the first attempt, so waiting that the generator caused is not hidden (no
   coordinated omission).
@@ -314,9 +314,7 @@ def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
 
 
 def _span(sums: RoundSums, length_s: float | None = None) -> float:
-    """Return the seconds that rates are over.
-
-    From the first intended start to the last end, and no less than is declared.
+    """Return the seconds that rates are over: first intended start to last end, and no less than is declared.
 
     Without the declared length, a round of few calls has too high rates: between n calls are only n - 1 gaps.
     """

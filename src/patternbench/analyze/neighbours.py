@@ -1,4 +1,4 @@
-"""Rounds at one speed of the machine, as the rounds that ran just before and after each of them tell it.
+"""Rounds at one speed of the machine, as the rounds that ran just before and after each of them show it.
 
 A machine that is slow for a while slows down neighbouring rounds alike, whatever they measure. What the two rounds
 before a round and the two after it have in common, beyond their scenarios and blocks, is therefore a covariate that
@@ -36,7 +36,7 @@ _FAR = 3 * 1.4826
 def at_one_speed(
     rounds: pd.DataFrame, responses: Sequence[str], factors: Sequence[str]
 ) -> tuple[pd.DataFrame, list[Note]]:
-    """Return rounds with each positive response as it would have been at the machine's middle speed, and what that did.
+    """Return the rounds with each positive response as at the machine's middle speed, and what that changed.
 
     ``rounds`` has ``block``, ``started`` and the columns that tell scenarios apart. Shares and responses that can be
     zero stay as they are. Raises ``DataError`` without order or blocks, and where most blocks have fewer than 20
@@ -120,7 +120,7 @@ def _notes(reported: dict[str, float]) -> list[Note]:
         return [Note("neighbours", text)]
     parts = ", ".join(f"{number(100 * share)} % of {name}'s" for name, share in reported.items())
     text = (
-        "Rounds are told at one speed of the machine, as the rounds just before and after each show it. That took out "
-        f"{parts} variance within blocks. Without --neighbours they are told as they were measured."
+        "Rounds are compared at one speed of the machine, as the rounds just before and after each show it. That took "
+        f"out {parts} variance within blocks. Without --neighbours they are compared as they were measured."
     )
     return [Note("neighbours", text)]

@@ -76,7 +76,7 @@ def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Flo
 
 
 def scenario_floor(values: npt.NDArray[np.float64], in_percent: bool) -> float:
-    """Return by how much two means of these rounds differ less 95 times in 100; NaN below two rounds."""
+    """Return the difference that two means of these rounds stay below 95 times in 100; NaN below two rounds."""
     count = len(values)
     if count < _FEWEST_FOR_A_SPREAD:
         return float("nan")

@@ -63,7 +63,7 @@ class RowPlaces:
 
 
 def places(attempts: Blocks) -> RowPlaces:
-    """Return number users, calls and journeys. Raises ValueError when a column is missing."""
+    """Give users, calls and journeys their numbers. Raises ValueError when a column is missing."""
     missing = [name for name in COLUMNS if name not in attempts.columns]
     if missing:
         raise ValueError(f"the attempts lack the column(s) {', '.join(missing)} (see contracts/records)")
@@ -116,7 +116,7 @@ def narrow(values: npt.NDArray[np.int64]) -> Ints:
 
 
 def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints, int]:
-    """Return keys of all users in order (of their group, then of their number), and each row's user as a place in them.
+    """Return the keys of all users in order (by group, then by number), and each row's user as a place in them.
 
     A key is the place of the group times a width, which comes third, plus the number.
     """

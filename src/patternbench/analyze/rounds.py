@@ -186,7 +186,7 @@ def label(levels: Mapping[str, object]) -> str:
 
 
 def _short_name(name: str, levels: Mapping[str, object]) -> str:
-    """Leave out the path of a factor that belongs to a level already told, while that keeps the names apart."""
+    """Leave out the path of a factor that belongs to a level already named, while that keeps the names apart."""
     path, _, last = name.partition(".")
     reported = any(value == path for value in levels.values())
     short = name.rsplit(".", 1)[-1]

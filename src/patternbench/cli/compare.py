@@ -235,10 +235,7 @@ def _print_verdict(verdict: GateVerdict, console: Console, two_runs: bool) -> No
 
 
 def _undecided(d: Difference, verdict: GateVerdict) -> str:
-    """Return what would decide, and what t alone says.
-
-    That rounds scatter evenly is a condition that no exit code has.
-    """
+    """Return what would decide, and what t alone says: no exit code has the condition that rounds scatter evenly."""
     even, needed = if_even(d, verdict.condition), rounds_to_decide(d, verdict.condition)
     known = "" if even is Verdict.INCONCLUSIVE else f"; {even.upper()} {IF_EVEN}"
     return known + (f"; about {needed} rounds per side would decide" if needed else "")

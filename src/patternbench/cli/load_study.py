@@ -188,10 +188,7 @@ def _study_document(options: Options) -> Document:
 
 
 def _of_file(file: str) -> Document:
-    """Return what a file of journeys says of the workload.
-
-    A journey, the list of its steps, or fields around journeys.
-    """
+    """Return what a file says of the workload: a journey, the list of its steps, or fields around journeys."""
     document = parse(read_text(file), file)
     if isinstance(document.value, list) or "steps" in document.fields:
         lines = {("journey", *path): line for path, line in document.lines.items()}

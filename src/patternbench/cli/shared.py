@@ -142,10 +142,10 @@ class JsonCriteria:
 
 
 def json_options(command: _Command) -> _Command:
-    """Give a command ``--json``, ``--save FILE`` and ``--force``; the first two arrive as one argument ``json``, a
-    JsonWish.
+    """Give a command ``--json``, ``--save FILE`` and ``--force``.
 
-    Before the command does anything, all its outputs are checked against the tables and models that it reads.
+    The first two arrive as one argument ``json``, a JsonCriteria. Before the command does anything, all
+    its outputs are checked against the tables and models that it reads.
     """
 
     @functools.wraps(command)
@@ -212,11 +212,11 @@ by_option = click.option(
 
 def looks_options(command: _Command) -> _Command:
     """Add the ways to look at rounds other than as they were measured."""
-    typical = click.option("--typical", is_flag=True, help="Tell typical rounds, without the fifth at each end.")
+    typical = click.option("--typical", is_flag=True, help="Compare typical rounds, without the fifth at each end.")
     neighbours = click.option(
         "--neighbours",
         is_flag=True,
-        help="Tell rounds at one speed of the machine, as neighbouring rounds show it; from 20 scenarios on.",
+        help="Compare rounds at one speed of the machine, as neighbouring rounds show it; from 20 scenarios on.",
     )
     return typical(neighbours(command))
 

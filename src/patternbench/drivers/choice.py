@@ -13,9 +13,7 @@ NATIVE = "native"
 
 
 def engine_clients(study: Study) -> frozenset[str]:
-    """Return the clients whose rounds are jobs of the load engine.
-
-    All rounds of a study or none, so that they are comparable.
+    """Return the clients whose rounds are jobs of the load engine: all rounds of a study, or none.
 
     Next to clients of libraries the native client keeps their contract. Alone it drives everything as jobs.
     """

@@ -84,9 +84,7 @@ def values(variables: Iterable[str]) -> dict[str, str]:
 
 
 def put_in(text: str, known: Mapping[str, str], field: str) -> str:
-    """Return a text of a request's field with its places filled in.
-
-    Variables, and values by name, each escaped for the field.
+    """Fill in the places of a request's field: variables, and values by name, each escaped for the field.
 
     In a query the text itself is a value as well; what it has encoded already stays.
     """

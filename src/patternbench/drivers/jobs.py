@@ -104,10 +104,7 @@ def once(task: Task) -> Iterator[tuple[str, Job]]:
 
 
 def set_up(task: Task) -> TracedJob | None:
-    """Return a job in which one user goes through the set-up once, and every attempt is reported.
-
-    None without a set-up.
-    """
+    """Return a job of the set-up: one user goes through it, every attempt is reported; None without a set-up."""
     workload = task.treatment.workload
     if workload.set_up is None or not any(depends.applies(s.when, _texts_of(task)) for s in workload.set_up.steps):
         return None
@@ -157,10 +154,7 @@ def _targets(task: Task) -> list[Job]:
 
 
 def _values(task: Task, captured: Mapping[str, str]) -> Job:
-    """Return what texts of requests may name.
-
-    Levels of the scenario, variables of the environment, and what was captured.
-    """
+    """Return what requests may name: the levels, variables of the environment, and what was captured."""
     levels = {name: TracedValue(text, _origin_of(name)) for name, text in _texts_of(task).items()}
     variables = environment.values(environment.of(task.treatment.system, task.treatment.workload))
     made = {**levels, **variables, **captured}
@@ -478,10 +472,7 @@ def _poll(poll: Poll, origin: str, headers: Mapping[str, str], task: Task) -> Jo
 
 
 def _expect(expect: Expect, origin: str, parameters: Mapping[str, str]) -> Job:
-    """Return the expectation with the workload's parameters filled in.
-
-    Raises InputError for a place without a value.
-    """
+    """Fill in the parameters of an expectation; raises InputError for a place without a value."""
     try:
         return _expected(expect, origin, parameters)
     except InputError as error:

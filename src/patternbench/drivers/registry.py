@@ -186,10 +186,7 @@ def marks_of(name: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _modified_ns: int) -> ClientFile:
-    """Return a client's file.
-
-    It is asked for again before each round, so that it is read again only once it has changed.
-    """
+    """Return a client's file, which is asked for before each round and read again only once it has changed."""
     return cast(ClientFile, validated(ClientFile, parse(read_text(path), str(path))))
 
 

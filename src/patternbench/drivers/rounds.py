@@ -115,9 +115,7 @@ def _request(request: Request, below: str, headers: Mapping[str, str], parameter
 
 
 def in_us(part: BaseModel, without: Collection[str] = ()) -> Job:
-    """Return a part as the contracts write it.
-
-    Every duration a whole number of microseconds under a name ending in ``_us``.
+    """Return a part as the contracts write it: durations are whole microseconds under names ending in ``_us``.
 
     Fields of the part itself that are named in ``without`` are left out.
     """

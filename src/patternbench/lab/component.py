@@ -53,10 +53,7 @@ class ComponentRegistry:
         return [reference(name) for name in self._members(name_or_url, path)]
 
     def named(self, name: str, path: str) -> str:
-        """Return a reference to a component's URL.
-
-        Raises InputError, at the path of the setting, when it is not in use.
-        """
+        """Return a reference to a component's URL; raises InputError, at the setting's path, when it isn't in use."""
         members = self._members(name, path)
         if len(members) > 1:
             message = f"names {len(members)} components, but one is needed here"
@@ -76,10 +73,7 @@ NOT_IN_USE = "is not among the components in use"
 
 
 def existing_file(folder: Path, file: str, setting: str) -> str:
-    """Return a file that a setting names, absolute.
-
-    Raises InputError, at the path of that setting, when there is none.
-    """
+    """Return a file that a setting names, absolute; raises InputError, at its path, when there is none."""
     path = _absolute(folder, file)
     if not path.is_file():
         if path.is_dir():

@@ -71,7 +71,7 @@ class Environment:
         return self.host.reset(but={start.component for start in self.started})
 
     def stored_bytes(self) -> dict[str, int]:
-        """Return sizes of the files of components that nothing resets, by name, without those that watch the others."""
+        """Return the bytes of each component's files that nothing resets, without components that watch the others."""
         kept = {name: running for name, running in self.running.items() if not running.declared.reset}
         sizes = {
             name: stored.bytes_of(running) for name, running in kept.items() if running.launch.kind not in WATCHERS

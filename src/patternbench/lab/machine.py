@@ -87,10 +87,7 @@ def generator_core(cores: Collection[int]) -> int | None:
 
 
 def spare_cores(cores: Collection[int], bound: Collection[int]) -> tuple[int, ...]:
-    """Return the cores to which no component is bound.
-
-    None where no component is bound to any, or where none is left.
-    """
+    """Return the cores to which no component is bound; none where no component is bound to any."""
     return tuple(sorted(set(cores) - set(bound))) if bound else ()
 
 

@@ -71,10 +71,7 @@ class SystemEntry(OnLevels):
         return self.model_extra or {}
 
     def components(self, name: str, values: Mapping[str, object]) -> list[str]:
-        """Return the names of its components.
-
-        Its own for one, numbered names for several; raises InputError for none.
-        """
+        """Return the names of its components: its own, or numbered ones for several; raises InputError for none."""
         number = _filled(self.replicas, values)
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST_REPLICAS:
             allowed = f"a whole number from 1 to {MOST_REPLICAS}"
@@ -111,10 +108,7 @@ class WrittenSystem(Settable):
         return self
 
     def endpoints(self, settings: Mapping[str, object]) -> list[str]:
-        """Return the components that load goes to with these settings, in turn.
-
-        Of those that it names, the ones in use.
-        """
+        """Return the components in use that load goes to with these settings, in turn."""
         entries = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
         groups = self.groups(settings)
         left_out = {entry.name or kind for kind, entry in self._entries()} - groups.keys()
@@ -140,10 +134,7 @@ class WrittenSystem(Settable):
         ]
 
     def groups(self, settings: Mapping[str, object]) -> dict[str, list[str]]:
-        """Return the components in use of each entry, by the name that the file gives it.
-
-        NAME, or NAME-1, NAME-2, ...
-        """
+        """Return the components in use of each entry, by its name in the file: NAME, or NAME-1, NAME-2, ..."""
         values = self._values(settings)
         names = {entry.name or kind: entry for kind, entry in self._used_with(values)}
         return {name: entry.components(name, values) for name, entry in names.items()}
@@ -158,10 +149,7 @@ class WrittenSystem(Settable):
         return list(_mentioned(own.get(field.partition(".")[0])))
 
     def kinds(self, levels: Mapping[str, Iterable[object]] | None = None) -> list[str]:
-        """Return the kinds of the components in the order of starting.
-
-        All, or those that some of the levels call for.
-        """
+        """Return the kinds of components in the order of starting: all, or those that some of the levels call for."""
         if levels is None:
             return [kind for kind, _ in self._entries()]
         defaults: dict[str, list[object]] = {name: [spec.default] for name, spec in self.settings.items()}
@@ -283,10 +271,7 @@ def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
 
 
 def own_file(system: System, beside: Path) -> str | None:
-    """Return the name, from the study's folder, of the file that lies there and describes its system.
-
-    None for any other.
-    """
+    """Return the name, from the study's folder, of the file there that describes its system; else None."""
     name = own_name(system)
     return name if name and (beside / name).is_file() else None
 

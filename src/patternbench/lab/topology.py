@@ -70,10 +70,7 @@ class Topology:
 
 
 def in_order(launches: Sequence[Launch]) -> list[Launch]:
-    """Return launches, each after those that it needs, else in the order given.
-
-    Raises InputError when that cannot be.
-    """
+    """Return launches in the order given, but each after those that it needs; raises InputError if impossible."""
     problems = list(problems_of(launches))
     if problems:
         raise InputError(problems)

@@ -66,10 +66,7 @@ def needs(counting: bool = True) -> list[Need]:
 
 
 def traced(topology: Topology, tracing: Tracing | None) -> Topology:
-    """Return the system with a receiver, announced to every component that can send spans.
-
-    Unchanged without tracing.
-    """
+    """Return the system with a receiver that is announced to all that can send spans; unchanged without tracing."""
     if tracing is None:
         return topology
     receiver = OtlpReceiver(port=tracing.port, grpc_port=tracing.grpc_port).describe(RECEIVER, ComponentRegistry())

@@ -23,10 +23,7 @@ def write(folder: Path, samples: pd.DataFrame, schema: pa.Schema) -> None:
 
 
 def read(folder: Path, schema: pa.Schema) -> pd.DataFrame:
-    """Return the samples in a folder, as ``schema`` says.
-
-    Raises ObservationError for a file that is missing or damaged.
-    """
+    """Return the samples in a folder, as ``schema`` says; raises ObservationError if a file lacks or is damaged."""
     try:
         table: pd.DataFrame = pq.read_table(folder / FILE).cast(schema).to_pandas()
         return table

@@ -56,10 +56,7 @@ def _failing(faults: tuple[Fault, ...]) -> float:
 
 
 def _pause(strategy: Strategy) -> float:
-    """Return the wait after a failure, in seconds.
-
-    The first back-off, or a breaker's open time once in two failures.
-    """
+    """Return the wait after a failure in seconds: the first back-off, or half of the time that a breaker is open."""
     stack = strategy.stack or []
     breaker = strategy.circuit_breaker or next((one.circuit_breaker for one in stack if one.circuit_breaker), None)
     if breaker:

@@ -73,10 +73,7 @@ def next_block(
     *,
     group: Group = by_system,
 ) -> list[Round]:
-    """Return the block that follows ``rounds``.
-
-    A round of each ``kept`` scenario (by id), in the whole block's order.
-    """
+    """Return the block after ``rounds``: one of each ``kept`` scenario (by id), in the whole block's order."""
     block = max((round_.block for round_ in rounds), default=-1) + 1
     ordered = _block(scenarios, seed, block, order, group)
     ids = [scenario.id for scenario in ordered if scenario.id in kept]

@@ -177,10 +177,7 @@ class RunFolder:
         return self.component_logs / name
 
     def observed_of(self, name: str) -> Path:
-        """Return the folder of what observers kept of a round, of the same name as its attempts.
-
-        One folder each in it.
-        """
+        """Return the folder of a round's observations, named as its attempts are; each observer has one in it."""
         return self.observed / name
 
     def files_of(self, name: str) -> list[str]:

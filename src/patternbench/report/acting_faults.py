@@ -1,5 +1,4 @@
-"""Faults of which one acts at a time, as a reader sees them: one factor, ``fault``, whose levels name the one that
-acts.
+"""Faults of which one acts at a time, shown as one factor, ``fault``, whose levels name the one that acts.
 
 In a plan each fault has its own factors (``freeze.when.for``, ``crash_2.when.for``), most of which are at zero in any
 one scenario. A single fault, and faults that act together, keep their factors, since figures run along them.

@@ -218,9 +218,7 @@ def units_of_responses(run: RunFolder) -> dict[str, str]:
 
 
 def finished_rounds(run: RunFolder) -> tables.ReadTable:
-    """Return the finished, valid rounds, as analyses read them.
-
-    From the records as they are now, never from an older table.
+    """Return the finished, valid rounds, from the records as they are now, never from an older table.
 
     Nothing is written. Raises TableError where no round counts.
     """

@@ -142,7 +142,7 @@ def _user_rows(run: RunFolder, entry: Entry, scenario: Scenario) -> pd.DataFrame
 def _fault(faults: tuple[Fault, ...]) -> dict[str, object]:
     """Return the fault in that tool's columns.
 
-    It knows one fault per run, and of those that it knows abort goes first.
+    The tool knows one fault per run; of those that it knows, abort goes first.
     """
     kinds = {fault.kind: fault.chosen for fault in reversed(faults)}
     kind = next((name for name in ("abort", "delay", *kinds) if name in kinds), "none")

@@ -161,10 +161,7 @@ def _with_lines(
 
 
 def _item(placed: PlacedScenario, line: str, levels: Levels, factors: Factors, roles: Roles) -> str:
-    """Return what is compared.
-
-    The level of an axis that is a pattern, else a line, with its client if there are several.
-    """
+    """Return what is compared: the level of a pattern on the axis, else a line, with its client among several."""
     if roles.x is not None and _is_chosen(factors, roles):
         return _named(factors[roles.x], levels[roles.x]) + _client_in_brackets(placed.client)
     return line if _of_details(factors, roles) else line + _client_in_brackets(placed.client)
@@ -185,9 +182,7 @@ def _compared(
 
 
 def _conditions(factors: Factors, roles: Roles) -> list[str]:
-    """Return the factors that are equal between compared patterns.
-
-    Those of the conditions, and others without a pattern.
+    """Return the factors that are equal between compared patterns: the conditions, and those without a pattern.
 
     Where the axis is the pattern, the lines are among them.
     """

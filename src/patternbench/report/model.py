@@ -19,7 +19,7 @@ class RunReport:
     """Everything that the report of one run shows.
 
     - ``factors``: the plan's, by name. ``scenarios``: those of the plan, in its order (in ``levels`` a factor that does
-    not apply is missing or None).
+      not apply is missing or None).
     - ``rounds``: the columns of ``contracts/records``; ``warnings``, when present, holds for each round a list of
       mappings (or its JSON) with ``message`` and ``remedy``, and optionally ``kind`` and ``invalidates``.
     - ``latencies``: ``scenario``, ``round`` and the columns of ``analyze.metrics.latency_curve``; may be empty.

@@ -103,7 +103,7 @@ class PreparedRun:
         return chain([counting] if counting else [], adaptive.after(self.todo(again), lanes))
 
     def orders(self) -> Orders:
-        """Return makes the orders of its rounds."""
+        """Return what makes the orders of its rounds."""
         copied = stored.manifest(self.folder).files
         return Orders(
             self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside, self.by_engine

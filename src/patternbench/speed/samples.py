@@ -22,10 +22,7 @@ SCHEMA = pa.schema(
 
 
 def of_pauses(before: Samples, after: Samples, load: LoadTimes) -> pd.DataFrame:
-    """Return the samples before the load and after it (``SCHEMA``).
-
-    None of a round whose load did not come to its end.
-    """
+    """Return the samples before and after the load (``SCHEMA``); none if the load did not come to its end."""
     rows = [row for row in before.rows if row[0] < load.began] + [row for row in after.rows if row[0] > load.ended]
     frame = pd.DataFrame(rows, columns=["second", "cpu", "cpu_time"])
     return frame.assign(second=lambda rows: rows["second"] - load.began)

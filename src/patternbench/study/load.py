@@ -115,10 +115,7 @@ def loads(text: str, file: str) -> Study:
 
 
 def parse_study(text: str, file: str) -> Document:
-    """Return the document that a text holds, as it is written.
-
-    ``file`` tells JSON, which may hold comments, from YAML.
-    """
+    """Return the document that a text holds; ``file`` tells JSON, which may hold comments, from YAML."""
     return parse(without_comments(text) if file.endswith(".json") else text, file)
 
 

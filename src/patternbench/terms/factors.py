@@ -35,7 +35,7 @@ class Trait:
 
 
 class FactorRow(BaseModel):
-    """One factor as plain data holds it; none and ``levels`` are as a table of rounds, or as a study, holds them."""
+    """One factor as plain data holds it; ``none`` and ``levels`` are as a table of rounds or a study has them."""
 
     name: str
     role: str
@@ -54,10 +54,7 @@ class FactorTable:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, object]], units: Mapping[str, str] = NO_UNITS) -> FactorTable:
-        """Return the table from plain rows with the fields of ``FactorRow``.
-
-        Raises ValueError where one lacks a field.
-        """
+        """Return the table from plain rows of ``FactorRow``; raises ValueError where one lacks a field."""
         return replace(cls.of_rows(FactorRow.model_validate(row) for row in rows), units=units)
 
     @classmethod
@@ -129,10 +126,7 @@ class FactorTable:
         return declared.index(text) if text in declared else len(declared)
 
     def rows(self, names: Sequence[str]) -> list[dict[str, object]]:
-        """Return these factors as plain rows, which ``of`` reads.
-
-        Without their levels, of which a fitted model has its own.
-        """
+        """Return plain rows, which ``of`` reads; without levels, of which a fitted model has its own."""
         known = ((name, self.traits[name]) for name in names if name in self.traits)
         return [{"name": name, "role": one.role, "unit": one.unit, "none": one.none} for name, one in known]
 

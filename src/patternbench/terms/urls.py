@@ -61,10 +61,7 @@ def encoded_value(text: str) -> str:
 
 
 def encoded_once(text: str, kept: str = UNRESERVED) -> str:
-    """Return a text in which every sign but letters, digits and those ``kept`` is encoded.
-
-    ``%XX`` is encoded already.
-    """
+    """Encode every sign but letters, digits and those ``kept``; ``%XX`` is encoded already."""
     return "".join(
         part if _CODE.fullmatch(part) else quote(part, safe=kept.replace("%", "")) for part in _CODE.split(text)
     )

@@ -130,7 +130,7 @@ def test_a_change_that_two_far_rounds_hide_is_shown_of_typical_rounds(typical: b
     (d,) = found.differences
     assert d.verdict == verdict
     assert any(
-        "--typical" in note.text if not typical else "Typical rounds are told" in note.text for note in found.notes
+        "--typical" in note.text if not typical else "Typical rounds are compared" in note.text for note in found.notes
     )
     if typical:
         assert d.centres[1] / d.centres[0] == pytest.approx(1.2, rel=0.03)
@@ -153,13 +153,13 @@ def test_the_best_of_typical_rounds_is_not_the_one_without_a_far_round() -> None
     assert typical.verdict == "clear"
 
 
-def test_fewer_than_eight_rounds_are_reported_by_all_of_them() -> None:
+def test_fewer_than_eight_rounds_all_count() -> None:
     assert middle(np.array([1.0, 1.0, 1.0, 9.0]), in_percent=False, typical=True) == 3.0
     assert middle(np.array([1.0] * 9 + [90.0]), in_percent=False, typical=True) == 1.0
     found = compare_with_baseline(
         far_off(5), ["place=a"], ComparisonOptions(by=("place",), responses=("p95",), looks=Looks(typical=True))
     )
-    assert any("fewer than 8 rounds told by all of them" in note.text for note in found.notes)
+    assert any("All rounds count in 2 scenarios with fewer than 8 rounds." in note.text for note in found.notes)
 
 
 def test_typical_rounds_that_a_coarse_clock_makes_alike_have_the_scatter_of_all() -> None:

@@ -95,7 +95,7 @@ def test_a_study_of_one_kind_of_connection_says_that_it_tells_no_cost_of_it() ->
     rounds = made_up()
     only = rounds[(rounds["connection"] == "reuse") & (rounds["traces.sample"] == "100%")]
     reported = findings.costs(usable(only.drop(columns=["connection", "traces.sample"])))
-    assert reported.count("is not told") == 2
+    assert reported.count("is not known") == 2
 
 
 def test_counts_that_differ_from_the_published_formulas_are_not_equal() -> None:

@@ -207,7 +207,7 @@ def _compared_sides(
 ) -> tuple[list[Pair], list[ScenarioRounds]]:
     """Return the scenarios of both sides in pairs, and all of the first side.
 
-    Adds notes on those that only one side has.
+    It adds notes on scenarios that only one side has.
     """
     shared = [levels for levels in ours if levels in theirs]
     if not ours or not theirs:
@@ -322,9 +322,9 @@ class _Loss(NamedTuple):
 
 
 def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Note]:
-    """Return the pair whose sides lost the most unequal shares of their rounds.
+    """Return a note on the pair whose sides lost the most unequal shares of their rounds.
 
-    Which ones are lost may not be by chance.
+    Which rounds are lost may not be by chance.
     """
     losses = [_Loss(a, b, name, *_while_both_ran(a, b, name)) for a, b in pairs for name in responses]
     worst = max(losses, key=lambda loss: loss.unequal, default=None)

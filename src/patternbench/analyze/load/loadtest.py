@@ -124,10 +124,7 @@ def analyze_load_test(
 
 
 def _errors(table: pd.DataFrame) -> Floats:
-    """Return the standard error of each level's mean.
-
-    Between the rounds of a run, else between the requests of a log.
-    """
+    """Return the standard error of each mean: between the rounds of a run, else between the requests of a log."""
     if _BLOCK in table and table.groupby("load")[_BLOCK].nunique().min() > 1:
         rounds = table.groupby(["load", _BLOCK])["response"].mean()
         return np.asarray(rounds.groupby("load").sem(), dtype=np.float64)

@@ -130,7 +130,7 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
 def _around(steps: Sequence[RateStep], middle: float, objective: RateObjective) -> list[float]:
     """Return the rates of the next block.
 
-    Around the middle, or on a cliff between what keeps the objective and what misses.
+    They lie around the middle, or on a cliff between what keeps the objective and what misses it.
 
     There they halve, block by block, the gap between both, or the range in which both occur.
     """
@@ -213,10 +213,7 @@ ON_THE_GROUND = 0.001
 
 
 def knee(steps: Sequence[RateStep]) -> float | None:
-    """Return the rate after which the missed share leaves the ground.
-
-    The last at which under 1 in 1,000 calls was missed.
-    """
+    """Return the last rate below those at which 1 in 1,000 calls or more were missed; None without one."""
     good = [step.rate for step in steps if step.share < ON_THE_GROUND]
     bad = [step.rate for step in steps if step.share >= ON_THE_GROUND]
     below = [rate for rate in good if not bad or rate < min(bad)]

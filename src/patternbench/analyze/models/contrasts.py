@@ -68,8 +68,7 @@ def _ends(design: DesignMatrix, factor: str) -> tuple[object, ...]:
 
 
 def fitted_at(result: ModelResult, places: Sequence[Mapping[str, object]]) -> list[tuple[float, float, float]]:
-    """Return the mean response that the model expects at each of ``places`` (the rest in the middle), with its
-    interval.
+    """Return the mean response at each of ``places`` (the rest in the middle) by the model, with its interval.
 
     What a place says of factors that the model does not hold is left out.
     """

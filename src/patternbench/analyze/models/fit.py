@@ -109,7 +109,7 @@ class ModelResult:
 
 @dataclass(frozen=True)
 class Adjusted:
-    """What the covariates of a model did: the model ``without`` them, and warnings about each.
+    """What the covariates of a model did: the model ``without`` them, and how each may mislead.
 
     A covariate is a number that differs between rounds of one scenario, so it was measured. ``moved`` is the p that it
     is the same for all scenarios (NaN: not tested); ``bounds`` the change of the fitted response for 2 % of it.

@@ -54,8 +54,7 @@ def read_point(texts: Sequence[str]) -> dict[str, str]:
 
 
 def predict(model: SavedModel, point: Mapping[str, str], level: float = 0.95) -> Prediction:
-    """Predict the response of a saved ``model`` at ``point``, by the standard errors and the spread that were
-    preferred.
+    """Predict the response of a saved ``model`` at ``point``, by its preferred standard errors and spread.
 
     Raises ``DataError`` for variables that are missing, unknown, not numbers, or levels that were never
     fitted.

@@ -98,8 +98,7 @@ def _shape_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
 
 
 def hc3(fit: LinearFit) -> Inference:
-    """Return the coefficients of ``fit`` with the heteroscedasticity-consistent covariance HC3 (MacKinnon & White
-    1985).
+    """Return the coefficients of ``fit`` with the covariance HC3, for unequal spread (MacKinnon & White 1985).
 
     A row that alone determines a coefficient has no residual and adds nothing.
     """

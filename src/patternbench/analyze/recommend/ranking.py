@@ -58,7 +58,7 @@ class Duels:
         return self._known[one, other]
 
     def better(self, one: int, other: int) -> PValue:
-        """Return the warnings that one is better than the other; 1 if it is not."""
+        """Return the doubts that one is better than the other; 1 if it is not."""
         loss = self.loss(one, other)
         return PValue.of(loss) if loss.value < 0 else UNSURE
 
@@ -90,18 +90,15 @@ class Ranking:
     _gains: dict[int, Mapping[int, PValue]] = field(default_factory=dict, repr=False, compare=False)
 
     def beats(self, one: int, other: int) -> PValue:
-        """Return the warnings that one is better than the other.
-
-        If the other breaks a limit, either of both will do.
-        """
+        """Return the doubts that one is better than the other; if the other breaks a limit, either of both will do."""
         better = self.duels.better(one, other)
         return better if self.feasible[other] else either(better, self.broken[other])
 
     @property
     def doubts(self) -> Sequence[PValue]:
-        """The warnings that the first beats each configuration, and of the first itself that it keeps the limits.
+        """The doubts that the first beats each configuration, and of the first itself that it keeps the limits.
 
-        Where none keeps them, the warnings that each breaks them.
+        Where none keeps them, the doubts that each breaks them.
         """
         if not self.order:
             return self.broken
@@ -110,20 +107,20 @@ class Ranking:
 
     @property
     def doubt(self) -> PValue:
-        """The warnings of the claim that the first is the choice, or that nothing keeps the limits."""
+        """The doubts of the claim that the first is the choice, or that nothing keeps the limits."""
         return all_of(self.doubts)
 
     @property
     def lead(self) -> PValue:
-        """The warnings that the first is better than every other one, whether or not it keeps the limits."""
+        """The doubts that the first is better than every other one, whether or not it keeps the limits."""
         return all_of([self.beats(self.order[0], i) for i in range(len(self.feasible)) if i != self.order[0]])
 
     def within(self, one: int, margin: float) -> PValue:
-        """Return the warnings that one is less than a margin worse than each other one that keeps the limits."""
+        """Return the doubts that one is less than a margin worse than each other one that keeps the limits."""
         return all_of([self.duels.within(one, other, margin) for other in self.order if other != one])
 
     def gains(self, base: int) -> Mapping[int, PValue]:
-        """Give the warnings that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
+        """Give the doubts that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
         if base not in self._gains:
             self._gains[base] = self._gains_over(base)
         return self._gains[base]
@@ -173,23 +170,20 @@ def kept_in_all_rounds(scenario: ScenarioRounds, limits: Sequence[Constraint]) -
 
 
 def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> PValue:
-    """Return the warnings of the claim that some limit is broken, corrected for the number of limits."""
+    """Return the doubts of the claim that some limit is broken, corrected for the number of limits."""
     doubts = [_side(scenario, one, in_percent, kept=False) for one in limits]
     return either(*doubts) if doubts else UNSURE
 
 
 def _kept(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool]) -> PValue:
-    """Return the warnings of the claim that a limit is kept.
-
-    Of a share, no less than what its rounds may have missed.
-    """
+    """Return the doubts that a limit is kept; for a share, at least the chance that its rounds missed a failure."""
     doubt = _side(scenario, limit, in_percent, kept=True)
     missed = (1 - RARE) ** len(scenario.values[limit.response])
     return all_of([doubt, PValue(missed, missed)]) if limit.response in SHARES else doubt
 
 
 def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> PValue:
-    """Return the warnings of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
+    """Return the doubts of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)
@@ -203,7 +197,7 @@ def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, 
 
 
 def _constant(scenario: ScenarioRounds, limit: Constraint, change: Estimate) -> PValue:
-    """Return the warnings of rounds that never vary: for shares what calls say decides, where they were counted."""
+    """Return the doubts of rounds that never vary: for shares what calls say decides, where they were counted."""
     p = 0.0 if limit.response in scenario.counts else float(change.least_p)
     return PValue(p, p)
 

@@ -156,7 +156,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bars:
-    """The warnings up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
+    """The doubts up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
 
     clear: Threshold
     lead: Threshold
@@ -195,7 +195,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Criteria:
-    """The wish for a recommendation: objectives (the first decides, all span the front), limits, conditions, baseline.
+    """The criteria of a choice: objectives (the first decides, all span the front), limits, conditions, baseline.
 
     ``conditions`` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose ``factors`` nothing is known everything is chosen. Without ``baseline`` it is a run's own:
@@ -257,7 +257,7 @@ def _picked_notes(choices: Sequence[Choice]) -> list[Note]:
 def _parsed(
     table: pd.DataFrame, criteria: Criteria
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...], dict[str, object]]:
-    """Read a criteria. Raises one ``DataError`` with everything that can't be read."""
+    """Read criteria. Raises one ``DataError`` with everything that can't be read."""
     objectives: list[Objective] = []
     limits: list[Constraint] = []
     baseline: list[tuple[str, object]] = []
@@ -475,10 +475,7 @@ class _Chooser:
         return "tie" if ties > 1 else "unsure"
 
     def _picked(self, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> int | None:
-        """Return the first if it is shown to lead.
-
-        Else the best that shows a gain over the baseline, or the baseline.
-        """
+        """Return the first if it is shown to lead, else the best with a gain over the baseline, or the baseline."""
         base = self._base([c.scenario for c in candidates], ranking)
         if base is None or bars.lead.shown(ranking.lead):
             return ranking.order[0] if ranking.order else None

@@ -97,10 +97,7 @@ def shown(found: Sequence[Heterogeneity], doubt: float) -> list[Shown]:
 
 
 def _doubt(groups: Groups) -> PValue:
-    """Return the p of no difference between lanes.
-
-    By variance, and where blocks need not scatter evenly to both sides.
-    """
+    """Return the p of no difference between lanes, by variance and where blocks need not scatter evenly."""
     even = _by_variance(groups)
     lanes = range(len(groups))
     others = [np.concatenate([groups[other] for other in lanes if other != lane]) for lane in lanes]
@@ -110,10 +107,7 @@ def _doubt(groups: Groups) -> PValue:
 
 
 def _by_variance(groups: Groups) -> float:
-    """Return the larger p of Fisher's analysis of variance and Welch's.
-
-    That of a permutation where no block scatters.
-    """
+    """Return the larger of Fisher's and Welch's p; that of a permutation where no block scatters."""
     if all(np.ptp(group) == 0 for group in groups):
         return 1.0 if np.ptp(np.concatenate(groups)) == 0 else 1 / _arrangements(groups)
     fisher = float(stats.f.sf(_ratio(groups), *_freedom(groups)))

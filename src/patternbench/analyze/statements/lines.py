@@ -33,8 +33,7 @@ Directions = Mapping[str, Better]
 
 
 class Pair(NamedTuple):
-    """A scenario and its ``baseline``, by their ids: the ``item`` is compared at ``x`` of the axis under a
-    ``condition``.
+    """The ids of a scenario and its ``baseline``: ``item`` is compared at ``x`` of the axis under a ``condition``.
 
     An item is a ``line`` of a ``client``.
     """

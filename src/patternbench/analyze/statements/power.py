@@ -30,7 +30,7 @@ def errors_to_agree(df: float, level: float) -> float:
 
 
 def smallest_shown(spread: float, rounds: int, level: float, margin: bool = False) -> float:
-    """Return the smallest change (with ``margin``: margin) that so many rounds show, in the unit of ``spread``.
+    """Return the smallest change (or with ``margin``, margin) that this many rounds show, in the unit of ``spread``.
 
     ``spread`` is the standard deviation of one round by itself; a change is taken within blocks, from one round to
     another.

@@ -44,7 +44,7 @@ class PValue(NamedTuple):
 
     @classmethod
     def of(cls, estimate: Estimate) -> PValue:
-        """Return the warnings that there is a difference; without enough rounds there may well be none."""
+        """Return the doubts that there is a difference; without enough rounds there may well be none."""
         return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
 
 
@@ -52,25 +52,25 @@ UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
 
 
 def all_of(doubts: Sequence[PValue]) -> PValue:
-    """Return the warnings of the claim that all of several hold: the greatest of theirs."""
+    """Return the doubts of the claim that all of several hold: the greatest of theirs."""
     return PValue(*(max(kind) for kind in zip(*doubts, strict=True))) if doubts else CERTAIN
 
 
 def either(*doubts: PValue) -> PValue:
-    """Return the warnings of the claim that some of several holds: the smallest of theirs, as many times."""
+    """Return the doubts of the claim that some of several holds: the smallest of theirs, as many times."""
     return PValue(*(min(1.0, len(doubts) * min(kind)) for kind in zip(*doubts, strict=True)))
 
 
 @dataclass(frozen=True)
 class PValues:
-    """The warnings of claims that are made together."""
+    """The doubts of claims that are made together."""
 
     even: Floats
     firm: Floats
 
     @classmethod
     def of(cls, doubts: Iterable[tuple[float, float]]) -> PValues:
-        """Return the warnings of several claims, each by t and where rounds need not scatter evenly."""
+        """Return the doubts of several claims, each by t and where rounds need not scatter evenly."""
         table = np.array(list(doubts), dtype=float).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
@@ -79,7 +79,7 @@ class PValues:
         return map(PValue, self.even.tolist(), self.firm.tolist())
 
     def corrected(self, correction: Callable[[Floats], Floats]) -> PValues:
-        """Return the warnings corrected for their number, both kinds by the same correction."""
+        """Return the doubts corrected for their number, both kinds by the same correction."""
         return PValues(correction(self.even), correction(self.firm))
 
     def shown(self, doubt: float) -> list[Shown]:

@@ -114,10 +114,7 @@ class Conclusion(StrEnum):
 
 
 def conclude(expected: Expected, intervals: Sequence[Ends]) -> Conclusion:
-    """Return the conclusion on a claim.
-
-    All intervals are for it or against it, some are, both kinds are there, or neither.
-    """
+    """Conclude whether all intervals are for a claim or against it, some are, both kinds are there, or neither."""
     agree, oppose = votes(expected, intervals)
     if agree and oppose:
         return Conclusion.MIXED

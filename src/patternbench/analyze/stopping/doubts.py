@@ -43,9 +43,7 @@ def doubts(rounds: Mapping[str, Sequence[float]], rule: StoppingRule, seed: int 
 
 
 def two_speeds(scenarios: Sequence[Floats]) -> tuple[float, float] | None:
-    """Return the share of slow rounds and how many times as long they take, if rounds fall into two groups.
-
-    None if not.
+    """Return the share of slow rounds and how many times as long they take; None if there are no two groups.
 
     Each scenario's rounds count as ratios to the mean of its own quicker half. Two groups are reported if a cut between
     them leaves each with enough rounds, their means lie ``APART`` of the spreads within groups away from each other,

@@ -181,8 +181,7 @@ def quantile_at(n: int, rule: StoppingRule) -> float:
 def confidences(
     fewest: int, most: int, confidence: float, step: int = 1, taken: Sequence[Look] = ()
 ) -> tuple[float, ...]:
-    """Return the confidence at each number of rounds, from ``fewest`` to ``most``, that makes the stopped interval
-    cover.
+    """Return the confidence for each number of rounds, ``fewest`` to ``most``, that makes the stopped interval cover.
 
     Looks are those that were ``taken``, then every ``step`` rounds, and at ``most``. With few looks the first and the
     last give up less. Where lanes come or are lost, the looks to come are planned anew, for what those before them

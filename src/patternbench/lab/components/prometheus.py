@@ -87,8 +87,5 @@ def _instance(target: str, url: str) -> dict[str, object]:
 
 
 def _scraped(targets: int) -> str:
-    """Return the path that asks whether each target has been scraped.
-
-    Prometheus calls itself ready some seconds before.
-    """
+    """Return the path that asks whether all targets are scraped: Prometheus calls itself ready seconds before."""
     return f"/api/v1/query?query={quote(f'count(up) >= {targets}')}"

@@ -214,10 +214,7 @@ def _part(quantity: int, parts: int) -> int:
 
 
 def _written(model: BaseModel, folder: Path) -> dict[str, object]:
-    """Return the fields of a model as the filter reads them.
-
-    Exact durations, absolute paths, nothing that is not said.
-    """
+    """Return the fields that a model states, as the filter reads them: exact durations, absolute paths."""
     fields = type(model).model_fields
     values = {field.alias or name: getattr(model, name) for name, field in fields.items()}
     return {name: _value(name, value, folder) for name, value in values.items() if value is not None}

@@ -228,7 +228,7 @@ class Route(BaseModel):
 
 
 def hidden(routes: Sequence[Route]) -> list[tuple[int, int]]:
-    """Return routes that no request reaches, each with the one before it that takes all of its requests, by number."""
+    """Return the routes that no request reaches, each with the earlier one that takes all its requests, by number."""
     return [
         (number, before)
         for number, route in enumerate(routes)

@@ -288,7 +288,7 @@ class Program(Component):
     def program(self, name: str, field: str, word: str, registry: ComponentRegistry) -> str:
         """Return a program by its absolute path.
 
-        One with a slash counts from the folder, any other is looked for on PATH.
+        A path with a slash counts from the folder; any other name is looked for on PATH.
 
         Raises InputError, at the setting that names it, where there is none that can be executed.
         """

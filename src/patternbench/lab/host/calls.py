@@ -65,7 +65,7 @@ def make(call: Call, client: httpx.Client) -> None:
 
 
 def client(given_up: Callable[[], bool] = lambda: False) -> httpx.Client:
-    """Return makes calls as they are written: no proxy of the environment, no redirect followed.
+    """Return a client that makes calls as they are written: no proxy of the environment, no redirect followed.
 
     No connection stays open, which would keep a worker of the measured service busy, or be stale after a restart.
     """

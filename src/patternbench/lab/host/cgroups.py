@@ -86,7 +86,7 @@ class Limiter:
         self._groups: dict[str, ControlGroup] = {}
 
     def command(self, launch: Launch, words: list[str]) -> list[str]:
-        """Return command line that carries a command out within a component's limits, or without where none can act."""
+        """Return the command line of a command within a component's limits; without them where none can act."""
         if not _expected(launch.limits):
             return words
         try:

@@ -44,9 +44,7 @@ def reference(name: str, what: str = URL) -> str:
 
 
 def behind(name: str, port: str, endpoint: str = URL) -> str:
-    """Return the URL of a proxy in front of a component.
-
-    That component's, but for the address, which is the proxy's port.
+    """Return the URL of a proxy in front of a component: the component's own, with the proxy's port.
 
     ``endpoint`` is the address that the proxy is in front of.
     """
@@ -55,10 +53,7 @@ def behind(name: str, port: str, endpoint: str = URL) -> str:
 
 
 def part(url: str, name: str) -> str:
-    """Return a part of a URL by its name, nothing where it lacks it.
-
-    Of a reference to a URL, a reference to that part.
-    """
+    """Return a part of a URL by its name, empty where it lacks it; for a reference, a reference to that part."""
     alone = REFERENCE.fullmatch(url)
     return reference(alone[1], f"{alone[2]}.{name}") if alone else part_of(url, name) or ""
 

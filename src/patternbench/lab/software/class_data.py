@@ -105,10 +105,7 @@ def _rehearsal(archive: str, command: tuple[str, ...]) -> tuple[Preparation, ...
 
 @lru_cache(maxsize=256)
 def _hashed(jar: str, changed_ns: int, size: int) -> bytes:
-    """Return the hash of a jar's content, which is read again only when the file has changed.
-
-    Each scenario asks for it.
-    """
+    """Return the hash of a jar's content; each scenario asks for it, but only a changed file is read again."""
     with Path(jar).open("rb") as content:
         return hashlib.file_digest(content, "sha256").digest()
 

@@ -20,10 +20,7 @@ def counted(launch: Launch, packages: Sequence[str]) -> Launch:
 
 
 def attached(launch: Launch) -> Launch:
-    """Return a JVM with the extension, which must be built, in its agent.
-
-    One that has not said its packages is as it was.
-    """
+    """Return a JVM with the built extension in its agent; unchanged where it has not said its packages."""
     if PACKAGES not in launch.env:
         return launch
     extensions = ",".join(filter(None, (launch.env.get(EXTENSIONS), str(jar()))))

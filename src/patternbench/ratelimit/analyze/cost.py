@@ -83,8 +83,8 @@ def overheads(
     ``rows`` has a value a round and the column ``block``; ``baseline`` (bool, same index) tells the rounds without a
     limiter. Gives ``mean``, ``overhead`` (mean over blocks that have both) with a 95 % interval ``low`` to ``high``,
     ``percent`` of the baseline and ``rounds``. The baseline's own overhead is 0. The interval is Student's, with the
-    ``scatter`` of all configurations that are equal in ``alike`` (of ``by``) and of the baseline; NaN where that can't
-    be told.
+    ``scatter`` of all configurations that are equal in ``alike`` (of ``by``) and of the baseline; NaN where that is
+    unknown.
     """
     base = rows.loc[baseline].groupby("block")[response].mean()
     costs = []

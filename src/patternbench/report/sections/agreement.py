@@ -30,10 +30,7 @@ class Agreement:
 
     @classmethod
     def of(cls, sections: Iterable[Section], arrangement: Layout, by_level: bool) -> Agreement:
-        """Return what the sections choose.
-
-        ``by_level`` says whether findings are reported by the levels of the axis.
-        """
+        """Return what the sections choose; ``by_level`` says whether findings are by the levels of the axis."""
         stands = [stand for section in sections for stand in section.stands]
         places = {placed.scenario: (placed.item, placed.x) for placed in arrangement.scenarios}
         references = frozenset(placed.scenario for placed in arrangement.scenarios if placed.reference)
@@ -58,6 +55,6 @@ class Agreement:
         return best <= gains and not (baseline_leads and self._items(stand.among, x) & gains)
 
     def _items(self, scenarios: Iterable[str], x: float) -> frozenset[str]:
-        """Return the lines of scenarios at a level of the axis; at all of them where findings aren't told by level."""
+        """Return the lines of scenarios at a level of the axis; at all of them where findings aren't by level."""
         places = (self.places[one] for one in scenarios if one in self.places)
         return frozenset(item for item, at in places if at == x or not self.by_level)

@@ -31,9 +31,7 @@ REFUSED = (
 
 
 def set_by_limits(rounds: pd.DataFrame) -> frozenset[str]:
-    """Return the responses that the limits of a study set.
-
-    None where calls fail for another reason, or hardly any is refused.
+    """Return the responses that a study's limits set; none if calls fail otherwise, or hardly any is refused.
 
     ``rounds`` are those that count, with the columns of the records.
     """

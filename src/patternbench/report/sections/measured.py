@@ -34,10 +34,7 @@ def _headline(name: str, rows: pd.DataFrame) -> Headline:
 
 
 def _ends(rows: pd.DataFrame) -> Sequence[pd.Series]:
-    """Return the scenarios at both ends of the axis, with the lowest and the highest median there.
-
-    Or the only scenario.
-    """
+    """Return the scenarios at both ends of the axis (lowest and highest median there), or the only scenario."""
     ordered = rows.sort_values(["x", "median"])
     return [ordered.iloc[0], ordered.iloc[-1]] if len(ordered) > 1 else [ordered.iloc[0]]
 

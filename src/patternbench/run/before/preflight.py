@@ -368,10 +368,7 @@ def _shortened(path: str) -> str:
 
 
 def refused_by_engine(study: Study, plan: Plan, inputs: Inputs, reported: Collection[Problem]) -> list[Problem]:
-    """Return the load engine's problems with the first round of each kind that it would drive.
-
-    Nothing if it isn't built.
-    """
+    """Return the engine's problems with the first round of each kind that it would drive; none if it isn't built."""
     by_engine = choice.engine_clients(study)
     driven = (scenario for scenario in plan.scenarios if scenario.client in by_engine)
     kinds = {_kind(scenario): scenario for scenario in driven}

@@ -163,10 +163,7 @@ class DealingExecutor:
             raise InputError(Problem("no lane is left", file=str(self.folder.path), hint=hint))
 
     def _taken(self, event: Delivered) -> Iterator[RoundResult]:
-        """Yield the result of the order that the lane has.
-
-        Any other one is refused, and so is one that came damaged.
-        """
+        """Yield the result of the order that the lane has; others are refused, and so are damaged ones."""
         dealt = self._dealt.get(event.lane)
         expected = dealt.current if dealt else None
         try:

@@ -100,10 +100,7 @@ def _how_to_answer(error: str) -> str:
 
 
 def started(command: str, path: str, port: int | None, out: Path) -> StartedService:
-    """Return a command that is to run in the folder that we are in.
-
-    Raises InputError where there is no such program.
-    """
+    """Return a command that is to run in our folder; raises InputError where there is no such program."""
     try:
         words = shlex.split(command)
     except ValueError as error:

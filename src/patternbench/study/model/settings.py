@@ -61,10 +61,7 @@ class Settable(Model):
         return self
 
     def refused(self, settings: Mapping[str, object]) -> Rule | None:
-        """Return the first rule by which these settings (plain data.
-
-        The others at their defaults) do not go together.
-        """
+        """Return the first rule that these settings (plain data, others at their defaults) break."""
         values = {**{name: spec.default for name, spec in self.settings.items()}, **settings}
         return next((rule for rule in self.exclude if all(_holds(values[name], rule[name]) for name in rule)), None)
 

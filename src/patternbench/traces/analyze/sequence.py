@@ -110,10 +110,7 @@ def folded(listed: Sequence[SequenceStep]) -> tuple[Part, ...]:
 
 
 def _repetition(listed: Sequence[SequenceStep], at: int) -> tuple[int, int]:
-    """Return the block that begins somewhere and covers most steps by its repetitions.
-
-    Its length, how often it comes.
-    """
+    """Return the block from here that covers most steps by repetition: its length, and how often it comes."""
     counted = [(length, _times(listed, at, length)) for length in range(1, LONGEST_BLOCK + 1)]
     repeated = [(length, times) for length, times in counted if times > 1]
     return max(repeated, key=lambda block: (block[0] * block[1], -block[0]), default=(1, 1))

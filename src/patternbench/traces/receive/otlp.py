@@ -99,10 +99,7 @@ def answered(rejected: int, why: str, content_type: str) -> bytes:
 
 
 def refused(why: str, content_type: str) -> bytes:
-    """Return the body of a refusal.
-
-    The specification asks for a google.rpc.Status, whose field of text this one shares.
-    """
+    """Return the body of a refusal: the specification asks for a google.rpc.Status, whose text this one shares."""
     status = Status(message=why)
     return orjson.dumps({"message": why}) if content_type == JSON else status.SerializeToString()
 

@@ -140,9 +140,9 @@ def traced_scenario(
 
 
 def pictured(scenarios: Iterable[TracedScenario]) -> Iterator[TracedScenario]:
-    """Yield the scenarios, with their requests where pictures are drawn of them.
+    """Yield the scenarios; only those of which pictures are drawn keep their requests.
 
-    The first of those alike, of few in all.
+    Pictures are drawn of the first of those alike, of few in all.
     """
     drawn: set[object] = set()
     for scenario in scenarios:

@@ -40,7 +40,7 @@ class _Page:
 
 
 def sequence_diagram(operation: str, service: str, seconds: float, parts: Sequence[Part]) -> str:
-    """Return drawing of the steps of an operation (``analyze.sequence``), which a service takes and ends in a time."""
+    """Draw the steps of an operation (``analyze.sequence``), which a service takes and ends in a time."""
     root = SequenceStep(EDGE, service, CalleeKind.SERVICE, operation, seconds, True, False, tuple(parts))
     page = _Page(_lanes([root]), {step.callee: step.kind for step in flat([root])})
     _draw(page, (root,))

@@ -306,10 +306,7 @@ def _between(curves: Sequence[Bezier], least: float, most: float) -> list[Point]
 
 
 def _most_apart(chain: Chain, lines: Mapping[Chain, Sequence[Point]], middle: float) -> Point:
-    """Return the point of a line at which the other lines are farthest.
-
-    That of several which is nearest to the middle.
-    """
+    """Return the point of a line at which other lines are farthest; of several, the one nearest to the middle."""
     others = [tuple(zip(*line, strict=True)) for other, line in lines.items() if other != chain]
 
     def apart(point: Point) -> tuple[float, float]:

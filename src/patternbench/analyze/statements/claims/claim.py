@@ -99,9 +99,7 @@ def _level_sets(levels: Mapping[str, Level | list[Level]]) -> LevelSets:
 
 
 def amount_of(text: str, response: str) -> tuple[float, bool] | None:
-    """Return the change that a text begins with, such as ``+31 %``, and whether it is in percent.
-
-    None if it has another form.
+    """Return the change that a text begins with, such as ``+31 %``, and whether it is in percent; else None.
 
     It is in the response's own unit if it isn't in percent.
     """
@@ -173,11 +171,14 @@ def _unit_problem(response: str, unit: str | None) -> str:
 
 
 def _example(response: str) -> str:
-    return "1 points" if response in SHARES else "10 %"
+    return "1 point" if response in SHARES else "10 %"
 
 
 def _written(amount: float, unit: str | None) -> str:
-    return f"{amount:g}" + ("" if unit is None else unit if unit in UNITS else f" {unit}")
+    if unit is None or unit in UNITS:
+        return f"{amount:g}{unit or ''}"
+    one = unit.removesuffix("s") if amount == 1 else unit
+    return f"{amount:g} {one}"
 
 
 def _problem(what: str, path: str, remedy: str) -> DataError:
