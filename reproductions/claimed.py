@@ -93,7 +93,7 @@ def of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
 def levelled(rounds: pd.DataFrame, factors: Sequence[str]) -> tuple[Plan, pd.DataFrame]:
     """Return rounds with the combinations of levels that they have as their scenarios, and these combinations.
 
-    A level in digits is a number: beside ``none`` a table holds numbers as texts.
+    A level in digits is a number: next to ``none`` a table holds numbers as texts.
     """
     groups = rounds.groupby(list(factors), sort=False)
     levels = {str(number): levels for number, (levels, _) in enumerate(groups)}

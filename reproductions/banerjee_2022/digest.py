@@ -137,7 +137,7 @@ def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return a row per round: what the fault did to operations, when it was over, and what became of reservations."""
+    """Return a row per round: what the fault did to operations, when they recovered, what became of reservations."""
     entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
     rows = [
         {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}

@@ -190,7 +190,7 @@ def _better(blocks: list[dict[int, Fitted]], number: int, levels: Mapping[str, t
 
 
 def _error(model: Fitted, levels: Mapping[str, tuple[object, ...]]) -> float:
-    """Return the mean absolute percentage error of a model's time on rows with these levels, some of them known."""
+    """Return the mean absolute percentage error of a model's time on rows with these levels, some known to it."""
     fit = model.models["total_time"].fit
     rows = model.tables["total_time"].iloc[fit.design.rows]
     chosen = np.logical_and.reduce([rows[name].isin(values).to_numpy() for name, values in levels.items()])

@@ -27,11 +27,11 @@ _IDENTITY = ("user", "call", "group", "journey")
 _SUMMED = ("attempt", "intended_us", "start_us", "end_us", "outcome", "success", "status")
 _OF_JOURNEYS = ("ends_journey", "items", "failed_items")
 _DENSE = 16
-"""Numbers are looked up in a table if it has at most so many places per row; otherwise they are sorted."""
+"""Numbers are looked up in a table if it has at most this many places per row; otherwise they are sorted."""
 _FEW = 1 << 16
 _MANY = 1 << 20
 _COUNTED_BELOW = 1 << 22
-"""Times of so many microseconds (4.2 s) or more are kept one by one."""
+"""Times of this many microseconds (4.2 s) or more are kept one by one."""
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

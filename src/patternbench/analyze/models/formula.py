@@ -155,7 +155,7 @@ def unknown_columns(parsed: Parsed, table: pd.DataFrame | Blocks) -> list[DataPr
 
 
 def is_number(column: pd.Series) -> bool:
-    """Say whether a column holds numbers; true and false are none."""
+    """Say whether a column holds numbers; true and false do not count."""
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 

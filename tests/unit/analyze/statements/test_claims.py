@@ -231,6 +231,12 @@ def test_a_change_without_meaning_is_refused_with_what_to_write(changes: dict[st
         claim(**changes)
 
 
+@pytest.mark.parametrize(("margin", "words"), [("1 points", "1 point"), ("2 points", "2 points")])
+def test_one_point_is_not_written_as_several(margin: str, words: str) -> None:
+    expected = claim(response="failure_rate", change="same", margin=margin).expected
+    assert expected.words == f"the same within {words}"
+
+
 def test_a_change_is_written_with_its_interval_in_one_unit() -> None:
     assert changed("p95", -41.2, (-44.0, -38.1), relative=True) == "−41.2\u00a0% (−44 to −38.1\u00a0%)"
     assert changed("p95", 0.02, (0.01, 0.03), relative=False) == "+20\u00a0ms (+10 to +30\u00a0ms)"
