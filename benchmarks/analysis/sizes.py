@@ -1,4 +1,4 @@
-"""What reading costs against size: a round's responses beside DuckDB by hand, least squares beside statsmodels.
+"""What reading costs against size: a round's responses next to DuckDB by hand, least squares next to statsmodels.
 
     python benchmarks/analysis/sizes.py [--largest ROWS] [--out FILE]
 

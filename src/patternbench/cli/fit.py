@@ -97,7 +97,8 @@ def fit(
     Several responses, joined by + on the left of ~, are also analysed together (MANOVA).
     """
     if estimates:
-        _only_estimates(json, {"--html": html, "--over": over, "--group": group, "--margin": margin})
+        refused = {"--html": html, "--over": over, "--group": group, "--margin": margin, "--scenario": scenario}
+        _only_estimates(json, refused)
         _print_estimates(data, formulas, level)
         return
     table = read(data)

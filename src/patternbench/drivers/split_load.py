@@ -303,7 +303,7 @@ def _doubts(one: _AtWork) -> Iterator[LoadDoubt]:
 def together(said: Sequence[LoadProgress]) -> LoadProgress:
     """Return what several generators say as one: counts are added, and times are those of the slowest of them.
 
-    Percentiles can't be put together. What is shown while the load runs is the worst; the summary is exact.
+    Percentiles can't be put together. While the load runs the worst ones are shown; the summary is exact.
     """
     started = [one.measured_from_us for one in said if one.measured_from_us is not None]
     return LoadProgress(

@@ -137,7 +137,7 @@ class Manifest(StoredPart):
     null in runs of before, where they were so only if a client of a library could not have driven them. ``clients`` has
     what each says of itself, ``accounts`` who a component ran as, ``limits`` what it was limited to, ``generator`` what
     the load engine had of the machine, ``starts`` how often each component was started and why, ``lanes`` the machine
-    of each lane, ``refused_lanes`` why a machine was none: they are known once the run has gone on.
+    of each lane, ``refused_lanes`` why a machine isn't one: they are known once the run has gone on.
     """
 
     manifest: Literal[1]

@@ -70,7 +70,7 @@ def test_a_machine_that_was_refused_is_named_with_why() -> None:
     refused = {"c": "runs another patternbench (code_sha256 differ)"}
     reported = replace(measured({}), manifest={"refused_lanes": refused})
     (section,) = lanes.sections({"a": ONE}, rounds("a", 0), reported)
-    assert "c was no lane: it runs another patternbench (code_sha256 differ)." in section.words
+    assert "c was refused as a lane: it runs another patternbench (code_sha256 differ)." in section.words
 
 
 def measured(ratios: dict[int, float], spread: float = 0.01) -> RunReport:

@@ -185,7 +185,7 @@ fn a_check_wants_no_folder_and_a_run_does() {
     assert!(run(&["load", "--check", "--job", "x", "--out", "y"]).contains("cannot be used with"));
 }
 
-/// A part of a job that begins when it is told, and what it says.
+/// A part of a job that waits for its beginning, and what it prints.
 fn part(
     folder: &Path,
     job: &Value,
@@ -282,7 +282,7 @@ fn a_generator_that_hears_too_late_when_to_begin_does_not_begin() {
     begin(folder.path(), 0, now() - 5_000_000);
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    assert!(line.contains("ms before it was told so"), "{line}");
+    assert!(line.contains("ms before that was known"), "{line}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 

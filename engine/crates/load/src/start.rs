@@ -17,7 +17,7 @@ const GLANCE: Duration = Duration::from_millis(1);
 /// Says that the round is ready, and waits until a file has the moment of its beginning: nanoseconds since 1970.
 ///
 /// # Errors
-/// In a sentence: what the file holds is no such moment, the moment has passed, or the round was ended meanwhile.
+/// In a sentence: the file doesn't hold such a moment, the moment has passed, or the round was ended meanwhile.
 pub fn awaited(file: &Path, told: &mut impl Write, stop: &AtomicBool) -> Result<Instant, String> {
     writeln!(told, "{{\"ready\": true}}")
         .and_then(|()| told.flush())
@@ -38,14 +38,14 @@ pub fn awaited(file: &Path, told: &mut impl Write, stop: &AtomicBool) -> Result<
 /// A moment of the wall clock on the clock that no one sets.
 fn moment(text: &str) -> Result<Instant, String> {
     let at: u64 = text.trim().parse().map_err(|_| {
-        format!("the load can't begin at {text:?}, which is no count of nanoseconds since 1970")
+        format!("the load can't begin at {text:?}, which isn't a count of nanoseconds since 1970")
     })?;
     let at = UNIX_EPOCH + Duration::from_nanos(at);
     let (today, now) = (SystemTime::now(), Instant::now());
     match at.duration_since(today) {
         Ok(ahead) => Ok(now + ahead),
         Err(error) => Err(format!(
-            "the load was to begin {:.1} ms before it was told so",
+            "the load was to begin {:.1} ms before that was known",
             error.duration().as_secs_f64() * 1000.0
         )),
     }
@@ -87,7 +87,7 @@ mod tests {
     fn a_moment_that_has_passed_is_refused_as_the_others_have_begun() {
         let past = in_nanos(Duration::ZERO).parse::<u128>().unwrap() - 2_000_000;
         let (begins, _) = told(&past.to_string(), false);
-        assert!(begins.unwrap_err().contains("ms before it was told so"));
+        assert!(begins.unwrap_err().contains("ms before that was known"));
     }
 
     #[test]

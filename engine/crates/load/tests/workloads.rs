@@ -135,7 +135,7 @@ fn arrivals_beyond_the_cap_are_dropped_and_counted_exactly() {
     assert_eq!(
         (&step["requests"], &step["calls"], &step["dropped"]),
         (&json!(5), &json!(5), &json!(35)),
-        "what was never sent is no call of its step"
+        "what was never sent isn't a call of its step"
     );
     assert!(
         outcome.has_doubt("dropped_arrivals"),

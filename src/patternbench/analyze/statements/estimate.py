@@ -212,32 +212,64 @@ def over_blocks(gaps: Floats) -> Estimate:
     does to several conditions alike: the sum over blocks of squares of the blocks' parts, with blocks - 1 degrees of
     freedom. Where no value is missing, it is the paired t statistic of the blocks' means. Source: Liang and Zeger,
     Longitudinal data analysis using generalized linear models, Biometrika 73 (1986).
+
+    Where values are missing, blocks count unequally, as fewer equal ones would: 1 / (sum of squares of their weights).
+    A condition of a single block shows no scatter. It is taken to scatter as the others do, and a block to move all
+    such conditions alike. Half of the rounds missing, 5 % of simulated equal ones are told apart (formerly 18 %).
     """
-    parts = block_parts(gaps)
-    blocks = len(parts)
+    gaps = _with_values(gaps)
+    parts, blocks = block_parts(gaps), gaps.shape[1]
     if blocks < _FEWEST:
         return Estimate(float(parts[0]), np.nan, 1.0) if blocks else UNKNOWN
-    error = np.sqrt(((parts - parts.mean()) ** 2).sum() / blocks / (blocks - 1))
+    of_single = _variance_of_single_blocks(gaps)
+    error = np.sqrt(((parts - parts.mean()) ** 2).sum() / blocks / (blocks - 1) + of_single)
+    if np.isnan(error):
+        return Estimate(float(parts.mean()), np.nan, 1.0)
     scale = 2 * float(np.nanmax(np.abs(gaps)))
-    found = _estimate(parts.mean(), error, blocks - 1.0, scale, 2.0 ** (1 - blocks))
+    found = _estimate(parts.mean(), error, _equal_blocks(gaps) - 1, scale, 2.0 ** (1 - blocks))
     return replace(found, skew=_skew(_third(parts), found.error))
 
 
 def block_parts(gaps: Floats) -> Floats:
     """Return the change of each block over all conditions (rows), so that their mean is that of conditions.
 
-    Where a block lacks a condition, that one adds nothing to how far the block lies from the mean.
+    Where a block lacks a condition, that one adds nothing to how far the block lies from the mean. A round lies nearer
+    to the mean of few rounds than to the true one, which is made up for.
     """
-    known = np.isfinite(gaps)
-    gaps, known = gaps[known.any(axis=1)], known[known.any(axis=1)]
-    gaps, known = gaps[:, known.any(axis=0)], known[:, known.any(axis=0)]
+    gaps = _with_values(gaps)
     if not gaps.size:
         return np.empty(0)
-    count = known.sum(axis=1)
+    count, blocks = np.isfinite(gaps).sum(axis=1), gaps.shape[1]
     means = np.nansum(gaps, axis=1) / count
-    parts = np.nansum((gaps - means[:, None]) / count[:, None], axis=0) / len(gaps)
-    moved: Floats = means.mean() + gaps.shape[1] * parts
+    nearer = np.sqrt(count / np.maximum(count - 1, 1) * (blocks - 1) / blocks)
+    parts = np.nansum((gaps - means[:, None]) * (nearer / count)[:, None], axis=0) / len(gaps)
+    moved: Floats = means.mean() + blocks * parts
     return moved
+
+
+def _with_values(gaps: Floats) -> Floats:
+    """Return the conditions and blocks that have any value."""
+    known = np.isfinite(gaps)
+    return gaps[known.any(axis=1)][:, known.any(axis=0)]
+
+
+def _equal_blocks(gaps: Floats) -> float:
+    """Return how many blocks of equal weight are as good as these (Kish); their number where no value is missing."""
+    known = np.isfinite(gaps)
+    weights = (known / known.sum(axis=1)[:, None]).sum(axis=0) / len(gaps)
+    return float(np.maximum(1 / np.square(weights).sum(), 1 + _FEWER).round(9))
+
+
+def _variance_of_single_blocks(gaps: Floats) -> float:
+    """Return what conditions of one block add to the variance of the mean; NaN if no condition shows its scatter."""
+    known = np.isfinite(gaps)
+    count = known.sum(axis=1)
+    single = known[count == 1].sum(axis=0)
+    if not single.any():
+        return 0.0
+    free = (count - 1).sum()
+    squares = np.nansum((gaps - np.nanmean(gaps, axis=1, keepdims=True)) ** 2)
+    return float(np.square(single / len(gaps)).sum() * squares / free) if free else np.nan
 
 
 def by_calls(estimate: Estimate, p: float) -> Estimate:

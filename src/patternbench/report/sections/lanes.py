@@ -117,9 +117,9 @@ def _lost(entries: Sequence[Entry]) -> list[str]:
 
 
 def _refused(refused: object) -> Iterator[str]:
-    """Which machines were no lanes, and why."""
+    """Say which machines were refused as lanes, and why."""
     for name, why in (refused if isinstance(refused, Mapping) else {}).items():
-        yield f"{name} was no lane: it {why}."
+        yield f"{name} was refused as a lane: it {why}."
 
 
 def _changes_on_lanes(report: RunReport, rounds: Sequence[Entry]) -> list[LaneComparison]:
