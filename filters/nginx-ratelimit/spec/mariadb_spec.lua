@@ -12,7 +12,11 @@ local function query(_, text)
   return nil, answer[2], answer[3]
 end
 
-package.loaded["ratelimit.wire.connection"] = {}
+package.loaded["ratelimit.wire.connection"] = {
+  deadline = function(address)
+    return address.timeout
+  end,
+}
 package.loaded["ratelimit.wire.mysql"] = {
   query = query,
   quote = function(text)
