@@ -74,7 +74,9 @@ def run_folder(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[
     tables.write_rounds(rounds, factors, path / "rounds.parquet")
     described = [PlannedScenario(**scenario.as_json()) for scenario in plan.scenarios]
     made = with_sections(RunReport("x", text, {}, plan.factors, described, rounds), study)
-    monkeypatch.setattr(shared, "_table", lambda _: rounds)  # a made-up run has no attempts to measure again
+    monkeypatch.setattr(
+        shared, "_table", lambda _: tables.ReadTable(rounds)
+    )  # a made-up run has no attempts to measure again
     return str(path), next(section for section in made.sections if section.anchor == "recommendation")
 
 
