@@ -101,10 +101,7 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
 
 
 def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested:
-    """Return the table with the nulls of nested factors filled.
-
-    Raises ``DataError`` for interactions they cannot have.
-    """
+    """Fill the nulls of nested factors; raises ``DataError`` for interactions that they cannot have."""
     texts = [name for name in parsed.right if name in parsed.categorical or not is_number(table[name])]
     nested = nest(table, parsed.right, texts, factors)
     terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
@@ -158,7 +155,7 @@ def unknown_columns(parsed: Parsed, table: pd.DataFrame | Blocks) -> list[DataPr
 
 
 def is_number(column: pd.Series) -> bool:
-    """Say whether a column holds numbers; true and false aren't numbers."""
+    """Say whether a column holds numbers; true and false do not count."""
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
@@ -322,7 +319,7 @@ def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
 
 
 def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
-    """Return a response that is on the right as names (``C(x)``) would be as many columns as it has levels."""
+    """Return the problem of a response that is on the right as names (``C(x)``): it has a column for each level."""
     if y.shape[1] == len(parsed.responses):
         return []
     what = f"{', '.join(parsed.responses)}: a response is on the right, too, and as names."
