@@ -52,7 +52,7 @@ def in_blocks(table: pd.DataFrame | Blocks) -> Blocks:
 
 
 def slices(count: int, rows: int = ROWS) -> Iterator[slice]:
-    """A number of rows in blocks."""
+    """Yield the rows of a table in blocks."""
     return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
 
 
