@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -29,7 +30,7 @@ from patternbench.cli.shared import (
 )
 from patternbench.cli.terminal import Plain
 from patternbench.records.tables import read_in_blocks
-from patternbench.terms.data_problems import DataProblem, did_you_mean, plural, raise_if_any
+from patternbench.terms.data_problems import DataProblem, did_you_mean, gathered, plural, raise_if_any
 from patternbench.terms.quantities import number
 
 
@@ -97,8 +98,8 @@ def fit(
     Several responses, joined by + on the left of ~, are also analysed together (MANOVA).
     """
     if estimates:
-        refused = {"--html": html, "--over": over, "--group": group, "--margin": margin, "--scenario": scenario}
-        _only_estimates(json, refused)
+        others = {"--html": html, "--over": over, "--group": group, "--scenario": scenario, "--margin": margin}
+        _only_estimates(json, others)
         _print_estimates(data, formulas, level)
         return
     table = read(data)
@@ -122,12 +123,16 @@ def _only_estimates(json: JsonCriteria, others: Mapping[str, object]) -> None:
 
 
 def _print_estimates(data: Path, formulas: Sequence[str], level: float) -> None:
-    table, console = read_in_blocks(data), Plain()
-    for found in (one for formula in formulas for one in estimates_of(in_blocks(table), formula, level)):
-        console.print(Text.assemble("\n", (found.response, "bold"), f" in {found.formula}"))
-        console.print(_coefficient_table(found.coefficients, "least squares"))
-        console.print(summary_line(found.summary), highlight=False)
-        for note in found.notes:
+    table, known, console = in_blocks(read_in_blocks(data) or read(data)), factors(data), Plain()
+    found = gathered(*(partial(estimates_of, table, formula, level, known) for formula in formulas))
+    for one in (response for responses in found for response in responses):
+        console.print(Text.assemble("\n", (one.response, "bold"), f" in {one.formula}"))
+        console.print(_coefficient_table(one.coefficients, "least squares"))
+        if one.references:
+            references = (f"{name} = {known.text(name, first)}" for name, first in one.references.items())
+            console.print(f"Compared with {', '.join(references)}.", highlight=False, markup=False)
+        console.print(summary_line(one.summary), highlight=False)
+        for note in one.notes:
             console.print(f"  ! {note.text}", highlight=False, markup=False)
 
 

@@ -216,12 +216,12 @@ def _schema(path: Path) -> pa.Schema:
         raise _damaged(path, cause) from None
 
 
-def read_in_blocks(path: Path) -> pd.DataFrame | StoredTable:
-    """Return the table at ``path``: in blocks of rows if it is a .parquet file, else as ``read_table`` reads it."""
-    if path.is_file() and path.suffix.lower() in {".parquet", ".pq"}:
-        _check_columns(_schema(path).empty_table(), path)
-        return StoredTable(path)
-    return read_table(path)
+def read_in_blocks(path: Path) -> StoredTable | None:
+    """Return the table of a .parquet file, read in blocks of rows; None for a path that is read as a whole."""
+    if not path.is_file() or path.suffix.lower() not in {".parquet", ".pq"}:
+        return None
+    _check_columns(_schema(path).empty_table(), path)
+    return StoredTable(path)
 
 
 def _rounds_of(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from patternbench.terms.problems import InputError
 
 ASKED: dict[str, tuple[click.Command, list[str]]] = {
     "fit": (fit, ["--formula", "TotalExecutionTime ~ C(strategy)"]),
+    "fit --estimates": (fit, ["--formula", "TotalExecutionTime ~ C(strategy)", "--estimates"]),
     "compare": (compare, ["--baseline", "strategy=baseline"]),
     "recommend": (recommend, ["--objective", "minimise TotalExecutionTime"]),
     "loadtest": (loadtest, ["--load", "retry.backoff.fixed.delay"]),
@@ -44,13 +45,22 @@ def test_a_run_whose_records_are_all_damaged_gets_no_answer_from_its_older_table
     assert "has no finished round" in " ".join(result.output.split())
 
 
-@pytest.mark.parametrize("verb", ["fit", "recommend"])
+@pytest.mark.parametrize("verb", ["fit", "fit --estimates", "recommend"])
 def test_a_table_of_rounds_that_was_changed_changes_no_answer(verb: str, run: Path) -> None:
     before = requested(verb, run)
     (run / "rounds.parquet").write_bytes(b"changed")
     after = requested(verb, run)
     assert (before.exit_code, after.exit_code) == (0, 0), after.output
     assert after.output == before.output
+
+
+def test_a_run_that_was_never_reported_is_estimated_as_one_that_was(run: Path) -> None:
+    before = requested("fit --estimates", run)
+    (run / "rounds.parquet").unlink()
+    after = requested("fit --estimates", run)
+    assert (before.exit_code, after.exit_code) == (0, 0), after.output
+    assert after.output == before.output
+    assert "Compared with strategy = " in after.output
 
 
 def test_a_run_whose_first_round_has_not_ended_says_what_to_type(run: Path) -> None:

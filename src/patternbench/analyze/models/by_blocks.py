@@ -9,61 +9,68 @@ leave no digits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from scipy import stats
 from scipy.linalg import solve_triangular
 
 from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.blocks import Blocks
+from patternbench.analyze.models.first_look import FirstLook, first_look
 from patternbench.analyze.models.formula import (
     centres,
     independent_of,
-    is_number,
     left_side,
+    names_as_responses,
     not_finite,
+    nothing_left,
+    response_problems,
     right_side,
-    text_problems,
     too_few_rows,
     too_wide,
     unknown_columns,
 )
-from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
+from patternbench.analyze.models.formula_text import Parsed, at, parse_formula, ticked
 from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
 from patternbench.analyze.models.linear import Summary
-from patternbench.terms.data_problems import DataError, DataProblem, Note, plural, raise_if_any
+from patternbench.terms.data_problems import DataProblem, Note, raise_if_any
+from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Least squares of one response: what ``fit`` gives of it, but for what takes a look at each row."""
+    """Least squares of one response: what ``fit`` gives of it, but for what takes a look at each row.
+
+    ``references`` are the levels that those of a category are compared with.
+    """
 
     formula: str
     response: str
     coefficients: tuple[Coefficient, ...]
     summary: Summary
+    references: Mapping[str, object]
     notes: tuple[Note, ...]
 
 
-def estimates(table: Blocks, formula: str, level: float = 0.95) -> tuple[Estimates, ...]:
+def estimates(
+    table: Blocks, formula: str, level: float = 0.95, factors: FactorTable = NOTHING_KNOWN
+) -> tuple[Estimates, ...]:
     """Estimate the coefficients of ``formula``, one result a response, with intervals at confidence ``level``.
 
-    Rows with a missing or infinite value are left out, and so are columns that others explain; notes say so. Raises
-    ``DataError`` where nothing can be estimated.
+    ``factors`` are known of the table's columns. The model is that of ``build_design``: rows with a missing or infinite
+    value, constant terms, and columns that others explain are left out; notes say so. Raises ``DataError`` where
+    nothing can be estimated.
     """
     parsed = parse_formula(formula)
     raise_if_any(_formula_problems(parsed, table))
-    seen = _first_look(parsed, table)
-    spans = {name: len(levels) - 1 for name, levels in seen.levels.items()}
-    raise_if_any(too_wide(parsed, spans))
-    triangle = _triangle(parsed, table, seen.levels)
-    return tuple(_solved(parsed, triangle, seen, level))
+    look = first_look(parsed, table, factors)
+    raise_if_any(too_wide(look.parsed, {name: len(levels) - 1 for name, levels in look.levels.items()}))
+    return tuple(_solved(look, _triangle(look, table), level))
 
 
 def _formula_problems(parsed: Parsed, table: Blocks) -> list[DataProblem]:
@@ -77,63 +84,7 @@ def _formula_problems(parsed: Parsed, table: Blocks) -> list[DataProblem]:
     return problems
 
 
-# --- first pass: which rows are complete, and which levels there are
-# ----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _FirstLook:
-    """The levels of each category, the number of rows, and how many of them lack which column."""
-
-    levels: dict[str, list[object]] = field(default_factory=dict)
-    rows: int = 0
-    lacking: dict[str, int] = field(default_factory=dict)
-    incomplete: int = 0
-
-    def notes(self) -> list[Note]:
-        """Say which rows were left out."""
-        if not self.incomplete:
-            return []
-        which = ", ".join(f"{name} lacks {plural(count, 'value')}" for name, count in self.lacking.items() if count)
-        return [Note("missing", f"{plural(self.incomplete, 'row')} left out: {which}.")]
-
-
-def _columns_read(parsed: Parsed) -> list[str]:
-    return list(dict.fromkeys((*parsed.left, *parsed.right)))
-
-
-def _first_look(parsed: Parsed, table: Blocks) -> _FirstLook:
-    seen, levels = _FirstLook(), dict[str, set[object]]()
-    for block in table.blocks(_columns_read(parsed)):
-        raise_if_any(text_problems(parsed, block))
-        bad = _bad_cells(block)
-        complete = np.asarray(~bad.any(axis=1))
-        seen.rows += len(block)
-        seen.incomplete += int(bad.any(axis=1).sum())
-        for place, name in enumerate(block.columns):
-            seen.lacking[name] = seen.lacking.get(name, 0) + int(bad[:, place].sum())
-        for name in _category_names(parsed, block):
-            levels.setdefault(name, set()).update(block.loc[complete, name].unique())
-    if seen.incomplete == seen.rows:
-        raise DataError(DataProblem("no row is complete.", at(parsed.text)))
-    seen.levels = {name: sorted(found, key=lambda v: (str(type(v)), v)) for name, found in levels.items()}
-    return seen
-
-
-def _category_names(parsed: Parsed, frame: pd.DataFrame) -> list[str]:
-    return [name for name in parsed.right if name in parsed.categorical or not is_number(frame[name])]
-
-
-def _bad_cells(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which cells are missing or infinite."""
-    cells = [
-        ~np.isfinite(column.to_numpy(float, na_value=np.nan)) if is_number(column) else column.isna().to_numpy()
-        for _, column in frame.items()
-    ]
-    return np.column_stack(cells)
-
-
-# --- second pass: the triangle
+# --- the triangle
 # ----------------------------------------------------------------------------------------------------
 
 
@@ -146,49 +97,46 @@ def _triangle_of(rows: Floats) -> Floats:
 class _Triangle:
     """The triangle of design and responses around ``shift``, with the names of the design's columns.
 
-    ``squares`` are the sums of squares of the columns as they are.
+    Of the columns as they are, ``squares`` are the sums of squares, ``low`` and ``high`` the least and largest values.
     """
 
     columns: tuple[str, ...]
     shift: Floats
     kept: Floats
     squares: Floats
+    low: Floats
+    high: Floats
     rows: int = 0
 
     def add(self, both: Floats) -> None:
         """Add rows of design and responses, side by side."""
         self.rows += len(both)
         self.squares += np.einsum("ij,ij->j", both, both)
+        self.low, self.high = np.minimum(self.low, both.min(axis=0)), np.maximum(self.high, both.max(axis=0))
         self.kept = _triangle_of(np.vstack([self.kept, both - self.shift]))
 
 
-def _triangle(parsed: Parsed, table: Blocks, levels: Mapping[str, Sequence[object]]) -> _Triangle:
+def _triangle(look: FirstLook, table: Blocks) -> _Triangle:
     triangle: _Triangle | None = None
-    for x, y, columns in _matrices(parsed, table, levels):
+    for x, y, columns in _matrices(look, table):
         both = np.hstack([x, y])
         if triangle is None:
             shift = np.concatenate([centres(x, columns), y.mean(axis=0) * (INTERCEPT in columns)])
             width = both.shape[1]
-            triangle = _Triangle(columns, shift, np.empty((0, width)), np.zeros(width))
+            zeros, ends = np.zeros(width), np.full(width, np.inf)
+            triangle = _Triangle(columns, shift, np.empty((0, width)), zeros, ends, -ends)
         triangle.add(both)
     assert triangle is not None  # a row is complete
     return triangle
 
 
-def _matrices(
-    parsed: Parsed, table: Blocks, levels: Mapping[str, Sequence[object]]
-) -> Iterator[tuple[Floats, Floats, tuple[str, ...]]]:
+def _matrices(look: FirstLook, table: Blocks) -> Iterator[tuple[Floats, Floats, tuple[str, ...]]]:
     """Design and responses of each block with a complete row."""
-    begin = 0
-    for block in table.blocks(_columns_read(parsed)):
-        kept = np.flatnonzero(~_bad_cells(block).any(axis=1))
-        rows, begin = begin + kept, begin + len(block)
-        if not len(kept):
-            continue
-        frame = block.iloc[kept].reset_index(drop=True)
-        frame = frame.assign(**{n: pd.Categorical(frame[n].astype(object), list(own)) for n, own in levels.items()})
+    parsed = look.parsed
+    for frame, rows in look.complete(table):
         x, columns, _ = right_side(parsed, frame)
         y = left_side(parsed, frame)
+        raise_if_any(names_as_responses(y, parsed))
         raise_if_any(not_finite(x, columns, rows) + not_finite(y, parsed.responses, rows))
         raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
         yield x, y, columns
@@ -198,19 +146,37 @@ def _matrices(
 # ----------------------------------------------------------------------------------------------------
 
 
-def _solved(parsed: Parsed, triangle: _Triangle, seen: _FirstLook, level: float) -> Iterator[Estimates]:
-    width, columns = len(triangle.columns), triangle.columns
+def _solved(look: FirstLook, triangle: _Triangle, level: float) -> Iterator[Estimates]:
+    parsed, width, columns = look.parsed, len(triangle.columns), triangle.columns
+    ends = zip(triangle.low[width:].tolist(), triangle.high[width:].tolist(), strict=True)
+    raise_if_any(response_problems(dict(zip(parsed.responses, ends, strict=True)), triangle.rows))
     centred, means = _around_means_of_all(triangle)
     keep, aliased = independent_of(centred[:, :width], np.sqrt(triangle.squares[:width]), columns, means[:width])
+    raise_if_any(nothing_left(parsed, keep, columns, aliased))
     raise_if_any(too_few_rows(parsed, triangle.rows, len(keep)))
     names = tuple(columns[i] for i in keep)
     last = _triangle_of(np.hstack([centred[:, keep], centred[:, width:]]))
-    notes = (*seen.notes(), *aliased)
+    notes, references = (*look.notes, *aliased), _references(look, names)
     for j, response in enumerate(parsed.responses):
         column = _ResponseColumn(last[:, len(keep) + j], float(means[width + j]), triangle.rows)
         r = last[: len(keep), : len(keep)]
         coefficients, summary = _estimates_of(r, column, names, means[keep], level)
-        yield Estimates(parsed.text, response, coefficients, summary, notes)
+        yield Estimates(parsed.text, response, coefficients, summary, references, notes)
+
+
+def _references(look: FirstLook, columns: Sequence[str]) -> dict[str, object]:
+    """Return the first level of each category whose other levels alone have columns."""
+    return {
+        name: look.levels[name][0]
+        for name in look.parsed.right
+        if name in look.levels and any(_compares(name, column) for column in columns)
+    }
+
+
+def _compares(name: str, column: str) -> bool:
+    """Whether a column of the design compares a level of a category with its reference."""
+    written = "|".join(map(re.escape, (name, f"C({ticked(name)})")))
+    return re.search(rf"(?:^|:)(?:{written})\[T\.", column) is not None
 
 
 def _around_means_of_all(triangle: _Triangle) -> tuple[Floats, Floats]:

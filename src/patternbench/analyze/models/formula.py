@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from formulaic import Formula, ModelMatrix
 from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.blocks import Blocks
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
-from patternbench.analyze.models.nesting import Nest, Nested, crossing_problems, nest
+from patternbench.analyze.models.nesting import Nest, Nested, by_kind, crossing_problems, nest
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
@@ -93,9 +93,10 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
     raise_if_any(text_problems(parsed, table))
     nested = _nested(parsed, table, factors)
     frame, rows, notes = _complete_rows(parsed, nested.table, nested.alone)
-    raise_if_any(_response_problems(parsed, frame))
+    raise_if_any(response_problems(_ends(frame[list(parsed.left)].to_numpy(dtype=float), parsed.left), len(frame)))
     frame = _as_categories(parsed, frame, factors)
-    varying, dropped = _without_constants(parsed, frame)
+    constants = {name: frame[name].iloc[0] for name in parsed.right if frame[name].nunique() == 1}
+    varying, dropped = without_constants(parsed, constants)
     design = _assemble(varying, frame, rows, [*nested.notes, *notes, *dropped])
     return replace(design, nests=nested.nests, factors=factors)
 
@@ -104,9 +105,14 @@ def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested
     """Fill the nulls of nested factors; raises ``DataError`` for interactions that they cannot have."""
     texts = [name for name in parsed.right if name in parsed.categorical or not is_number(table[name])]
     nested = nest(table, parsed.right, texts, factors)
-    terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
-    raise_if_any(crossing_problems(nested.nests, terms, at(parsed.text)))
+    raise_if_any(nest_problems(parsed, nested.nests))
     return nested
+
+
+def nest_problems(parsed: Parsed, nests: Sequence[Nest]) -> list[DataProblem]:
+    """Refuse interactions that nested factors cannot have."""
+    terms = [(parsed.shown(term), parsed.reads(term)) for term in parsed.formula.rhs]
+    return crossing_problems(nests, terms, at(parsed.text))
 
 
 def right_side(parsed: Parsed, frame: pd.DataFrame) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
@@ -161,32 +167,65 @@ def is_number(column: pd.Series) -> bool:
 
 def text_problems(parsed: Parsed, table: pd.DataFrame) -> list[DataProblem]:
     """Say which columns hold text where a formula needs numbers."""
-    must = set(parsed.left) | set(parsed.arithmetic)
-    problems = []
-    for name in dict.fromkeys((*parsed.left, *parsed.right)):
-        if name in parsed.categorical or is_number(table[name]):
-            continue
-        problems += _text_problem(table[name], name, name in must)
-    return problems
+    texts = Texts(parsed)
+    texts.add(table, 0)
+    return texts.problems()
 
 
-def _text_problem(column: pd.Series, name: str, must: bool) -> list[DataProblem]:
-    counts = _without_categories(column).dropna().value_counts(sort=False)
-    if counts.empty:
-        return []  # the check for complete rows names it
-    texts = pd.Series(counts.index.map(str), dtype=object)
-    unread = ~np.isfinite(pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float))
-    wrong = int(counts[unread].sum())
-    share = 1 - wrong / max(int(counts.sum()), 1)
-    if not must and (share < _MOSTLY_NUMBERS or pd.api.types.is_bool_dtype(column)):
-        return []
-    if not wrong:
-        return [DataProblem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")]
-    first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
-    more = f" ({plural(wrong, 'such value')})" if wrong > 1 else ""
-    what = f"column {name} must hold numbers but holds '{column.iloc[first]}'{more}."
-    remedy = "Correct or remove it." if must else f"Correct or remove it, or write C({name}) for a category."
-    return [DataProblem(what, f"row {first + 1}", remedy)]
+class Texts:
+    """The text in the columns that a formula reads, counted by blocks of rows."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self._parsed = parsed
+        names = (*parsed.left, *(name for name in parsed.right if name not in parsed.categorical))
+        self._columns = {name: _Cells() for name in names}
+
+    def add(self, block: pd.DataFrame, begin: int) -> None:
+        """Count a block's cells; ``begin`` is the position of its first row in the table."""
+        for name, cells in self._columns.items():
+            if not is_number(block[name]):
+                cells.add(block[name], begin)
+
+    def problems(self) -> list[DataProblem]:
+        """Say which columns hold text where the formula needs numbers."""
+        must = set(self._parsed.left) | set(self._parsed.arithmetic)
+        return [problem for name, cells in self._columns.items() for problem in cells.problems(name, name in must)]
+
+
+@dataclass
+class _Cells:
+    """The cells of a column of text: how many there are, how many are no numbers, and the first of those."""
+
+    filled: int = 0
+    wrong: int = 0
+    row: int = 0
+    value: object = None
+    truths: bool = False
+
+    def add(self, column: pd.Series, begin: int) -> None:
+        counts = without_categories(column).dropna().value_counts(sort=False)
+        texts = pd.Series(counts.index.map(str), dtype=object)
+        unread = ~np.isfinite(pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float))
+        if not self.wrong and unread.any():
+            first = int(np.flatnonzero(column.isin(set(counts.index[unread])))[0])
+            self.row, self.value = begin + first + 1, column.iloc[first]
+        self.filled += int(counts.sum())
+        self.wrong += int(counts[unread].sum())
+        self.truths = self.truths or pd.api.types.is_bool_dtype(column)
+
+    def problems(self, name: str, must: bool) -> list[DataProblem]:
+        if not self.filled:
+            return []  # the check for complete rows names it
+        if not must and (1 - self.wrong / self.filled < _MOSTLY_NUMBERS or self.truths):
+            return []
+        if not self.wrong:
+            return [
+                DataProblem(f"column {name} holds numbers as text.", "", f"Store it as numbers, or write C({name}).")
+            ]
+        more = f" ({plural(self.wrong, 'such value')})" if self.wrong > 1 else ""
+        what = f"column {name} must hold numbers but holds '{self.value}'{more}."
+        remedy = "Correct or remove it." if must else f"Correct or remove it, or write C({name}) for a category."
+        return [DataProblem(what, f"row {self.row}", remedy)]
 
 
 def _complete_rows(
@@ -228,53 +267,55 @@ def _row_notes(kind: str, word: str, flags: pd.DataFrame) -> list[Note]:
     return notes
 
 
-def _response_problems(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
+def _ends(matrix: Floats, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    return dict(zip(names, zip(matrix.min(axis=0).tolist(), matrix.max(axis=0).tolist(), strict=True), strict=True))
+
+
+def response_problems(ends: Mapping[str, tuple[float, float]], rows: int) -> list[DataProblem]:
+    """Say which responses never vary; ``ends`` are the least and largest value of each in so many rows."""
     problems = []
-    for name in parsed.left:
-        values = frame[name].to_numpy(dtype=float)
-        if not values.any():
-            problems.append(
-                DataProblem(f"{name} is zero in every row: there is nothing to explain.", f"response {name}")
-            )
-        elif len(values) > 1 and np.ptp(values) == 0:
-            problems.append(
-                DataProblem(f"{name} is {values[0]:g} in every row: there is nothing to explain.", f"response {name}")
-            )
+    for name, (low, high) in ends.items():
+        if low == high and (low == 0 or rows > 1):
+            value = "zero" if low == 0 else f"{low:g}"
+            what = f"{name} is {value} in every row: there is nothing to explain."
+            problems.append(DataProblem(what, f"response {name}"))
     return problems
 
 
 def _as_categories(parsed: Parsed, frame: pd.DataFrame, factors: FactorTable) -> pd.DataFrame:
-    """Categories in order. The level without the pattern comes first, as the reference of the others."""
-    frame, nones = frame.copy(deep=False), factors.nones
+    frame = frame.copy(deep=False)
     for name in parsed.right:
         if name in parsed.categorical or not is_number(frame[name]):
-            values = _without_categories(frame[name])
-            levels = sorted(values.unique(), key=lambda v: (str(type(v)), v))
-            first = [level for level in levels if level == nones.get(name)]
-            frame[name] = pd.Categorical(values, categories=list(dict.fromkeys([*first, *levels])))
+            values = without_categories(frame[name])
+            frame[name] = pd.Categorical(values, categories=in_order(values.unique(), factors.nones.get(name)))
     return frame
 
 
-def _without_categories(column: pd.Series) -> pd.Series:
+def in_order(levels: Iterable[object], none: object) -> list[object]:
+    """Return levels in order. The one without the pattern comes first, as the reference of the others."""
+    ordered = sorted(levels, key=by_kind)
+    return list(dict.fromkeys([*(level for level in ordered if level == none), *ordered]))
+
+
+def without_categories(column: pd.Series) -> pd.Series:
     """Return a column of values, which know nothing of categories."""
     return column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
 
 
-def _without_constants(parsed: Parsed, frame: pd.DataFrame) -> tuple[Parsed, list[Note]]:
-    constant = {name for name in parsed.right if frame[name].nunique() == 1}
-    if not constant:
+def without_constants(parsed: Parsed, constants: Mapping[str, object]) -> tuple[Parsed, list[Note]]:
+    """Return a formula without the terms that read a constant, with a note on each. Raises where none is left."""
+    if not constants:
         return parsed, []
-    held = [(term, [name for name in parsed.reads(term) if name in constant]) for term in parsed.formula.rhs]
+    held = [(term, [name for name in parsed.reads(term) if name in constants]) for term in parsed.formula.rhs]
     gone = [(term, names[0]) for term, names in held if names]
-    notes = [Note("dropped_term", _constant_text(parsed, term, name, frame)) for term, name in gone]
+    notes = [Note("dropped_term", _constant_text(parsed, term, name, constants[name])) for term, name in gone]
     if all(names or str(term) == "1" for term, names in held):
         lost = [DataProblem(note.text, at(parsed.text)) for note in notes]
         raise DataError(*lost, DataProblem("No term is left.", at(parsed.text)))
     return parsed.without([term for term, _ in gone]), notes
 
 
-def _constant_text(parsed: Parsed, term: object, name: str, frame: pd.DataFrame) -> str:
-    value = frame[name].iloc[0]
+def _constant_text(parsed: Parsed, term: object, name: str, value: object) -> str:
     return f"Term {parsed.shown(term)} left out: {name} is {value} in every row, so it has no effect to estimate."
 
 
@@ -286,11 +327,12 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     raise_if_any(_too_wide(parsed, frame))
     x, columns, blocks = right_side(parsed, frame)
     y = left_side(parsed, frame)
-    raise_if_any(_names_as_responses(y, parsed))
+    raise_if_any(names_as_responses(y, parsed))
     raise_if_any(not_finite(x, columns, rows) + not_finite(y, parsed.responses, rows))
     raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
+    raise_if_any(response_problems(_ends(y, parsed.responses), len(y)))
     keep, aliased = independent_columns(x, columns)
-    raise_if_any(_nothing_left(parsed, keep, columns, aliased))
+    raise_if_any(nothing_left(parsed, keep, columns, aliased))
     raise_if_any(too_few_rows(parsed, len(x), len(keep)))
     x, columns, blocks = _only(keep, x, columns, blocks)
     levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not is_number(frame[n])}
@@ -318,7 +360,7 @@ def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
     return [DataProblem(what, at(parsed.text), "Leave that out, group its levels, or write them as a number.")]
 
 
-def _names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
+def names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
     """Return the problem of a response that is on the right as names (``C(x)``): it has a column for each level."""
     if y.shape[1] == len(parsed.responses):
         return []
@@ -345,7 +387,10 @@ def too_few_rows(parsed: Parsed, rows: int, terms: int) -> list[DataProblem]:
     return [DataProblem(what, at(parsed.text), f"Add rows (at least {terms + 1}) or remove terms.")]
 
 
-def _nothing_left(parsed: Parsed, keep: list[int], columns: Sequence[str], aliased: list[Note]) -> list[DataProblem]:
+def nothing_left(
+    parsed: Parsed, keep: Sequence[int], columns: Sequence[str], aliased: Sequence[Note]
+) -> list[DataProblem]:
+    """Refuse a design of which at most the intercept is kept."""
     if any(columns[i] != "Intercept" for i in keep):
         return []
     return [DataProblem(note.text, at(parsed.text)) for note in aliased] + [

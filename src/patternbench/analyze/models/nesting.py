@@ -10,15 +10,17 @@ Experiments, chapter 14.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
 from patternbench.terms.data_problems import DataProblem, Note
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
-_MOST_DECIDED = 50
+MOST_DECIDED = 50
+"""Levels that a category which decides has at most."""
 #: From this share of values on a factor applies at a level, and what lacks there is missing.
 _MOSTLY = 0.5
 
@@ -35,6 +37,43 @@ class Nest:
     def as_json(self) -> dict[str, object]:
         """Return the nest as plain data, which a prediction needs."""
         return {"column": self.column, "by": self.by, "applies": list(self.applies), "stand_in": self.stand_in}
+
+    def filled(self, table: pd.DataFrame) -> pd.Series:
+        """Return the column of a table, or of a block of one, with the stand-in where the factor does not apply."""
+        return table[self.column].where(table[self.by].isin(self.applies), self.stand_in)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Rows at each level of a category, and how many of them lack a value of another column; of a table's ``total``."""
+
+    rows: Mapping[object, int]
+    lacking: Mapping[object, int]
+    total: int
+
+    @property
+    def applies(self) -> tuple[object, ...]:
+        """The levels at which the other column has values, sorted."""
+        return tuple(sorted((level for level in self.rows if self._present(level)), key=str))
+
+    @property
+    def elsewhere(self) -> int:
+        """The rows at the levels at which the other column has no value."""
+        return sum(count for level, count in self.rows.items() if not self._present(level))
+
+    def decides(self) -> bool:
+        """Whether the other column never has a value at some levels and mostly has at the others.
+
+        Each level must be in two rows on average, so that rows that happen to lack a value don't decide. A category
+        that itself lacks values decides nothing.
+        """
+        if sum(self.rows.values()) < self.total or not 1 < len(self.rows) <= min(MOST_DECIDED, self.total // 2):
+            return False
+        shares = [self._present(level) / count for level, count in self.rows.items()]
+        return 0 in shares and all(share == 0 or share >= _MOSTLY for share in shares)
+
+    def _present(self, level: object) -> int:
+        return self.rows[level] - self.lacking.get(level, 0)
 
 
 @dataclass(frozen=True)
@@ -57,31 +96,34 @@ def nest(
     """
     nests, alone, notes = [], [], []
     for column in (name for name in columns if table[name].isna().any() and table[name].notna().any()):
-        if by := decider(table, column, (name for name in columns if name in categorical), factors):
-            nests.append(_nest(table, column, by, column in categorical))
-            notes.append(Note("nested", _nested_text(table, nests[-1], factors)))
-        elif by := decider(table, column, _outside(table, columns), factors):
+        presence = partial(_presence, table, column)
+        if by := decider(column, (name for name in columns if name in categorical), presence, factors):
+            nests.append(Nest(column, by, presence(by).applies, _stand_in(table[column], column in categorical)))
+            notes.append(nested_note(nests[-1], presence(by).elsewhere, factors))
+        elif by := decider(column, _outside(table, columns), presence, factors):
             alone.append(column)
-            notes.append(Note("not_applicable", _alone_text(table, column, by)))
-    filled = {one.column: table[one.column].where(table[one.by].isin(one.applies), one.stand_in) for one in nests}
+            notes.append(Note("not_applicable", _alone_text(column, by, presence(by))))
+    filled = {one.column: one.filled(table) for one in nests}
     return Nested(table.assign(**filled), tuple(nests), tuple(alone), tuple(notes))
 
 
-def decider(table: pd.DataFrame, column: str, among: Iterable[str], factors: FactorTable = NOTHING_KNOWN) -> str | None:
-    """Return the column at some of whose levels ``column`` never has a value and at the others mostly has, or None.
-
-    Each level must be in two rows on average, so that rows that happen to lack a value don't decide.
-    """
-    present = table[column].notna()
+def decider(
+    column: str, among: Iterable[str], presence: Callable[[str], Presence], factors: FactorTable = NOTHING_KNOWN
+) -> str | None:
+    """Return the category that decides where ``column`` applies, or None; ``presence`` gives its presence in each."""
     names = sorted((name for name in among if name != column), key=lambda name: name not in factors.patterns)
-    for name in names:
-        levels = table[name].nunique()
-        if table[name].isna().any() or not 1 < levels <= min(_MOST_DECIDED, len(table) // 2):
-            continue
-        shares = present.groupby(table[name], observed=True).mean()
-        if bool((shares == 0).any() and ((shares == 0) | (shares >= _MOSTLY)).all()):
-            return name
-    return None
+    return next((name for name in names if presence(name).decides()), None)
+
+
+def counted(column: pd.Series) -> dict[object, int]:
+    """Return how many rows each value is in."""
+    return {value: count for value, count in column.value_counts(sort=False).to_dict().items() if count}
+
+
+def _presence(table: pd.DataFrame, column: str, by: str) -> Presence:
+    if table[by].nunique() > MOST_DECIDED:
+        return Presence({}, {}, len(table))  # too many levels to decide; an id has as many as there are rows
+    return Presence(counted(table[by]), counted(table.loc[table[column].isna(), by]), len(table))
 
 
 def crossing_problems(
@@ -102,28 +144,30 @@ def _outside(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     return [str(name) for name in texts if name not in columns and name not in ("scenario", "status", "cause")]
 
 
-def _nest(table: pd.DataFrame, column: str, by: str, category: bool) -> Nest:
-    values = table[column].dropna()
-    applies = tuple(sorted(table.loc[values.index, by].unique(), key=str))
-    stand_in = sorted(values.unique(), key=lambda v: (str(type(v)), v))[0] if category else float(values.mean())
-    return Nest(column, by, applies, stand_in)
+def _stand_in(column: pd.Series, category: bool) -> object:
+    values = column.dropna()
+    return min(values.unique(), key=by_kind) if category else float(values.mean())
 
 
-def _nested_text(table: pd.DataFrame, one: Nest, factors: FactorTable) -> str:
-    count = int((~table[one.by].isin(one.applies)).sum())
+def by_kind(level: object) -> tuple[str, object]:
+    """Return what levels are sorted by: values of one type together."""
+    return str(type(level)), level
+
+
+def nested_note(one: Nest, elsewhere: int, factors: FactorTable) -> Note:
+    """Say where a nested factor applies; ``elsewhere`` are the rows where it does not."""
     value = factors.text(one.column, one.stand_in)
-    return (
+    return Note(
+        "nested",
         f"{one.column} applies only at {_levels(one.by, one.applies)}: its effect is estimated there, the other "
-        f"{count:,} rows stay in the model, and {one.by} is compared at {one.column} = {value}."
+        f"{elsewhere:,} rows stay in the model, and {one.by} is compared at {one.column} = {value}.",
     )
 
 
-def _alone_text(table: pd.DataFrame, column: str, by: str) -> str:
-    present = table[column].notna()
-    levels = _levels(by, sorted(table.loc[present, by].unique(), key=str))
+def _alone_text(column: str, by: str, presence: Presence) -> str:
     return (
-        f"{column} applies only at {levels}: the model uses only those rows; {int((~present).sum()):,} of "
-        f"{len(table):,} are left out. Add {by} to the formula to keep them."
+        f"{column} applies only at {_levels(by, presence.applies)}: the model uses only those rows; "
+        f"{sum(presence.lacking.values()):,} of {presence.total:,} are left out. Add {by} to the formula to keep them."
     )
 
 
