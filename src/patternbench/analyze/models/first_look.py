@@ -1,7 +1,7 @@
 """The first look at a table that is read in blocks: what its design needs to know before the first row is added.
 
 Which factors apply at some levels of another only, which levels there are, which columns are constant and which rows
-are complete is known after the last row. What is found is what ``build_design`` finds in a table that is in memory.
+are complete is known after the last row. ``build_design`` finds the same in a table that is in memory.
 """
 
 from __future__ import annotations

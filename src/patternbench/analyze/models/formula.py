@@ -194,7 +194,7 @@ class Texts:
 
 @dataclass
 class _Cells:
-    """The cells of a column of text: how many there are, how many are no numbers, and the first of those."""
+    """The cells of a column of text: how many there are, how many aren't numbers, and the first of those."""
 
     filled: int = 0
     wrong: int = 0
@@ -272,7 +272,7 @@ def _ends(matrix: Floats, names: Sequence[str]) -> dict[str, tuple[float, float]
 
 
 def response_problems(ends: Mapping[str, tuple[float, float]], rows: int) -> list[DataProblem]:
-    """Say which responses never vary; ``ends`` are the least and largest value of each in so many rows."""
+    """Say which responses never vary; ``ends`` are the least and largest value of each in this many rows."""
     problems = []
     for name, (low, high) in ends.items():
         if low == high and (low == 0 or rows > 1):
