@@ -124,7 +124,12 @@ def change(response: str, start: Named, end: Named, where: Named | None = None, 
 
 
 def _level_sets(named: Named) -> LevelSets:
-    return {name: (of_it,) if isinstance(of_it, str | int | float) else of_it or () for name, of_it in named.items()}
+    return {name: _levels(of_it) for name, of_it in named.items()}
+
+
+def _levels(named: Level | Sequence[Level]) -> Sequence[Level]:
+    """Return the levels that are named: one that does not apply, None, is a level as well."""
+    return (named,) if named is None or isinstance(named, str | int | float) else tuple(named)
 
 
 def changes_by(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -19,12 +19,15 @@ from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.speed.responses import PROBE_TIME
+from patternbench.terms.problems import InputError, Problem
 from reproductions import claimed
 from reproductions.aderaldo_2024.tables import RESPONSES
 from reproductions.claimed import HeldClaim, Plan
 from reproductions.contrasts import conclusion
 
 STUDIES = ("resilience-patterns", "resilience-patterns-all")
+#: How many unknown scenarios a message names.
+MOST_NAMED = 5
 #: The noise floor that the page asks for, in percent.
 QUIET = 10.0
 #: What the text of a claim begins with that is not the paper's, and whom it is about until clients are distinguished.
@@ -37,8 +40,19 @@ IN_ORDER = (
 
 
 def study_of(rounds: pd.DataFrame) -> str:
-    """Return the study that has all scenarios of these rounds."""
-    return next(study for study in STUDIES if set(rounds["scenario"]) <= {*claimed.planned(study)})
+    """Return the study that has all scenarios of these rounds. Raises InputError for scenarios that none has."""
+    unknown = {study: set(rounds["scenario"]) - {*claimed.planned(study)} for study in STUDIES}
+    fitting = min(STUDIES, key=lambda study: len(unknown[study]))
+    if unknown[fitting]:
+        raise InputError(_unknown(fitting, sorted(unknown[fitting])))
+    return fitting
+
+
+def _unknown(study: str, scenarios: Sequence[str]) -> Problem:
+    more = f" and {len(scenarios) - MOST_NAMED} more" if len(scenarios) > MOST_NAMED else ""
+    named = ", ".join(scenarios[:MOST_NAMED])
+    allowed = f"scenarios of one study: {' or '.join(STUDIES)}"
+    return Problem(f"{study} has no scenario {named}{more}", path="scenario", allowed=allowed)
 
 
 def plan_of(rounds: pd.DataFrame) -> Plan:

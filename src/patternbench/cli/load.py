@@ -43,7 +43,10 @@ REPORTED = (
     "lateness_ms",
     "generator_cpu_s",
 )
-"""The fields that ``--json`` prints, with the policies' counts if there are any; ``--out`` keeps the whole summary."""
+"""The fields that ``--json`` prints, with the policies' counts and the single generators where there are any.
+
+``--out`` keeps the whole summary.
+"""
 
 
 LONGEST = Duration.parse("24h")
@@ -300,7 +303,7 @@ def on_interrupt(stop: Callable[[], None]) -> None:
 def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:
     """Print the results; warnings go to standard error."""
     if json_:
-        reported = [*REPORTED, "policies"] if summary.policies else REPORTED
+        reported = [*REPORTED, *(name for name in ("policies", "generators") if getattr(summary, name))]
         stated = summary.model_dump(exclude_unset=True)
         output.as_json({name: stated[name] for name in reported})
     else:

@@ -21,6 +21,7 @@ from patternbench.plan import estimate, fraction
 from patternbench.plan.expand import Plan, size
 from patternbench.plan.order import rounds_of
 from patternbench.plan.scenarios import Scenario
+from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import inspection, preflight
 from patternbench.run.before.reconfigurations import Reconfigurations, Starts, counted
@@ -123,12 +124,21 @@ class _Claims(NamedTuple):
 def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
     """Return what the claims of a study take; a study without claims does not wait for the statistics that say so."""
     if not study.claims:
+        _say_without_claims(options)
         return _Claims({}, ())
     from patternbench.cli import claims  # noqa: PLC0415 - slow to import
 
     taken = claims.needed(study, expanded, options.scatter_of, options.spread)
     data: dict[str, object] = {"claims": [claims.as_json(one) for one in taken]}
     return _Claims(data, tuple(claims.sentences(study, taken, options.scatter_given)))
+
+
+def _say_without_claims(options: PlanOptions) -> None:
+    """Note that there is nothing to say of a scatter that was given. Raises InputError for what is no run's folder."""
+    if options.scatter_of is not None:
+        RunFolder(options.scatter_of).check()
+    if options.scatter_given:
+        output.note("the study has no `claims`, so there is nothing that --from or --spread says the rounds of")
 
 
 def _available(study: Study, expanded: Plan) -> Plan:

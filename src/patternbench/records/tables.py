@@ -97,11 +97,12 @@ def counting(entries: Sequence[Entry], folder: Path) -> list[Entry]:
 
 def _some(entries: Sequence[Entry], folder: Path) -> Sequence[Entry]:
     if not entries:
-        raise _nothing_yet(folder)
+        raise nothing_yet(folder)
     return entries
 
 
-def _nothing_yet(folder: Path) -> TableError:
+def nothing_yet(folder: Path) -> TableError:
+    """Return the error that a run has no round that has ended."""
     return TableError(f"{folder}: no round of this run has ended yet. Type `patternbench resume {folder}` first.")
 
 
@@ -111,7 +112,7 @@ def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
     Raises ``TableError`` where none counts.
     """
     if rounds.empty:
-        raise _nothing_yet(folder)
+        raise nothing_yet(folder)
     return _finished(as_stored(rounds), folder)
 
 

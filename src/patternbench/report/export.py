@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from patternbench.records import attempts, csv_file, damage, observed, stored, t
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.records.outputs import check_outputs, written_whole
-from patternbench.report.build import measures
+from patternbench.report.build import measures, units_of_responses
 from patternbench.report.model import counting
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import ShareKind
@@ -58,15 +58,23 @@ def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force:
         frame, suffix, table = _makers()[expected.table](run, expected.every_round), expected.format, expected.table
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
-    factors = _factors(run) if table == "rounds" else ()
+    noted = _noted(run) if table == "rounds" else _Noted()
     with written_whole(path, hint="name a file with room with --out") as draft:
-        _write(frame, draft, suffix, factors)
+        _write(frame, draft, suffix, noted)
     return path
 
 
-def _factors(run: RunFolder) -> Sequence[Mapping[str, object]]:
-    """Return what is known of the factors of a run, as its table of rounds notes it."""
-    return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
+@dataclass(frozen=True)
+class _Noted:
+    """What a table of rounds notes of its columns: the factors, and the units of responses that a study chooses."""
+
+    factors: Sequence[Mapping[str, object]] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+def _noted(run: RunFolder) -> _Noted:
+    factors = factors_of_stored(stored.plan(run)).values()
+    return _Noted([factor.as_json() for factor in factors], units_of_responses(run))
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
@@ -76,8 +84,11 @@ def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
 
 
 def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
-    """One row per round that counts: scenario, factors, metrics."""
-    frame = tables.as_stored(measures(run).rounds)
+    """One row per round that counts: scenario, factors, metrics. Raises TableError before a round has ended."""
+    measured = measures(run).rounds
+    if measured.empty:
+        raise tables.nothing_yet(run.path)
+    frame = tables.as_stored(measured)
     return frame if every_round else counting(frame)
 
 
@@ -173,8 +184,8 @@ def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
-def _write(frame: pd.DataFrame, path: Path, suffix: str, factors: Sequence[Mapping[str, object]]) -> None:
+def _write(frame: pd.DataFrame, path: Path, suffix: str, noted: _Noted) -> None:
     if suffix == "parquet":
-        tables.write_rounds(frame, factors, path)
+        tables.write_rounds(frame, noted.factors, path, noted.units)
     else:
         csv_file.write(frame, path)

@@ -10,12 +10,24 @@ from patternbench.plan.factors import Factor, Level
 from patternbench.study.model.settings import is_duration
 from patternbench.study.watching import NOTHING_ASKED, Watch
 from patternbench.terms.quantities import number
-from patternbench.terms.responses import BY_NAME, Response, in_order
+from patternbench.terms.responses import BY_NAME, Better, Response, in_order
 from patternbench.terms.roles import Unit
 from patternbench.terms.units import Duration
 
 RESPONSES: Mapping[str, Response] = in_order({**BY_NAME, **{response.name: response for response in responses()}})
 """Every response that the report can show, those asked for most first, those of observers last."""
+
+_LOOKS: Mapping[Better, Mapping[str, str]] = {
+    Better.LOWER: {"higher": "worse", "lower": "better"},
+    Better.HIGHER: {"higher": "better", "lower": "worse"},
+    Better.NEITHER: {},
+}
+
+
+def looks_of_changes(response: str) -> Mapping[str, str]:
+    """Return which change of a response looks better and which worse; none where that depends or isn't known."""
+    return _LOOKS[RESPONSES[response].better] if response in RESPONSES else {}
+
 
 _UNITS = {
     "percent": (" %", 1.0),

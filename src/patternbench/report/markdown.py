@@ -30,6 +30,8 @@ def _tables(tables: Sequence[Table]) -> Iterable[str]:
         if len(tables) > 1:
             yield f"**{escaped(table.title)}**"
         yield "\n".join([_line(table.frame.columns), f"|{'---|' * len(table.frame.columns)}", *_rows(table)])
+        if table.note:
+            yield escaped(table.note)
 
 
 def _rows(table: Table) -> Iterable[str]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from patternbench.terms.responses import named
+from patternbench.terms.responses import ROUND_COSTS, named
 
 #: Responses whose unit is the second.
 SECONDS = named("time")
+#: What is measured in seconds: those responses, and what a round costs.
+TIMES = SECONDS | {*ROUND_COSTS}
 #: Responses in percent of calls, journeys or items. They are near zero or a hundred, so differences are in points.
 SHARES = named("percent")
 MINUS = "\N{MINUS SIGN}"
@@ -46,7 +48,7 @@ def unit_of(response: str, largest: float, declared: str = "") -> tuple[str, flo
     ``declared`` is the unit of a response whose name is not among those above: one that an observer measures. Times are
     shown in milliseconds while the ``largest`` stays below 2 s.
     """
-    if response in SECONDS or declared == "s":
+    if response in TIMES or declared == "s":
         return ("ms", 1000.0) if abs(largest) < _LONGEST_IN_MS else ("s", 1.0)
     return _OTHER.get(response, declared), 1.0
 

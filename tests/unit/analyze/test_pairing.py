@@ -9,8 +9,10 @@ from scipy import stats
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, compare_runs, compare_with_baseline
 from patternbench.analyze.rounds import ScenarioRounds
-from patternbench.analyze.statements.pairing import _of_all_pairs
+from patternbench.analyze.statements.estimate import of_weighted_calls
+from patternbench.analyze.statements.pairing import _of_all_pairs, between_changes
 
+CHANGE_OF_CHANGES = np.array([1.0, -1.0, -1.0, 1.0])
 #: Two and five failures of 1,200 calls each, in three rounds that look alike.
 ALIKE = {"baseline": 100 * 2 / 400, "retry": 100 * 5 / 400}
 
@@ -72,3 +74,47 @@ def test_of_several_conditions_the_one_that_differs_most_surely_stands_for_all_c
     pairs = list(zip(side(1.0, 5.0, 2.0), side(5.0, 1.0, 2.0), strict=True))
     single = stats.fisher_exact([[12, 1188], [60, 1140]]).pvalue
     assert _of_all_pairs(pairs, "failure_rate") == pytest.approx(3 * single)
+
+
+def side(rate: float, calls: float | None = 400.0) -> ScenarioRounds:
+    """A scenario of three rounds that look alike, in blocks 0 to 2, with the calls of a round where they are known."""
+    blocks, values = {"failure_rate": np.arange(3.0)}, {"failure_rate": np.full(3, rate)}
+    counts = {} if calls is None else {"failure_rate": np.full(3, calls)}
+    return ScenarioRounds(str(rate), {}, values, blocks, counts)
+
+
+def p_between(ours: tuple[ScenarioRounds, ScenarioRounds], theirs: tuple[ScenarioRounds, ScenarioRounds]) -> float:
+    return float(between_changes([ours], [theirs], "failure_rate", in_percent=False).p)
+
+
+def test_changes_of_shares_that_are_equal_in_every_round_are_told_apart_no_surer_than_their_calls() -> None:
+    few = p_between((side(30.0), side(0.25)), (side(30.0), side(0.5)))
+    assert few > 0.8, "both changes are sure and large, and yet their difference is of 3 calls in 1,200"
+    assert p_between((side(30.0), side(10.0)), (side(30.0), side(29.0))) < 1e-6, "20 points against 1"
+    assert p_between((side(30.0, None), side(0.25)), (side(30.0), side(0.5))) == 0.25, "calls that aren't all counted"
+
+
+def test_a_baseline_that_two_changes_share_cancels_out() -> None:
+    base, ours, theirs = side(30.0, 20.0), side(10.0), side(20.0)
+    shared, own = (p_between((base, ours), (other, theirs)) for other in (base, side(30.0, 20.0)))
+    assert shared < 1e-9, "120 against 240 of 1,200"
+    assert own > 0.05, "the few calls of the baselines count where they are two"
+    assert shared == pytest.approx(stats.fisher_exact([[120, 1080], [240, 960]]).pvalue, rel=2)
+
+
+def test_the_p_of_weighted_shares_is_that_of_the_interval_which_ends_at_zero() -> None:
+    """One share of 10 in 100 less another of 1 in 100: the interval of Clopper and Pearson of each, by hand."""
+    shares, calls = [np.array([10.0]), np.array([1.0])], [np.array([100.0]), np.array([100.0])]
+    p = of_weighted_calls(np.array([1.0, -1.0]), shares, calls)
+    low, high = stats.beta.ppf(p / 2, 10, 91), stats.beta.isf(p / 2, 2, 99)
+    assert np.hypot(0.10 - low, high - 0.01) == pytest.approx(0.09)
+    assert of_weighted_calls(np.array([1.0, -1.0]), [shares[0]] * 2, calls) == 1.0
+    assert of_weighted_calls(np.array([1.0, -1.0]), shares, [calls[0], np.array([0.0])]) == 1.0
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5, 0.5, 0.5), (0.02, 0.0, 0.02, 0.0), (0.4, 0.1, 0.4, 0.1)])
+def test_of_equal_changes_of_shares_5_percent_at_most_are_told_apart_by_all_calls(shares: tuple[float, ...]) -> None:
+    rng, draws, calls = np.random.default_rng(9), 400, 400
+    hits = 100 * rng.binomial(calls, shares, (draws, 4)) / calls
+    found = [of_weighted_calls(CHANGE_OF_CHANGES, row[:, None], np.full((4, 1), 400.0)) for row in hits]
+    assert np.mean(np.array(found) < 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)

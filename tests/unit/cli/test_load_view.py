@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.support.studies import ROOT
 
-from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load
+from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load, tell
 from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
 from patternbench.records.load_summaries import LoadProgress, LoadSummary
 from patternbench.terms.problems import InputError
@@ -254,3 +254,15 @@ def test_a_problem_of_the_engine_is_reported_at_the_flag_that_it_comes_from(path
     policies = {"deadline": Duration.parse("1s"), "retry": 3}
     given = {"urls": ("https://a/",), "ca": __file__, "rate": 5.0, "headers": ("X-Rate: 1",), "body": "x", **policies}
     assert job_of(Options(**{**DEFAULTS, **given}), log=True).origin(path) == flag
+
+
+def test_json_has_each_generator_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = {"requests": 4, "calls": 4, "errors": 0, "dropped": 0, "statuses": {"200": 4}, "outcomes": {"ok": 4}}
+    times = {"duration_s": 1.0, "rate_per_s": 4.0, "generator_cpu_s": 0.1}
+    parts = {"steps": [], "generator": {"connections": 1}}
+    summary = {**counts, **times, **parts, "response_ms": {}, "service_ms": {}, "lateness_ms": {}}
+    generators = [{"part": {"index": i, "of": 2}, "requests": 2, "valid": True, "lost": None} for i in range(2)]
+    tell(LoadSummary.model_validate({**summary, "generators": generators}), json_=True, out=None)
+    assert json.loads(capsys.readouterr().out)["generators"] == generators
+    tell(LoadSummary.model_validate(summary), json_=True, out=None)
+    assert "generators" not in json.loads(capsys.readouterr().out)

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions import claimed
-from reproductions.aderaldo_2024 import page, tables, verdicts
+from reproductions.aderaldo_2024 import changes_figure, page, tables, verdicts
 from reproductions.contrasts import conclusion
 from reproductions.pages import DOCS
 
+from patternbench.analyze.statements.claims.pairs import pairs_of
 from patternbench.report.model import counting
+from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
 
 PAGE = DOCS / page.FILE
@@ -139,3 +141,48 @@ def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
     assert not any(change.low > 0 or change.high < 0 for claim in alike for change in claim.changes)
     totals = [conclusion(c.expected, c.changes)[0] for c in alike if "total execution" in c.says]
     assert (totals.count("agrees"), totals.count("agrees in part"), len(totals)) == (5, 3, 8)
+
+
+def test_the_changes_of_a_run_with_one_client_are_drawn() -> None:
+    rounds = made_up()
+    alone = rounds[rounds["client"] == "resilience4j"]
+    rows = list(changes_figure.changes(alone))
+    assert {row["client"] for row in rows} == {"resilience4j"}
+    assert {row["pattern"] for row in rows} == {"retry", "circuit breaker"}
+    assert "resilience4j" in changes_figure.drawn(alone)
+
+
+def test_a_pattern_that_one_client_alone_has_is_drawn_with_that_client() -> None:
+    rounds = made_up()
+    kept = rounds[(rounds["client"] == "native") | (rounds["strategy"] != "circuit_breaker")]
+    rows = list(changes_figure.changes(kept))
+    assert {row["client"] for row in rows if row["pattern"] == "circuit breaker"} == {"native"}
+    assert {row["client"] for row in rows if row["pattern"] == "retry"} == {*CLIENTS}
+
+
+def test_patterns_that_no_scenario_has_are_not_drawn() -> None:
+    rounds = made_up()
+    retries = list(changes_figure.changes(rounds[rounds["strategy"] != "circuit_breaker"]))
+    assert {row["pattern"] for row in retries} == {"retry"}
+    baselines = rounds[rounds["strategy"] == "baseline"]
+    assert list(changes_figure.changes(baselines)) == []
+    assert changes_figure.drawn(baselines).startswith("<svg")
+
+
+def test_scenarios_that_no_study_has_are_named() -> None:
+    rounds = made_up()
+    strange = rounds.assign(scenario=rounds["scenario"].where(rounds["client"] != "opossum", "of-another-study"))
+    with pytest.raises(InputError, match=r"has no scenario of-another-study; allowed: scenarios of one study"):
+        verdicts.study_of(strange)
+
+
+def test_a_named_level_of_none_matches_the_scenarios_to_which_a_factor_does_not_apply() -> None:
+    plan = {"a": {"strategy": "baseline", "delay": None}, "b": {"strategy": "retry", "delay": "1ms"}}
+    named = claimed.change("p95", {"delay": None}, {"delay": "1ms"}, over=())
+    assert named.start == {"delay": (None,)}
+    assert claimed.change("p95", {"delay": [None, "1ms"]}, {"delay": []}).start == {"delay": (None, "1ms")}
+    both = [
+        named,
+        claimed.change("p95", {"strategy": "baseline", "delay": None}, {"strategy": "retry", "delay": "1ms"}),
+    ]
+    assert [pairs_of(one, list(plan.values())) for one in both] == [[], [(0, 1)]]

@@ -17,6 +17,7 @@ from patternbench.analyze.statements.verdict import HIGHER, Conclusion
 from patternbench.cli.plan import plan
 from patternbench.cli.report import exit_code, report
 from patternbench.records.folder import RunFolder
+from patternbench.report.sections.claims import as_json
 
 OLDER = ROOT / "tests" / "data" / "run-before-roles"
 GOLDEN = ROOT / "tests" / "golden" / "report" / "claims.md"
@@ -98,6 +99,15 @@ def test_a_contradicted_claim_ends_with_1_and_an_open_one_with_3(words: list[Con
     assert exit_code(JudgedClaims(judged, len(judged), 0.95)) == code
 
 
+@pytest.mark.parametrize(
+    ("response", "unit"), [("system_cpu_s", "s"), ("seconds", "s"), ("p95", "s"), ("failure_rate", "points")]
+)
+def test_a_change_in_the_unit_of_its_response_says_that_unit_in_json(response: str, unit: str) -> None:
+    one = JudgedClaim(Claim("x", response, HIGHER, False, {}, {}, {}), False, (), Conclusion.INCONCLUSIVE)
+    reported = json.loads(json.dumps(as_json(JudgedClaims((one,), 1, 0.95))))
+    assert reported["claims"][0]["unit"] == unit
+
+
 def test_a_test_without_claims_is_refused_instead_of_passed() -> None:
     done = CliRunner().invoke(report, [str(OLDER), "--part", "claims", "--fail-if-contradicted"])
     assert done.exit_code != 0
@@ -153,3 +163,26 @@ def test_plan_says_how_many_rounds_the_claims_take(tmp_path: Path) -> None:
     assert "1 claim, decided by 3 intervals" in done.output
     assert "a change of 10 % takes" in done.output
     assert CliRunner().invoke(plan, [str(file), "--spread", "10"]).exit_code == 2
+
+
+@pytest.fixture
+def without_claims(tmp_path: Path) -> Path:
+    file = tmp_path / "study.yaml"
+    file.write_text(STUDY.replace("claims:\n", ""))
+    return file
+
+
+@pytest.mark.parametrize("words", [["--spread", "10%"], ["--from", str(OLDER)]])
+def test_plan_says_that_a_study_has_no_claims_which_a_scatter_would_be_for(
+    without_claims: Path, words: list[str]
+) -> None:
+    done = CliRunner().invoke(plan, [str(without_claims), *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "the study has no `claims`" in done.stderr
+    assert "the study has no `claims`" not in CliRunner().invoke(plan, [str(without_claims)]).stderr
+
+
+def test_plan_refuses_what_is_no_run_also_for_a_study_without_claims(without_claims: Path) -> None:
+    done = CliRunner().invoke(plan, [str(without_claims), "--from", str(without_claims.parent)])
+    assert done.exit_code != 0
+    assert "isn't a run's folder" in str(done.exception)

@@ -17,11 +17,12 @@ from patternbench.cli.export import export
 from patternbench.cli.main import main
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
-from patternbench.records import attempts, folder
+from patternbench.records import attempts, folder, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
-from patternbench.report.build import Built, gather, refresh_rounds
+from patternbench.records.tables import TableError
+from patternbench.report.build import Built, gather, refresh_rounds, units_of_responses
 from patternbench.report.export import ExportRequest, all_attempts, export_run, resiliencebench, rounds
 from patternbench.report.model import counting
 from patternbench.study.load import loads
@@ -149,3 +150,18 @@ def test_claims_are_printed_without_a_write_into_the_runs_folder(run: RunFolder)
     before = state(run)
     assert gather(run).rounds["round"].tolist() == [0, 1, 2]
     assert state(run) == before
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_run_of_which_no_round_has_ended_has_no_rounds_to_export(run: RunFolder, form: str, tmp_path: Path) -> None:
+    run.journal.write_text("")
+    with pytest.raises(TableError, match="no round of this run has ended yet"):
+        export_run(run, ExportRequest(form), tmp_path / "out", force=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_exported_rounds_say_their_factors_and_units_as_the_runs_own_table_does(run: RunFolder, tmp_path: Path) -> None:
+    out = export_run(run, ExportRequest("parquet"), tmp_path / "out.parquet", force=False)
+    assert tables.units_of(out) == tables.units_of(run.rounds) == units_of_responses(run)
+    assert tables.units_of(out)
+    assert tables.factors_of(out) == tables.factors_of(run.rounds)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import pandas as pd
+import pytest
 from tests.support.synthetic_run import synthetic_run
 
-from patternbench.observe.section import Drawing, Figure, Section, Table
+from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
+from patternbench.observe.section import Drawing, Figure, Section, Spec, Table
 from patternbench.report.html import render
 from patternbench.report.markdown import markdown
 from patternbench.report.page import page_html
+from patternbench.report.pages.comparison import comparison_sections
+from patternbench.report.pages.model_figures import COLOURS
 
 TESTS = pd.DataFrame({"test": ["Jarque-Bera", "Groups"], "verdict": ["fails", "holds"]})
 WHOLE = Section(
@@ -49,3 +55,41 @@ def test_every_part_of_a_section_is_shown() -> None:
 
 def test_a_section_in_markdown_has_its_lists() -> None:
     assert "\n- One effect.\n\n- One doubt.\n" in markdown(WHOLE)
+
+
+def test_a_table_in_markdown_has_its_note_below_it() -> None:
+    assert "| Groups | holds |\n\nRead \\<these\\>.\n" in markdown(WHOLE)
+    noted, plain = Table("One", TESTS, note="A note."), Table("Two", TESTS)
+    assert markdown(Section("x", "X", tables=[noted, plain])).count("A note.\n\n**Two**") == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "looks"),
+    [
+        ("p95", {"higher": "worse", "lower": "better"}),
+        ("goodput", {"higher": "better", "lower": "worse"}),
+        ("success_rate", {"higher": "better", "lower": "worse"}),
+        ("Throughput", {}),
+        ("of_my_own", {}),
+    ],
+)
+def test_a_change_looks_better_in_the_direction_in_which_its_response_is(response: str, looks: dict[str, str]) -> None:
+    rows = [
+        {"block": block, "strategy": name, response: level * (1 + block**power / 1000)}
+        for block in range(5)
+        for name, level, power in (("baseline", 10.0, 1), ("retry", 20.0, 2))
+    ]
+    how = ComparisonOptions(responses=(response,), by=("strategy",))
+    (section,) = comparison_sections(compare_with_baseline(pd.DataFrame(rows), ["strategy=baseline"], how))
+    assert [table.looks["verdict"] for table in section.tables] == [looks]
+    assert "higher" in list(section.tables[0].frame["verdict"])
+    colours = dict(zip(*(_scale(section.figures[0].spec)[end] for end in ("domain", "range")), strict=True))
+    red, green = COLOURS[1], COLOURS[2]
+    expected = {"better": green, "worse": red, "": COLOURS[0]}
+    assert [colours[name] for name in ("higher", "lower")] == [expected[looks.get(n, "")] for n in ("higher", "lower")]
+
+
+def _scale(spec: Spec) -> Mapping[str, Sequence[str]]:
+    """The scale of the colours of a figure of differences."""
+    layers = cast(list[dict[str, Any]], spec["layer"])
+    return next(one["encoding"]["color"]["scale"] for one in layers if "color" in one.get("encoding", {}))

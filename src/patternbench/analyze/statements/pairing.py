@@ -24,6 +24,7 @@ from patternbench.analyze.statements.estimate import (
     by_calls,
     is_relative,
     of_all_calls,
+    of_weighted_calls,
     over,
     over_blocks,
     paired,
@@ -181,11 +182,33 @@ def by_block(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Fl
 def between_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str, in_percent: bool) -> Estimate:
     """Estimate by how much the mean change of some pairs exceeds that of others, in the blocks that both have.
 
-    Rounds of a block disturb both changes alike, and both may share a scenario, so without blocks it is unknown.
+    Rounds of a block disturb both changes alike, and both may share a scenario, so without blocks it is unknown. That
+    of shares is no surer than all calls together allow. The p of each change would not bound it: each asks whether its
+    own change is zero, and two large changes may be equal.
     """
     (ours, change), (theirs, other) = (by_block(side, response, in_percent) for side in (pairs, than))
     _, rows, others = np.intersect1d(ours, theirs, return_indices=True)
-    return paired(other[others], change[rows]) if len(rows) else UNKNOWN
+    estimate = paired(other[others], change[rows]) if len(rows) else UNKNOWN
+    p = _of_both_changes(pairs, than, response)
+    return estimate if p is None else by_calls(estimate, p)
+
+
+def _of_both_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str) -> float | None:
+    """Return the least p that all calls allow for a difference of changes; None where calls weren't counted.
+
+    A scenario that both changes have counts with what is left of its weight: a baseline that they share cancels out.
+    """
+    sides = {id(side): side for pair in (*pairs, *than) for side in pair}
+    if not all(response in side.counts for side in sides.values()):
+        return None
+    weights = dict.fromkeys(sides, 0.0)
+    for several, sign in ((pairs, 1.0), (than, -1.0)):
+        for a, b in several:
+            weights[id(a)] -= sign / len(several)
+            weights[id(b)] += sign / len(several)
+    kept = [(side, weights[name]) for name, side in sides.items() if not np.isclose(weights[name], 0.0)]
+    shares, calls = [side.values[response] for side, _ in kept], [side.counts[response] for side, _ in kept]
+    return of_weighted_calls(np.array([weight for _, weight in kept]), shares, calls)
 
 
 def _blocks(pairs: Sequence[Pair], response: str) -> Floats:

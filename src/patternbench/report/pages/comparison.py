@@ -13,6 +13,7 @@ from patternbench.analyze.models.words import p_value
 from patternbench.analyze.recommend.recommendation import Choice, Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
 from patternbench.observe.section import Figure, Section, Table
+from patternbench.report.labels import looks_of_changes
 from patternbench.report.page import page_html
 from patternbench.report.pages import comparison_figures as figures
 from patternbench.terms.quantities import quantity
@@ -58,8 +59,8 @@ def _gate_row(verdict: GateVerdict) -> dict[str, str]:
 def _differences(comparison: Comparison, response: str) -> Table:
     of_it = ranked([d for d in comparison.differences if d.response == response])
     rows = pd.DataFrame([_difference_row(d) for d in of_it])
-    looks = {"verdict": {"higher": "worse", "lower": "better"}}
-    return Table(f"Scenarios, with {100 * comparison.level:.0f} % intervals", rows, looks=looks)
+    title = f"Scenarios, with {100 * comparison.level:.0f} % intervals"
+    return Table(title, rows, looks={"verdict": looks_of_changes(response)})
 
 
 def _difference_row(d: Difference) -> dict[str, str]:

@@ -12,11 +12,13 @@ from patternbench.analyze.compare.words import ranked
 from patternbench.analyze.recommend.recommendation import Choice, configuration
 from patternbench.analyze.rounds import label
 from patternbench.analyze.statements.verdict import Verdict
+from patternbench.report.labels import looks_of_changes
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.terms.factors import NO_UNITS
 from patternbench.terms.quantities import titled, unit_of
 
-_VERDICTS = {Verdict.HIGHER.value: COLOURS[1], Verdict.LOWER.value: COLOURS[2], Verdict.INCONCLUSIVE.value: "#8a8f98"}
+_LOOKS = {"worse": COLOURS[1], "better": COLOURS[2], "": COLOURS[0]}
+_OPEN = "#8a8f98"
 #: Scenarios to draw at most: those that changed most.
 SHOWN = 30
 
@@ -29,7 +31,7 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
     unit, factor = _unit(chosen)
     table = pd.DataFrame([_row(d, factor) for d in chosen])
     base = alt.Chart(table).encode(y=alt.Y("scenario:N", title=None, sort=None, axis=alt.Axis(labelLimit=460)))
-    colour = alt.Color("verdict:N", scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
+    colour = alt.Color("verdict:N", scale=_colours(response))
     floors = base.mark_bar(opacity=0.15, color="#888", height=16).encode(
         x=alt.X("below:Q", title=f"change of {response}{f' in {unit}' if unit else ''}"), x2="above:Q"
     )
@@ -37,6 +39,14 @@ def differences_figure(comparison: Comparison, response: str) -> Spec | None:
     points = base.mark_point(filled=True, size=60).encode(x="change:Q", color=colour, tooltip=list(table.columns))
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color="#888").encode(x="x:Q")
     return spec(alt.layer(floors, zero, bars, points).properties(width=430, height=alt.Step(22)))
+
+
+def _colours(response: str) -> alt.Scale:
+    """Return the colours of verdicts: that of what is better, of what is worse, or one for both directions."""
+    looks = looks_of_changes(response)
+    colours = {name: _LOOKS[looks.get(name, "")] for name in (Verdict.HIGHER.value, Verdict.LOWER.value)}
+    colours[Verdict.INCONCLUSIVE.value] = _OPEN
+    return alt.Scale(domain=list(colours), range=list(colours.values()))
 
 
 def drawn_differences(comparison: Comparison, response: str) -> list[Difference]:

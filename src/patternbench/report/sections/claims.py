@@ -27,6 +27,7 @@ from patternbench.report.labels import RESPONSES, units_of_observers
 from patternbench.report.model import RunReport
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import plural
+from patternbench.terms.quantities import TIMES
 
 ANCHOR, TITLE = "claims", "What the study expected"
 _ERRORS = round(100 * (1 - LEVEL))
@@ -171,7 +172,7 @@ def _levels_json(levels: LevelSets) -> dict[str, object]:
 
 
 def _own_unit(response: str) -> str:
-    kind = RESPONSES[response].kind if response in RESPONSES else ""
+    kind = RESPONSES[response].kind if response in RESPONSES else "time" if response in TIMES else ""
     return {"percent": "points", "time": "s", "rate": "/s"}.get(kind, "")
 
 

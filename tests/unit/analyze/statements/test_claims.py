@@ -237,9 +237,22 @@ def test_one_point_is_not_written_as_several(margin: str, words: str) -> None:
     assert expected.words == f"the same within {words}"
 
 
+@pytest.mark.parametrize("response", ["system_cpu_s", "generator_cpu_s", "seconds"])
+def test_what_a_round_cost_changes_by_a_time_or_in_percent(response: str) -> None:
+    assert claim(response=response, change="< -2s").expected.high == -2.0
+    assert claim(response=response, change="same", margin="5 ms").expected.high == pytest.approx(0.005)
+    assert claim(response=response, change="> +10 %").relative
+    for refused in ({"change": "< -2"}, {"change": "same", "margin": "1"}):
+        with pytest.raises(DataError, match=f"{response} is a time, so its change needs a unit"):
+            claim(response=response, **refused)
+    with pytest.raises(DataError, match=f"{response} isn't a share of calls"):
+        claim(response=response, change="same", margin="1 points")
+
+
 def test_a_change_is_written_with_its_interval_in_one_unit() -> None:
     assert changed("p95", -41.2, (-44.0, -38.1), relative=True) == "−41.2\u00a0% (−44 to −38.1\u00a0%)"
     assert changed("p95", 0.02, (0.01, 0.03), relative=False) == "+20\u00a0ms (+10 to +30\u00a0ms)"
+    assert changed("system_cpu_s", 0.02, (0.01, 0.03), relative=False) == "+20\u00a0ms (+10 to +30\u00a0ms)"
     assert changed("failure_rate", 1.5, (0.5, 2.5), relative=False) == "+1.5 points (+0.5 to +2.5 points)"
     assert changed("p95", 1.0, (np.nan, np.nan), relative=True) == "+1\u00a0% (no interval)"
     assert changed("p95", np.nan, (np.nan, np.nan), relative=True) == "not measured"

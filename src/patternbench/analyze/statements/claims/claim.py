@@ -14,7 +14,7 @@ from typing import NotRequired, TypedDict
 
 from patternbench.analyze.statements.verdict import HIGHER, LOWER, Expected, in_percent, same_within
 from patternbench.terms.data_problems import DataError, DataProblem
-from patternbench.terms.quantities import MINUS, SECONDS, SHARES, UNITS
+from patternbench.terms.quantities import MINUS, SHARES, TIMES, UNITS
 from patternbench.terms.responses import BY_NAME
 
 Level = str | int | float | bool | None
@@ -161,11 +161,11 @@ def _unit_problem(response: str, unit: str | None) -> str:
     points = unit in ("point", "points")
     if response in SHARES:
         return "" if points else f"{response} is a share of calls, which changes by percentage points"
-    if points and response in BY_NAME:
+    if points and response in TIMES | {*BY_NAME}:
         return f"{response} isn't a share of calls, so it does not change by points"
-    if response in SECONDS and unit is None:
+    if response in TIMES and unit is None:
         return f"{response} is a time, so its change needs a unit (us, ms, s, m) or %"
-    if response not in SECONDS and unit in UNITS:
+    if response not in TIMES and unit in UNITS:
         return f"{response} isn't a time, so its change has no unit {unit}"
     return ""
 
