@@ -87,6 +87,7 @@ def rounds_of(folder: Path, study: str, changes: Mapping[str, str]) -> pd.DataFr
     for pattern, new in {**SHORTER, **changes}.items():
         text, times = re.subn(pattern, new, text)
         assert times >= 1, pattern
+    text = re.sub(r"(?m)^claims:\n(?:[ #].*\n|\n)*", "", text)  # they name factors that a shorter form lacks
     (folder / "systems").mkdir()
     (folder / "systems" / "insurance.yaml").write_text(SYSTEM.replace("PYTHON", sys.executable))
     (folder / "service.py").write_text(SERVICE)

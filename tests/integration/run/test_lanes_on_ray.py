@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,14 @@ def await_rounds(folder: Path, count: int, process: subprocess.Popen[str]) -> No
 def actors(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The actors of a run, among the processes that descend from it."""
     below = psutil.Process(process.pid).children(recursive=True)
-    return [one for one in below if any("LaneWorker" in word for word in one.cmdline())]
+    return [one for one in below if is_actor(one)]
+
+
+def is_actor(process: psutil.Process) -> bool:
+    """Whether a process is an actor of a lane; one that has just ended is none."""
+    with suppress(psutil.Error):
+        return any("LaneWorker" in word for word in process.cmdline())
+    return False
 
 
 def await_nothing_left(folder: Path) -> None:
