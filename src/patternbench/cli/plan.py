@@ -134,7 +134,7 @@ def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
 
 
 def _say_without_claims(options: PlanOptions) -> None:
-    """Note that there is nothing to say of a scatter that was given. Raises InputError for what is no run's folder."""
+    """Note that a scatter that was given is for no claim. Raises InputError for a folder that isn't a run's."""
     if options.scatter_of is not None:
         RunFolder(options.scatter_of).check()
     if options.scatter_given:
