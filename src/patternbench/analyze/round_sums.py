@@ -121,7 +121,7 @@ def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints
     A key is the place of the group times a width, which comes third, plus the number.
     """
     width = int(user.max(initial=0)) + 1
-    if group is None or len(names.known) < 2:  # noqa: PLR2004 - one group tells nothing apart
+    if group is None or len(names.known) <= 1:
         return *numbered(user), width
     order = {name: place for place, name in enumerate(names.in_order())}
     ranks = np.array([order[name] for name in names.known], dtype=np.int64)
@@ -305,6 +305,12 @@ class OrderedTimes:
         return found
 
 
+def _no_ends(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return a first moment that any is before, and a last one that any is after, for each of a number of things."""
+    ends = np.iinfo(np.int64)
+    return np.full(count, ends.max), np.full(count, ends.min)
+
+
 @dataclass
 class Users:
     """What each user came to, by number."""
@@ -321,8 +327,7 @@ class Users:
     @classmethod
     def none_yet(cls, count: int) -> Users:
         """Users without a row."""
-        ends = np.iinfo(np.int64)
-        return cls(np.full(count, ends.max), np.full(count, ends.min), *(np.zeros(count) for _ in range(6)))
+        return cls(*_no_ends(count), *(np.zeros(count) for _ in range(6)))
 
 
 @dataclass
@@ -338,8 +343,7 @@ class Journeys:
     @classmethod
     def none_yet(cls, count: int) -> Journeys:
         """Journeys without a row."""
-        ends = np.iinfo(np.int64)
-        return cls(np.full(count, ends.max), np.full(count, ends.min), *(np.zeros(count, dtype=bool) for _ in range(3)))
+        return cls(*_no_ends(count), *(np.zeros(count, dtype=bool) for _ in range(3)))
 
     def add(self, rows: Rows, cancelled: Bools) -> None:
         """Add rows. An attempt that lost against another of its call never ends a journey last."""

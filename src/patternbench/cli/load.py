@@ -237,7 +237,7 @@ def generators_at(on: str | None, generators: int, trusting: bool, logs: Path) -
         message = "a load of one generator is made here"
         raise InputError(Problem(message, path="--on", value=on, hint="add --generators N, or leave --on out"))
     from patternbench.run.lanes.ray_generators import generators_on  # noqa: PLC0415 - few loads need a cluster
-    from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415
+    from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415 - few loads need a cluster
 
     with generators_on(RayPlace(address, generators, trusting), logs) as place:
         yield place

@@ -160,8 +160,9 @@ class _Complete:
 
     def typed(self, name: str, value: object) -> object:
         """Return a value of a column as the table, rather than a block, holds it."""
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        return float(value) if whole and name in self.floats else value  # type: ignore[arg-type]  # it is a number
+        if name in self.floats and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            return float(value)
+        return value
 
     def levels(self, name: str) -> list[object]:
         """Return the levels of a category."""

@@ -179,12 +179,14 @@ def new_breakers(trial: ClientTrial) -> str:
 )
 def probes(trial: ClientTrial) -> str:
     """Fail slowly, so that probes would overlap if there were more than one."""
-    strategy = breaker(window={"calls": 4}, minimum_calls=4, open_for_us=300_000, half_open_calls=1)
-    answers = sequence([FAIL] * 4, ScriptedAnswer(503, delay_us=40_000))
+    to_open = 4
+    strategy = breaker(window={"calls": to_open}, minimum_calls=to_open, open_for_us=300_000, half_open_calls=1)
+    answers = sequence([FAIL] * to_open, ScriptedAnswer(503, delay_us=40_000))
     got = trial.run(answers, strategy=strategy, users=4, successes=None, time_limit_us=1_300_000)
-    expect(len(got.script.arrivals) >= 4, f"{len(got.script.arrivals)} requests, and it takes 4 to open")  # noqa: PLR2004
+    requests = len(got.script.arrivals)
+    expect(requests >= to_open, f"{requests} requests, and it takes {to_open} to open")
     # Up to three calls may be under way when it opens; they end long before the first probe.
-    since = got.script.arrivals[3].received + 0.15
+    since = got.script.arrivals[to_open - 1].received + 0.15
     count = sum(arrival.received >= since for arrival in got.script.arrivals)
     expect(count > 1, f"{count} probes in 1.3 s")
     most = got.script.most_at_once(since)
