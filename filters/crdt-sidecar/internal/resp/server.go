@@ -103,8 +103,8 @@ func (s *Server) admit(conn net.Conn) {
 
 func (s *Server) serve(conn stream) {
 	defer s.done.Done()
-	defer s.open.Add(-1)
 	defer s.forget(conn)
+	defer s.open.Add(-1) // before the client can see the end: whoever connects again at once finds a place
 	source := &hurried{stream: conn}
 	reader := bufio.NewReaderSize(source, 4096)
 	isGone := watch(conn)

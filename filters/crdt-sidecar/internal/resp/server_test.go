@@ -142,6 +142,23 @@ func TestHalfARequestIsLetGoHoweverItsConnectionWaits(t *testing.T) {
 	}
 }
 
+func TestWhoeverSeesTheEndOfTheLastConnectionFindsAPlaceAtOnce(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := Serve(listener, 1, func(out []byte, _ [][]byte) ([]byte, bool) { return AppendSimple(out, "PONG"), true })
+	defer server.Close()
+	for range 500 {
+		conn := dialled(t, listener.Addr().String())
+		send(t, conn, ping)
+		expectPong(t, conn)
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Fatalf("the connection was to end: %v", err)
+		}
+	}
+}
+
 func TestAConnectionThatAsksNothingForLongIsKept(t *testing.T) {
 	_, address := serving(t, 50*time.Millisecond)
 	conn := dialled(t, address)
