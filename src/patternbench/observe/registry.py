@@ -21,7 +21,7 @@ from patternbench.observe.seam import Aim, Observer
 from patternbench.observe.section import Section
 from patternbench.study.watching import Watch
 from patternbench.terms.problems import Problem
-from patternbench.terms.responses import Response
+from patternbench.terms.responses import UNITS, Response
 
 MODULE = "observer"
 SECTIONS = "report.section"
@@ -81,6 +81,11 @@ def responses() -> list[Response]:
 def responses_of(watch: Watch) -> list[Response]:
     """Return the responses of all observers, for a study that asks for this."""
     return [response for observer in observers() for response in observer.responses_of(watch)]
+
+
+def units_of(watch: Watch) -> dict[str, str]:
+    """Return the unit in the records of each response that observers of a study measure."""
+    return {response.name: response.unit or UNITS[response.kind] for response in responses_of(watch)}
 
 
 def problems_of(watch: Watch) -> list[Problem]:

@@ -444,3 +444,29 @@ def test_the_tails_of_residuals_are_weighed_around_their_own_mean() -> None:
     found = [anderson_darling_test(residuals + shift) for shift in (0.0, 3.0, -40.0)]
     assert all(np.isfinite(float(one.statistic or np.nan)) for one in found)
     assert [one.statistic for one in found] == pytest.approx([found[0].statistic] * 3)
+
+
+def test_the_log_of_a_response_that_is_computed_or_has_an_odd_name_is_tried_like_any_other() -> None:
+    table = runs()
+    rng = np.random.default_rng(5)
+    table["p95"] = np.exp(1 + table["users"] / 40 + rng.normal(0, 0.8, len(table)))
+    table["p95 ~ ms"] = table["p95"]
+    plain = remedy_of(table, "p95 ~ users + C(strategy)")
+    for formula, log in (
+        ("I(2*p95) ~ users + C(strategy)", "log(I(2 * p95))"),
+        ("sqrt(p95) ~ users + C(strategy)", "log(sqrt(p95))"),
+        ("`p95 ~ ms` ~ users + C(strategy)", "log(`p95 ~ ms`)"),
+    ):
+        found = remedy_of(table, formula)
+        assert f"prefer it, '{log} ~ ...'" in found.text
+        # A factor moves a log, and a root halves it: neither changes what is normal.
+        assert found.numbers["anderson_darling"] == pytest.approx(plain.numbers["anderson_darling"])
+
+
+def remedy_of(table: pd.DataFrame, formula: str) -> Any:
+    return {r.kind: r for r in fit_formulas(table, [formula]).models[0].remedies}["log_response"]
+
+
+def test_a_response_that_is_a_factor_in_other_words_is_fitted_and_said_to_be_one() -> None:
+    model = fit_formulas(runs(), ["I(2*users) ~ users"]).models[0]
+    assert any(note.kind == "exact_fit" and "the response in other words" in note.text for note in model.notes)

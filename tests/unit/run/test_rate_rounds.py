@@ -28,7 +28,9 @@ def measured(folder: Path, times_ms: list[int], failed: int = 0, **summary: Any)
     attempts.write(folder / ATTEMPTS, attempts.from_batches([batch], warm_up=False))
     rate_fixture = RateFixture.__new__(RateFixture)
     rate_fixture.duration, rate_fixture.objective = Duration.parse("7s"), parse_objective("p95 <= 100ms")
-    return rate_fixture._round(40.0, folder, SimpleNamespace(**{"doubts": [], "valid": True, **summary}))  # type: ignore[arg-type]
+    return rate_fixture._round(
+        40.0, folder, SimpleNamespace(**{"doubts": [], "valid": True, "interrupted": False, **summary})
+    )  # type: ignore[arg-type]
 
 
 def test_calls_that_failed_or_were_late_missed_the_objective_and_those_in_time_did_not(tmp_path: Path) -> None:
@@ -50,3 +52,14 @@ def test_a_round_with_any_doubt_that_makes_it_invalid_is_no_result(tmp_path: Pat
     failed = SimpleNamespace(name=name, message="the generator failed", invalidates=True)
     assert measured(tmp_path, [20], doubts=[slow, failed], valid=False).doubt == "the generator failed"
     assert measured(tmp_path, [20], doubts=[slow]).doubt == ""
+
+
+@pytest.mark.parametrize(
+    ("dead", "why"), [([], "it was interrupted"), (["shop died", "db died"], "shop died; db died")]
+)
+def test_a_round_that_was_ended_early_is_no_result_and_says_what_ended_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead: list[str], why: str
+) -> None:
+    monkeypatch.setattr(RateFixture, "fixture", SimpleNamespace(dead=lambda: dead), raising=False)
+    assert measured(tmp_path, [20], interrupted=True).doubt == f"the round was ended early: {why}"
+    assert measured(tmp_path, [20]).doubt == ""

@@ -111,6 +111,13 @@ def test_a_claim_and_a_derived_response_may_be_about_what_a_round_costs(tmp_path
     assert problems(derived + claims + RATES + STRATEGIES, tmp_path) == []
 
 
+def test_a_claim_on_a_time_that_an_observer_measures_needs_a_unit(tmp_path: Path) -> None:
+    claim = CLAIM.replace("p95", "database_time").replace("lower", "'< -5'")
+    found = problems(f"traces: {{sample: 100%}}\nclaims: [{claim}}}]\n{RATES}{STRATEGIES}", tmp_path)
+    assert [one.message for one in found] == ["database_time is a time, so its change needs a unit (us, ms, s, m) or %"]
+    assert found[0].path == "claims[0].change"
+
+
 class Refusing:
     """A client that refuses a part of every round, or breaks down."""
 

@@ -144,7 +144,9 @@ def _log_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame) ->
         return Remedy("none", _names(because), text)
     logged = _on_log(fit, table)
     before, after = anderson_darling_test(fit.residuals), anderson_darling_test(logged.residuals)
-    text = f"The residuals are not normal. {_log_verdict(fit.response, before, after)} {_LEAN}"
+    text = (
+        f"The residuals are not normal. {_log_verdict(fit.design.parsed.log_of(fit.response), before, after)} {_LEAN}"
+    )
     return Remedy("log_response", _names(because), text, logged.coefficients, _log_numbers(logged, after))
 
 
@@ -154,13 +156,11 @@ def _no_log(fit: LinearFit) -> str:
     return "" if (fit.y > 0).all() else "it is not positive in every row"
 
 
-def _log_verdict(response: str, before: Test, after: Test) -> str:
+def _log_verdict(log: str, before: Test, after: Test) -> str:
     old, new = before.statistic or 0.0, after.statistic or 0.0
     if new >= old:
-        return f"With log({response}) they aren't closer to it ({old:.3g} becomes {new:.3g}): keep the plain response."
-    return (
-        f"With log({response}) they are closer to it ({old:.3g} becomes {new:.3g}): prefer it, 'log({response}) ~ ...'."
-    )
+        return f"With {log} they aren't closer to it ({old:.3g} becomes {new:.3g}): keep the plain response."
+    return f"With {log} they are closer to it ({old:.3g} becomes {new:.3g}): prefer it, '{log} ~ ...'."
 
 
 def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
@@ -172,8 +172,7 @@ def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
 
 
 def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
-    right = fit.design.parsed.text.split("~")[1]
-    design = build_design(f"log({ticked(fit.response)}) ~ {right}", table.iloc[fit.design.rows], fit.design.factors)
+    design = build_design(fit.design.parsed.of_log(fit.response), table.iloc[fit.design.rows], fit.design.factors)
     return fit_linear(design, factorize(design), 0, fit.level)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, LevelSets, parse_claim
@@ -15,6 +15,7 @@ from patternbench.analyze.statements.claims.pairs import (
     same_level,
     sides_of,
 )
+from patternbench.observe.registry import units_of
 from patternbench.plan.expand import Plan
 from patternbench.plan.factors import Factors
 from patternbench.study.claims import DeclaredClaim
@@ -29,9 +30,10 @@ MOST_NAMED = 20
 
 def problems(study: Study, plan: Plan, responses: Collection[str]) -> Iterator[Problem]:
     """Everything that keeps a claim from being decided, at its place in the study."""
+    units = units_of(study.watch)
     for index, declared in enumerate(study.claims):
         path = f"claims[{index}]"
-        wrong = [*_unknown_response(declared, path, responses), *_undecidable(declared, path, plan)]
+        wrong = [*_unknown_response(declared, path, responses), *_undecidable(declared, path, plan, units)]
         yield from wrong
 
 
@@ -42,10 +44,10 @@ def _unknown_response(declared: DeclaredClaim, path: str, responses: Collection[
         yield Problem(f"`{declared.response}` isn't a response", f"{path}.response", allowed=allowed, hint=hint)
 
 
-def _undecidable(declared: DeclaredClaim, path: str, plan: Plan) -> Iterator[Problem]:
+def _undecidable(declared: DeclaredClaim, path: str, plan: Plan, units: Mapping[str, str]) -> Iterator[Problem]:
     text: ClaimText = cast(ClaimText, declared.model_dump())
     try:
-        claim = parse_claim(text, path)
+        claim = parse_claim(text, path, units)
     except DataError as error:
         yield from (Problem(one.what.rstrip("."), one.where, hint=one.remedy.rstrip(".")) for one in error.problems)
         claim = parse_claim({**text, "change": "higher", "margin": None}, path)  # its levels may be wrong, too

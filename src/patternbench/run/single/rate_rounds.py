@@ -94,8 +94,14 @@ class RateFixture:
         any_time = round_metrics(frame, length_s=length_s)
         calls, good = int(metrics["TotalCalls"]), metrics["SuccessfulCalls"]
         within = round(good * metrics["goodput"] / any_time["goodput"]) if good else 0
-        doubt = next((doubt.message for doubt in summary.doubts if doubt.invalidates), "")
+        doubt = next((doubt.message for doubt in summary.doubts if doubt.invalidates), self._why_ended_early(summary))
         return RateRound(RateStep(rate, calls, max(calls - within, 0)), metrics["p50"], metrics["p95"], doubt)
+
+    def _why_ended_early(self, summary: LoadSummary) -> str:
+        """Return why a round was ended before its time, if it was; its few calls say little of its rate."""
+        if not summary.interrupted:
+            return ""
+        return f"the round was ended early: {'; '.join(self.fixture.dead()) or 'it was interrupted'}"
 
 
 @contextmanager

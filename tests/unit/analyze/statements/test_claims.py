@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.noises import NOISES
 
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, amount_of, parse_claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim, JudgedClaims, judge_claims
 from patternbench.analyze.statements.claims.pairs import distinguishing, pairs_of, same_level
 from patternbench.analyze.statements.claims.rounds_needed import (
@@ -26,6 +26,7 @@ from patternbench.analyze.statements.claims.rounds_needed import (
 from patternbench.analyze.statements.sentences import changed
 from patternbench.analyze.statements.verdict import HIGHER, LOWER, Conclusion, Expected, conclude, in_percent
 from patternbench.terms.data_problems import DataError
+from patternbench.terms.factors import NO_UNITS
 
 FAULT, DELAY = "abort.percentage", "retry.backoff.exponential.initial"
 PLANNED: dict[str, dict[str, Level]] = {
@@ -36,7 +37,7 @@ RUNS = 150
 NO_REMEDY = 10_000
 
 
-def claim(**changes: object) -> Claim:
+def claim(units: Mapping[str, str] = NO_UNITS, /, **changes: object) -> Claim:
     text: ClaimText = {
         "says": "longer back-offs wait longer",
         "response": "p95",
@@ -48,7 +49,7 @@ def claim(**changes: object) -> Claim:
         "over": None,
         "published": None,
     }
-    return parse_claim(cast(ClaimText, {**text, **changes}), "claims[0]")
+    return parse_claim(cast(ClaimText, {**text, **changes}), "claims[0]", units)
 
 
 def places(one: Claim) -> list[tuple[str, str]]:
@@ -247,6 +248,24 @@ def test_what_a_round_cost_changes_by_a_time_or_in_percent(response: str) -> Non
             claim(response=response, **refused)
     with pytest.raises(DataError, match=f"{response} isn't a share of calls"):
         claim(response=response, change="same", margin="1 points")
+
+
+OBSERVED = {"database_time": "s", "heap_mean": "MB"}
+"""Units of responses that observers measure."""
+
+
+@pytest.mark.parametrize("change", [{"change": "> +5"}, {"change": "< -0.5"}, {"change": "same", "margin": "2"}])
+def test_a_time_that_an_observer_measures_changes_by_a_time_or_in_percent(change: dict[str, object]) -> None:
+    with pytest.raises(DataError, match="database_time is a time, so its change needs a unit"):
+        claim(OBSERVED, response="database_time", **change)
+    with pytest.raises(DataError, match="heap_mean isn't a time, so its change has no unit ms"):
+        claim(OBSERVED, response="heap_mean", change="> +5ms")
+    assert claim(OBSERVED, response="heap_mean", **change)
+    in_ms = claim(OBSERVED, response="database_time", change="> +5ms", published="+20 ms")
+    assert in_ms.expected.low == pytest.approx(0.005)
+    assert amount_of(in_ms.published, in_ms.response, in_ms.unit) == (pytest.approx(0.02), False)
+    assert amount_of("+20", in_ms.response, in_ms.unit) is None
+    assert claim(OBSERVED, response="database_time", change="> +5 %").relative
 
 
 def test_a_change_is_written_with_its_interval_in_one_unit() -> None:

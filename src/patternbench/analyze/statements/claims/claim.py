@@ -14,8 +14,10 @@ from typing import NotRequired, TypedDict
 
 from patternbench.analyze.statements.verdict import HIGHER, LOWER, Expected, in_percent, same_within
 from patternbench.terms.data_problems import DataError, DataProblem
+from patternbench.terms.factors import NO_UNITS
 from patternbench.terms.quantities import MINUS, SHARES, TIMES, UNITS
 from patternbench.terms.responses import BY_NAME
+from patternbench.terms.responses import UNITS as UNITS_IN_RECORDS
 
 Level = str | int | float | bool | None
 Levels = Mapping[str, Level]
@@ -51,6 +53,7 @@ class Claim:
     Its pairs go from scenarios with some of the levels of ``start`` to those with some of ``end``. ``where`` restricts
     both. ``of_mean`` claims the mean over all pairs instead of each, ``over`` the mean over some factors under each of
     the other levels. ``than`` compares the change with that under other levels than those of ``where``.
+    ``unit`` is that of a response that an observer measures.
     """
 
     says: str
@@ -64,6 +67,7 @@ class Claim:
     published: str = ""
     over: tuple[str, ...] = ()
     than: LevelSets = field(default_factory=dict)
+    unit: str = ""
 
     @property
     def factors(self) -> set[str]:
@@ -84,44 +88,48 @@ class _Direction:
     relative: bool | None
 
 
-def parse_claim(text: ClaimText, path: str) -> Claim:
-    """Return the claim that a study writes at a path; raises ``DataError`` with what is allowed."""
-    change = _change(text, path)
+def parse_claim(text: ClaimText, path: str, units: Mapping[str, str] = NO_UNITS) -> Claim:
+    """Return the claim that a study writes at a path; raises ``DataError`` with what is allowed.
+
+    ``units`` has the unit in the records of each response that observers measure.
+    """
+    declared = units.get(text["response"], "")
+    change = _change(text, path, declared)
     start, end, where = (_level_sets(levels) for levels in (text["from_"], text["to"], text["where"]))
     over, than = text["over"], _level_sets(text.get("than", {}))
     averaged = tuple(over) if isinstance(over, list) else ()
     sides = change.expected, change.relative, start, end, where, over == MEAN, text["published"] or ""
-    return Claim(text["says"], text["response"], *sides, averaged, than)
+    return Claim(text["says"], text["response"], *sides, averaged, than, declared)
 
 
 def _level_sets(levels: Mapping[str, Level | list[Level]]) -> LevelSets:
     return {name: tuple(level) if isinstance(level, list) else (level,) for name, level in levels.items()}
 
 
-def amount_of(text: str, response: str) -> tuple[float, bool] | None:
+def amount_of(text: str, response: str, declared: str = "") -> tuple[float, bool] | None:
     """Return the change that a text begins with, such as ``+31 %``, and whether it is in percent; else None.
 
     It is in the response's own unit if it isn't in percent.
     """
     match = re.match(rf"\s*([+\-\u2212]?)\s*{_AMOUNT}", text)
-    if match is None or _unit_problem(response, match[3]):
+    if match is None or _unit_problem(response, match[3], declared):
         return None
     amount = float(match[2]) * UNITS.get(match[3] or "", 1.0)
     return (amount if match[1] in ("", "+") else -amount), match[3] == "%"
 
 
-def _change(text: ClaimText, path: str) -> _Direction:
+def _change(text: ClaimText, path: str, declared: str) -> _Direction:
     change, margin = text["change"].strip(), text["margin"]
     if change == "same":
-        return _same(text["response"], margin, path)
+        return _same(text["response"], margin, path, declared)
     if margin is not None:
         raise _problem("a margin goes with `change: same`", f"{path}.margin", "Leave it out, or write `change: same`.")
     if change in ("higher", "lower"):
         return _Direction(HIGHER if change == "higher" else LOWER, None)
-    return _bound(text["response"], change, f"{path}.change")
+    return _bound(text["response"], change, f"{path}.change", declared)
 
 
-def _same(response: str, margin: str | None, path: str) -> _Direction:
+def _same(response: str, margin: str | None, path: str, declared: str) -> _Direction:
     if margin is None:
         remedy = f"Write for example `margin: {_example(response)}`."
         raise _problem("`change: same` needs a margin: nothing is shown to be exactly equal", f"{path}.change", remedy)
@@ -130,12 +138,12 @@ def _same(response: str, margin: str | None, path: str) -> _Direction:
         remedy = f"Write an amount above 0, such as `{_example(response)}`."
         raise _problem(f"'{margin}' isn't a margin", f"{path}.margin", remedy)
     amount, unit = float(match[1]), match[2]
-    size, relative = _sized(response, amount, unit, f"{path}.margin")
+    size, relative = _sized(response, amount, unit, f"{path}.margin", declared)
     expected = in_percent(size) if relative else same_within(-size, size)
     return _Direction(replace(expected, words=f"the same within {_written(amount, unit)}"), relative)
 
 
-def _bound(response: str, change: str, path: str) -> _Direction:
+def _bound(response: str, change: str, path: str, declared: str) -> _Direction:
     match = _BOUND.fullmatch(change)
     if match is None:
         raise _problem(f"'{change}' isn't a change", path, f"Allowed: {_CHANGES}.")
@@ -143,29 +151,30 @@ def _bound(response: str, change: str, path: str) -> _Direction:
     if amount and not sign:
         remedy = f"Write `{beyond} +{_written(amount, unit)}` or `{beyond} -{_written(amount, unit)}`."
         raise _problem(f"'{change}' lacks the sign of its change", path, remedy)
-    size, relative = _sized(response, amount, unit, path)
+    size, relative = _sized(response, amount, unit, path, declared)
     bound = -size if sign == "-" else size
     words = f"{beyond} {MINUS if sign == '-' else sign or ''}{_written(amount, unit)}"
     return _Direction(Expected(words, low=bound) if beyond == ">" else Expected(words, high=bound), relative)
 
 
-def _sized(response: str, amount: float, unit: str | None, path: str) -> tuple[float, bool]:
+def _sized(response: str, amount: float, unit: str | None, path: str, declared: str) -> tuple[float, bool]:
     """Return an amount in percent or in the response's own unit, and whether it is in percent."""
-    wrong = _unit_problem(response, unit)
+    wrong = _unit_problem(response, unit, declared)
     if wrong:
         raise _problem(wrong, path, f"Write for example `{_example(response)}`.")
     return amount * UNITS.get(unit or "", 1.0), unit == "%"
 
 
-def _unit_problem(response: str, unit: str | None) -> str:
+def _unit_problem(response: str, unit: str | None, declared: str) -> str:
+    is_time = response in TIMES or declared == UNITS_IN_RECORDS["time"]
     points = unit in ("point", "points")
     if response in SHARES:
         return "" if points else f"{response} is a share of calls, which changes by percentage points"
-    if points and response in TIMES | {*BY_NAME}:
+    if points and (is_time or response in BY_NAME):
         return f"{response} isn't a share of calls, so it does not change by points"
-    if response in TIMES and unit is None:
+    if is_time and unit is None:
         return f"{response} is a time, so its change needs a unit (us, ms, s, m) or %"
-    if response not in TIMES and unit in UNITS:
+    if not is_time and unit in UNITS:
         return f"{response} isn't a time, so its change has no unit {unit}"
     return ""
 

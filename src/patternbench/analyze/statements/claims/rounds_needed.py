@@ -90,7 +90,7 @@ def _size(claim: Claim, relative: bool, to_show: float) -> float | None:
     if claim.expected.is_margin:
         return _on_scale(claim.expected.high, relative)
     bound = claim.expected.low if np.isfinite(claim.expected.low) else claim.expected.high
-    published = amount_of(claim.published, claim.response)
+    published = amount_of(claim.published, claim.response, claim.unit)
     if published is not None and published[1] == relative:
         return abs(_on_scale(published[0], relative) - _on_scale(bound, relative))
     return _on_scale(to_show, relative=True) if relative else None
