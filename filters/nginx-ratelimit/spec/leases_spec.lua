@@ -19,6 +19,7 @@ local function world(algorithm, rule, lease, holders)
     local verb, amount = leases.settle(held, now, limit)
     if verb then
       ask(now, verb, amount, held.at)
+      leases.told(held, verb, amount)
     end
   end
 
@@ -240,7 +241,7 @@ describe("any lease", function()
     local lease = leases.new(0)
     lease.credits, lease.expires = 2, 10
     assert.is_true(leases.take(lease, 1, 2))
-    leases.put_back(lease, 2)
+    leases.put_back(lease, 2, lease.talk)
     assert.equal(0, lease.used)
     assert.is_true(leases.take(lease, 1, 2))
     assert.is_false(leases.take(lease, 1, 1))
@@ -253,7 +254,7 @@ describe("any lease", function()
     for i = 1, 100 do
       assert.is_true(leases.take(lease, i, 1))
       if i > 10 then
-        leases.put_back(lease, 1)
+        leases.put_back(lease, 1, lease.talk)
       end
     end
     assert.equal(10, leases.most(lease, 1e6, config, 1))
@@ -294,24 +295,65 @@ describe("any lease", function()
     assert.is_false(leases.take(lease, 1, 1))
   end)
 
+  it("that has talked to the store since takes nothing back, which is booked, maybe in a window that is over", function()
+    local lease = leases.new(0)
+    lease.credits, lease.expires = 2, 10
+    local talk = lease.talk
+    assert.is_true(leases.take(lease, 1, 1))
+    leases.begin_talk(lease)
+    leases.put_back(lease, 1, talk)
+    assert.are.same({ 1, 1 }, { lease.credits, lease.used })
+  end)
+
+  it("that is lazy gives up what is left before the store is asked for more", function()
+    local limit, lease = limit_of("lazy"), leases.new(0)
+    leases.request(lease, 0, limit, 1)
+    leases.fill(lease, 0, limit, { allowed = true, remaining = 10, reset = 60e6, retry_after = 0 }, 0)
+    assert.is_true(leases.take(lease, 1, 3))
+    assert.are.same({ "report", 3 }, { leases.request(lease, 2, limit, 4) })
+    assert.is_false(leases.take(lease, 3, 1))
+  end)
+
+  it("of a fixed window ends with it, however late the answer came", function()
+    for _, mode in ipairs({ "eager", "lazy" }) do
+      local limit, lease = limit_of(mode, { expires = 10e6 }), leases.new(0)
+      limit.algorithm = "fixed_window"
+      leases.request(lease, 1e6, limit, 1)
+      local answer = { allowed = true, remaining = 10, granted = 5, reset = 2e6, retry_after = 0 }
+      leases.fill(lease, 2.5e6, limit, answer, 0, 1e6, 1e6)
+      assert.is_true(leases.take(lease, 3e6 - 1, 1))
+      assert.is_false(leases.take(lease, 3e6, 1))
+    end
+  end)
+
+  it("of a fixed window that ended while the store was asked keeps no rest of the batch before", function()
+    local limit, lease = limit_of("eager", { expires = 10e6 }), leases.new(0)
+    limit.algorithm = "fixed_window"
+    leases.request(lease, 0, limit, 1)
+    leases.fill(lease, 0, limit, { allowed = true, remaining = 0, granted = 3, reset = 2e6, retry_after = 0 }, 0)
+    leases.request(lease, 1.9e6, limit, 5)
+    assert.equal(7, leases.fill(lease, 2.1e6, limit, { allowed = true, remaining = 0, granted = 7, reset = 2e6 }, 0, 0, 1.9e6))
+  end)
+
   it("owes what it used until the store has answered, and no longer than it counts", function()
     local limit, lease = limit_of("lazy"), leases.new(0)
     leases.request(lease, 0, limit, 1)
     leases.fill(lease, 0, limit, { allowed = true, remaining = 10, reset = 60e6, retry_after = 0 }, 0)
     assert.is_true(leases.take(lease, 1, 4))
-    local verb, amount = leases.settle(lease, 1e6, limit)
-    local counted_until = lease.counted_until
-    assert.are.same({ "report", 4, 61e6 }, { verb, amount, counted_until })
-    local next_lease = leases.new(2e6)
-    assert.is_true(leases.owe(next_lease, 2e6, amount, counted_until))
-    assert.are.same({ "report", 4 }, { leases.request(next_lease, 3e6, limit, 1) })
-    assert.is_false(leases.owe(leases.new(61e6), 61e6, amount, counted_until))
+    assert.are.same({ "report", 4 }, { leases.settle(lease, 1e6, limit) })
+    assert.is_false(leases.take(lease, 1e6, 1))
+    assert.are.same({ "report", 4 }, { leases.settle(lease, 2e6, limit) })
+    leases.told(lease, "report", 4)
+    assert.is_nil((leases.settle(lease, 3e6, limit)))
+    assert.equal(0, lease.used)
   end)
 
   it("forgets what it owes of a fixed window that is over", function()
     local limit, lease = limit_of("lazy"), leases.new(0)
     limit.algorithm = "fixed_window"
-    assert.is_true(leases.owe(lease, 1e6, 4, 2e6))
+    leases.request(lease, 0, limit, 1)
+    leases.fill(lease, 0, limit, { allowed = true, remaining = 10, reset = 2e6, retry_after = 0 }, 0)
+    assert.is_true(leases.take(lease, 1, 4))
     assert.are.same({ "report", 0 }, { leases.request(lease, 2e6, limit, 1) })
   end)
 end)

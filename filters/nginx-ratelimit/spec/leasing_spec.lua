@@ -1,6 +1,6 @@
 -- A worker's leases over a made-up store, whose answers, failures and time are the test's.
 
-local now, told, store, exiting
+local now, told, store, exiting, woken
 
 local asking = {
   ask = function(_, requests)
@@ -20,6 +20,9 @@ local asking = {
   knows = function()
     return true
   end,
+  kept_waiting = function()
+    return "busy"
+  end,
   most_together = function()
     return 50
   end,
@@ -35,6 +38,9 @@ package.loaded["ngx.semaphore"] = {
       post = function() end,
       wait = function(_, seconds)
         now = now + seconds * 1e6
+        if woken then
+          woken()
+        end
       end,
       count = steady,
     }
@@ -44,16 +50,23 @@ package.loaded["ratelimit.asking"] = asking
 package.loaded["ratelimit.clock"] = { now = steady, steady = steady }
 package.loaded["ratelimit.metrics"] = { add = function() end, series = function() end }
 package.loaded["ratelimit.shared_leases"] = {}
-_G.ngx = { worker = {
-  exiting = function()
-    return exiting
-  end,
-} }
+_G.ngx = {
+  worker = {
+    exiting = function()
+      return exiting
+    end,
+  },
+  timer = {
+    at = function(_, work)
+      work()
+    end,
+  },
+}
 
 -- Each test has its own leases.
 local function fresh()
   package.loaded["ratelimit.leasing"] = nil
-  now, told, exiting = 1e9, {}, false
+  now, told, exiting, woken = 1e9, {}, false, nil
   return require("ratelimit.leasing")
 end
 
@@ -233,14 +246,49 @@ describe("a lazy lease", function()
     assert.is_true(leasing.decide(subject, {}).allowed)
   end)
 
-  it("gives up a batch that is too small for a request, before the store is asked for that alone", function()
+  it("asks the store for a request that no batch is large enough for, and lets no one ask past it meanwhile", function()
+    local leasing, limit = fresh(), limit_of("lazy")
+    local meanwhile
+    store = function(request)
+      if request.verb == "take" then
+        meanwhile = { leasing.decide(subject_of(limit), {}) }
+      end
+      return { allowed = true, remaining = 6, reset = 60e6, retry_after = 0, delay = 0, granted = 0 }
+    end
+    local found = leasing.decide({ key = "k", limit = limit, cost = 5 }, {})
+    assert.are.same({ true, "store" }, { found.allowed, found.by })
+    assert.are.same({ nil, "busy" }, meanwhile)
+    assert.is_true(leasing.decide(subject_of(limit), {}).allowed)
+    assert.are.same({ "report 0", "take 5", "report 0" }, told)
+  end)
+
+  it("gives back to the store what that granted to a request alone, when another limit rejects it", function()
     local leasing, limit = fresh(), limit_of("lazy")
     store = function()
-      return { allowed = true, remaining = 6, reset = 60e6, retry_after = 0, granted = 0 }
+      return { allowed = true, remaining = 6, reset = 60e6, retry_after = 0, delay = 0, granted = 0 }
     end
-    assert.is_nil((leasing.decide({ key = "k", limit = limit, cost = 5 }, {})))
-    leasing.decide(subject_of(limit), {})
-    assert.are.same({ "report 0", "report 0" }, told)
+    leasing.put_back(leasing.decide({ key = "k", limit = limit, cost = 5 }, {}), 5)
+    assert.are.same({ "report 0", "take 5", "refund 5" }, told)
+  end)
+
+  it("uses what a batch brought that came just when a request would have given up", function()
+    local leasing, subject = fresh(), subject_of(limit_of("lazy"))
+    local meanwhile
+    store = function(request)
+      store = plenty
+      woken = function()
+        woken = nil
+        coroutine.yield()
+      end
+      meanwhile = coroutine.create(function()
+        return leasing.decide(subject, {})
+      end)
+      coroutine.resume(meanwhile)
+      return plenty(request)
+    end
+    assert.is_true(leasing.decide(subject, {}).allowed)
+    assert.is_true(select(2, coroutine.resume(meanwhile)).allowed)
+    assert.are.same({ "report 0" }, told)
   end)
 
   it("stops reporting what nothing counts any more", function()

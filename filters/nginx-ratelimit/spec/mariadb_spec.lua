@@ -53,7 +53,7 @@ local rolled_back = { {} }
 describe("the store on MariaDB", function()
   it("reads each column of an answer", function()
     local rows = asked(granted)
-    local answer = { allowed = true, remaining = 4, reset = 2, retry_after = 0, delay = 3, granted = 1 }
+    local answer = { allowed = true, remaining = 4, reset = 2, retry_after = 0, delay = 3, granted = 1, time = 7 }
     assert.are.same({ { answer, time = 7 } }, rows)
   end)
 

@@ -98,6 +98,10 @@ BEGIN
 
   CALL ratelimit_lock(p_key, v_a, v_b);
   SET @ratelimit_waits = 0;
+  -- Who waited for the row until nobody waits for the answer any more (a time of this server's clock) counts nothing.
+  IF UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 > @ratelimit_until THEN
+    SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1242, MESSAGE_TEXT = 'LATE: nobody waits for this call any more';
+  END IF;
   SET v_now = IF(p_now < 0, FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000), p_now);
 
   -- Bring the state to now; v_room is what is free, in units of 1/v_scale.

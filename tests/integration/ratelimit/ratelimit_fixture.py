@@ -7,10 +7,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +452,60 @@ def decide(nginx: Nginx, **ask: Any) -> list[list[Any]]:
     assert answer.status_code == 200, answer.text + nginx.errors()
     decoded: list[list[Any]] = answer.json()
     return decoded
+
+
+class Server(threading.Thread):
+    """A server on loopback that treats each connection in its own thread."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self.treat, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def treat(self, connection: socket.socket) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        self.listener.close()
+
+
+class Way(Server):
+    """A way to a store: its answers may come late, it may lead elsewhere from now on, for new connections only.
+
+    To port 0 it is cut for all.
+    """
+
+    def __init__(self, port: int, late_s: float = 0) -> None:
+        super().__init__()
+        self.leads_to, self.late_s, self.under_way = port, late_s, list[socket.socket]()
+
+    def cut(self) -> None:
+        self.leads_to = 0
+        for each in self.under_way:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def treat(self, connection: socket.socket) -> None:
+        with connection:
+            if not self.leads_to:
+                return
+            with socket.create_connection(("127.0.0.1", self.leads_to)) as store:
+                self.under_way += [connection, store]
+                back = threading.Thread(target=self.carry, args=(store, connection, True), daemon=True)
+                back.start()
+                self.carry(connection, store)
+                back.join()
+
+    def carry(self, source: socket.socket, to: socket.socket, is_answer: bool = False) -> None:
+        with suppress(OSError):
+            while part := source.recv(65536):
+                time.sleep(self.late_s if is_answer else 0)
+                to.sendall(part)
+        for each in (source, to):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)

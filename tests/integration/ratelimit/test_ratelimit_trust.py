@@ -3,7 +3,6 @@
 import signal
 import socket
 import struct
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,9 @@ from ratelimit_fixture import (
     MariaDB,
     Nginx,
     Redis,
+    Server,
     Sidecar,
+    Way,
     balancer,
     eventually,
     get,
@@ -23,59 +24,6 @@ from ratelimit_fixture import (
     rules_of,
     running,
 )
-
-
-class Server(threading.Thread):
-    """A server on loopback that treats each connection in its own thread."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-
-    def run(self) -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=self.treat, args=(self.listener.accept()[0],), daemon=True).start()
-
-    def treat(self, connection: socket.socket) -> None:
-        raise NotImplementedError
-
-    def stop(self) -> None:
-        self.listener.close()
-
-
-class Way(Server):
-    """A way to a store that may lead elsewhere from now on, for new connections only; to port 0 it is cut for all."""
-
-    def __init__(self, port: int) -> None:
-        super().__init__()
-        self.leads_to, self.under_way = port, list[socket.socket]()
-
-    def cut(self) -> None:
-        self.leads_to = 0
-        for each in self.under_way:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def treat(self, connection: socket.socket) -> None:
-        with connection:
-            if not self.leads_to:
-                return
-            with socket.create_connection(("127.0.0.1", self.leads_to)) as store:
-                self.under_way += [connection, store]
-                back = threading.Thread(target=self.carry, args=(store, connection), daemon=True)
-                back.start()
-                self.carry(connection, store)
-                back.join()
-
-    def carry(self, source: socket.socket, to: socket.socket) -> None:
-        with suppress(OSError):
-            while part := source.recv(65536):
-                to.sendall(part)
-        for each in (source, to):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
 
 
 def store_at(port: int, kind: str = "redis") -> dict[str, Any]:

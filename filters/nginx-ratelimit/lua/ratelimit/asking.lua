@@ -69,6 +69,12 @@ function M.is_busy(err)
   return err == lines.busy
 end
 
+--- Notes that a request has waited in vain for what the store answers another one of its key; returns why.
+function M.kept_waiting(name)
+  metrics.add(metrics.series("ratelimit_store_failures_total", "store", name, "reason", "busy"))
+  return lines.busy
+end
+
 -- MariaDB's own end of a call that takes too long is the same end as ours.
 local reasons = {
   { "^busy", "busy" },

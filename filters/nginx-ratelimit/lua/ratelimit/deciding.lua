@@ -4,6 +4,7 @@ local ffi = require("ffi")
 local asking = require("ratelimit.asking")
 local clock = require("ratelimit.clock")
 local keys = require("ratelimit.keys")
+local known = require("ratelimit.known")
 local leases = require("ratelimit.leases")
 local leasing = require("ratelimit.leasing")
 local metrics = require("ratelimit.metrics")
@@ -76,6 +77,7 @@ local function conclude(subject, answer, by, time)
     by = by,
     time = time,
     lease = answer.lease,
+    talk = answer.talk,
     allowed = answer.allowed,
     rejects = limit.binding and not answer.allowed,
     remaining = answer.remaining,
@@ -103,10 +105,18 @@ local function fixed(subject, allowed, by)
   return conclude(subject, answer, by, clock.now())
 end
 
+-- The balancer's own part of the limit, but no more than the store would still give as far as is known.
 local function decide_locally(subject)
   local limit = subject.limit.localized
+  local is_covered = known.covers(subject.limit)
+  if is_covered and not known.take(subject) then
+    return fixed(subject, false, "policy_local")
+  end
   local key = keys.nearby(limit, subject.client)
   local found = asking.ask("memory", { { key = key, limit = limit, verb = "take", amount = subject.cost, binding = true } })
+  if is_covered and not (found and found[1].allowed) then
+    known.put_back(subject)
+  end
   if not found then
     return fixed(subject, false, "policy_closed")
   end
@@ -134,8 +144,47 @@ local function is_denied(subjects, answers)
   return false
 end
 
+-- Takes from the store what it lacks of a client, as far as something is left for that.
+local function make_up(subject, lacks, left, deadlines)
+  local request, asked = request_for(subject), clock.steady()
+  request.amount, request.binding = math.min(lacks, left), false
+  local found = request.amount > 0 and asking.ask(subject.limit.store, { request }, deadlines)
+  if found and found[1].allowed then
+    known.learn(subject, found[1], found.time, asked)
+  elseif request.amount > 0 then
+    known.owe(subject, request.amount)
+  end
+end
+
+local used_up = { __index = { allowed = false, remaining = 0, retry_after = 1e6, delay = 0 } }
+
+-- The answer of a store, after what it has forgotten or never heard of the client was taken from it: a store that came back
+-- empty grants what the client had used before.
+local function settled_up(subject, answer, time, asked, deadlines)
+  local lacks = known.covers(subject.limit) and known.learn(subject, answer, time, asked) or 0
+  if lacks == 0 then
+    return answer
+  end
+  make_up(subject, lacks, answer.remaining, deadlines)
+  if lacks > answer.remaining then
+    return setmetatable({ reset = answer.reset, granted = answer.granted }, used_up)
+  end
+  answer.remaining = answer.remaining - lacks
+  return answer
+end
+
+-- Concludes from what a store said of a subject; `withdrawn` says that another limit has rejected the request.
+local function from_store(subject, answer, time, withdrawn)
+  if not answer.allowed and is_cached(subject.limit) then
+    remember_rejection(subject, answer)
+  end
+  local outcome = conclude(subject, answer, "store", time)
+  outcome.withdrawn = withdrawn and answer.granted == 0
+  return outcome
+end
+
 local function ask_store(name, subjects, outcomes, deadlines)
-  local requests = {}
+  local requests, asked = {}, clock.steady()
   for i, subject in ipairs(subjects) do
     requests[i] = request_for(subject)
   end
@@ -145,11 +194,9 @@ local function ask_store(name, subjects, outcomes, deadlines)
     if not found then
       outcomes[#outcomes + 1] = decide_without_store(subject, err)
     elseif found[i] then
-      outcomes[#outcomes + 1] = conclude(subject, found[i], "store", found.time)
-      outcomes[#outcomes].withdrawn = denied and found[i].allowed and found[i].granted == 0
-      if not found[i].allowed and is_cached(subject.limit) then
-        remember_rejection(subject, found[i])
-      end
+      local withdrawn = denied and found[i].allowed
+      local answer = withdrawn and found[i] or settled_up(subject, found[i], found.time, asked, deadlines)
+      outcomes[#outcomes + 1] = from_store(subject, answer, found.time, withdrawn)
     end
   end
 end
@@ -249,15 +296,12 @@ end
 
 -- Asks a limit's store for one subject.
 local function ask_one(subject, deadlines)
+  local asked = clock.steady()
   local found, err = asking.ask(subject.limit.store, { request_for(subject) }, deadlines)
   if not found then
     return decide_without_store(subject, err)
   end
-  local answer = found[1]
-  if not answer.allowed and is_cached(subject.limit) then
-    remember_rejection(subject, answer)
-  end
-  return conclude(subject, answer, "store", found.time)
+  return from_store(subject, settled_up(subject, found[1], found.time, asked, deadlines), found.time)
 end
 
 --- The outcome of what `nearby` has decided; when that is nil, its lease, the cache of rejections or its store is asked.

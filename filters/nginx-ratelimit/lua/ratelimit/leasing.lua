@@ -1,7 +1,8 @@
---- Runs leases: one batch in flight for a key, the others wait for it; expired batches are settled on a timer.
+--- Runs leases: one talk with the store for a key at a time, the others wait for it; expired batches are settled on a timer.
 --
 -- A lease is held by one worker, in its own memory, or by all workers of a balancer together, in shared memory. There the
--- worker that fetched a batch last settles it.
+-- worker that fetched a batch last settles it, and one that has not come back from the store in time is given up: what it
+-- brings later is not used (see `leases` for what this holds to).
 
 local semaphore = require("ngx.semaphore")
 local asking = require("ratelimit.asking")
@@ -15,10 +16,16 @@ local M = {}
 local most_keys = 50000
 -- Longer than a store stalls; then a client that has not come again makes room for others.
 local longest_doubt = 60e6
+-- How long a request waits for a batch before it asks the store for itself alone.
 local patience = 50e3
-local look_again = 0.002
+-- Seconds between two looks at a lease of which another worker fetches the batch: at first, and when that takes long.
+local look_again, look_seldom = 0.002, 0.016
 -- No store has a longer timeout.
 local most_talk = 1e6
+
+local function is_lazy(limit)
+  return limit.lease.mode == "lazy"
+end
 
 local function outcome(lease, now)
   return {
@@ -30,6 +37,7 @@ local function outcome(lease, now)
     time = clock.now(),
     by = "lease",
     lease = lease,
+    talk = lease.talk,
   }
 end
 
@@ -47,7 +55,7 @@ end
 
 local function remember(lease, now, answer)
   lease.reset_at, lease.retry_at = now + answer.reset, now + answer.retry_after
-  lease.beyond = lease.limit.lease.mode == "lazy" and answer.remaining - lease.credits or answer.remaining
+  lease.beyond = is_lazy(lease.limit) and answer.remaining - lease.credits or answer.remaining
 end
 
 -- Whether the store has answered.
@@ -109,6 +117,7 @@ local function ask_store(subject, wanted, deadlines)
   if wanted.owed then
     tell({ wanted.owed }, deadlines)
   end
+  wanted.asked = clock.steady()
   return asking.ask(limit.store, {
     {
       key = subject.key,
@@ -123,7 +132,7 @@ end
 
 local function take_in(lease, subject, wanted, answers)
   local now, limit = clock.steady(), subject.limit
-  leases.fill(lease, now, limit, answers[1], wanted.amount, answers.time)
+  leases.fill(lease, now, limit, answers[1], wanted.amount, answers.time, wanted.asked)
   remember(lease, now, answers[1])
   metrics.add(metrics.series("ratelimit_lease_batches_total", "limit", limit.name, "mode", limit.lease.mode))
 end
@@ -135,6 +144,40 @@ local function use(lease, subject)
   elseif leases.denies(lease, now, subject.limit) then
     return rejection(lease, now)
   end
+end
+
+local function use_or_give_up(lease, subject)
+  local found = use(lease, subject)
+  if not found then
+    leases.give_up(lease, subject.limit)
+  end
+  return found
+end
+
+-- Asks the store for what no batch is large enough for. Whoever has a lazy lease does so while nobody else uses it.
+local function take_alone(key, subject, deadlines)
+  local limit = subject.limit
+  local request = { key = key, limit = limit, verb = "take", amount = subject.cost, binding = false }
+  local answers, err = asking.ask(limit.store, { request }, deadlines)
+  local answer = answers and answers[1]
+  if not answer then
+    return nil, err
+  end
+  return {
+    allowed = answer.allowed,
+    remaining = answer.remaining,
+    reset = answer.reset,
+    retry_after = answer.retry_after,
+    delay = answer.delay or 0,
+    time = answers.time or clock.now(),
+    by = "store",
+    lease = answer.allowed and { key = key, limit = limit } or nil,
+  }
+end
+
+-- A request that may not ask past a lazy lease: the store is well, and has merely not come to this key.
+local function kept_waiting(limit)
+  return is_lazy(limit) and asking.kept_waiting(limit.store) or nil
 end
 
 -- Held by one worker. ------------------------------------------------------------------------------------------------
@@ -159,6 +202,10 @@ local function find(subject, now)
   return lease
 end
 
+local function drop(key)
+  held[key], count = nil, count - 1
+end
+
 local function fetch(lease, subject, deadlines)
   local wanted = wanting(lease, subject)
   local answers, err = ask_store(subject, wanted, deadlines)
@@ -167,11 +214,16 @@ local function fetch(lease, subject, deadlines)
     return nil, err
   end
   take_in(lease, subject, wanted, answers)
-  return true
+  local found = use_or_give_up(lease, subject)
+  if found or not is_lazy(subject.limit) then
+    return found
+  end
+  return take_alone(lease.key, subject, deadlines)
 end
 
 -- While a lease talks to the store, others wait: a batch that is read before what was used is reported holds too much.
 local function begin_talk(lease)
+  leases.begin_talk(lease)
   lease.waiting = semaphore.new()
 end
 
@@ -181,38 +233,31 @@ local function end_talk(lease)
   waiting:post(math.max(1, -waiting:count()))
 end
 
-local function use_or_give_up(lease, subject)
-  local found = use(lease, subject)
-  if not found then
-    leases.give_up(lease, subject.limit)
-  end
-  return found
-end
-
 local function fetch_alone(lease, subject, deadlines)
   begin_talk(lease)
-  local ok, done, err = pcall(fetch, lease, subject, deadlines)
+  local ok, found, err = pcall(fetch, lease, subject, deadlines)
   end_talk(lease)
-  if not ok or not done then
-    return nil, ok and err or done
+  if not ok then
+    return nil, found
   end
-  return use_or_give_up(lease, subject)
+  return found, err
 end
 
 local function decide_in_worker(subject, deadlines, till)
-  repeat
+  while true do
     local now = clock.steady()
     local lease = find(subject, now) -- again: it may have been settled meanwhile
     local found = lease and use(lease, subject)
     if found or not lease then
       return found
+    elseif now >= till then
+      return nil, kept_waiting(subject.limit)
     elseif not lease.waiting then
       return fetch_alone(lease, subject, deadlines)
     end
     lease.served = lease.served - subject.cost -- it comes again
-    lease.waiting:wait(math.max(0, till - now) / 1e6)
-  until clock.steady() >= till
-  return nil
+    lease.waiting:wait((till - now) / 1e6)
+  end
 end
 
 -- Whether a batch that was asked for lately may have been booked unheard, and still counts.
@@ -237,7 +282,7 @@ local function owed_in_worker(now, all)
         begin_talk(lease)
         debts[#debts + 1] = owed
       else
-        held[key], count = nil, count - 1
+        drop(key)
       end
     end
   end
@@ -246,8 +291,10 @@ end
 
 local function settled_in_worker(request, now, is_owed)
   local lease = held[request.key]
-  if not is_owed or not leases.owe(lease, now, request.amount, request.counted_until) then
-    held[request.key], count = nil, count - 1
+  if is_owed and now < request.counted_until then
+    leases.doubt(lease)
+  else
+    drop(request.key)
   end
   end_talk(lease)
 end
@@ -262,62 +309,115 @@ local function look_at(key, limit, moment)
   due[key] = { limit = limit, at = moment }
 end
 
+-- Under the lock: begins a talk that has to be over at `till`. One that was not over in time may have been booked unheard.
+local function begin_talk_for_all(lease, till)
+  if lease.fetching_until > 0 then
+    leases.doubt(lease)
+  end
+  lease.fetching_until = till
+  return leases.begin_talk(lease)
+end
+
 -- Under the lock: what the lease decides; or what to ask for a new batch, which this worker then fetches; or nothing, while
--- another one does.
-local function decide_or_want(subject)
+-- another one does, or when it has waited long enough (`till`).
+local function decide_or_want(subject, deadline, till)
   return function(lease)
     local found, now = use(lease, subject), clock.steady()
     if found then
       return { found = found }
-    elseif lease.fetching_until > now then
+    elseif lease.fetching_until > now or now >= till then
       lease.served = lease.served - subject.cost -- it comes again
       return {}
     end
-    lease.fetching_until = now + patience
-    return { wanted = wanting(lease, subject) }
+    local talk = begin_talk_for_all(lease, deadline)
+    local wanted = wanting(lease, subject)
+    wanted.talk, wanted.till = talk, deadline
+    return { wanted = wanted }
   end
+end
+
+-- Under the lock: ends a talk, unless it was given up.
+local function end_talk_for_all(subject, talk, act)
+  return shared.change(subject.key, subject.limit, function(lease)
+    if lease.talk ~= talk then
+      return { is_late = true }
+    end
+    lease.fetching_until = 0
+    return act(lease) or {}
+  end)
+end
+
+-- What came of a talk whose answers are there, under the lock. While a lazy lease is asked past, its talk goes on.
+local function taking_in(subject, wanted, answers)
+  return function(lease)
+    take_in(lease, subject, wanted, answers)
+    look_at(subject.key, subject.limit, lease.expires)
+    local found = use_or_give_up(lease, subject)
+    if not found and is_lazy(subject.limit) then
+      lease.fetching_until = wanted.till
+      return { is_too_small = true }
+    end
+    return { found = found }
+  end
+end
+
+local function take_past_all(subject, wanted, deadlines)
+  local ok, found, err = pcall(take_alone, subject.key, subject, deadlines)
+  end_talk_for_all(subject, wanted.talk, function() end)
+  if not ok then
+    return nil, found
+  end
+  return found, err
 end
 
 local function fetch_for_all(subject, wanted, deadlines)
   local key, limit = subject.key, subject.limit
   look_at(key, limit, clock.steady() + limit.lease.expires)
   local ok, answers, err = pcall(ask_store, subject, wanted, deadlines)
-  answers, err = ok and answers or nil, ok and err or answers
-  local found = shared.change(key, limit, function(lease)
-    lease.fetching_until = 0
-    if answers then
-      take_in(lease, subject, wanted, answers)
-      look_at(key, limit, lease.expires)
-      return use_or_give_up(lease, subject)
-    end
-    leases.doubt(lease)
-  end)
-  return found, not answers and err or nil
+  if not ok or not answers then
+    end_talk_for_all(subject, wanted.talk, leases.doubt)
+    return nil, ok and err or answers
+  end
+  local came = end_talk_for_all(subject, wanted.talk, taking_in(subject, wanted, answers))
+  if not came or came.is_late then
+    return nil, kept_waiting(limit)
+  elseif came.is_too_small then
+    return take_past_all(subject, wanted, deadlines)
+  end
+  return came.found
 end
 
 local function decide_in_balancer(subject, deadlines, till)
-  repeat
-    local said = dues < most_keys and shared.change(subject.key, subject.limit, decide_or_want(subject))
+  local pause, deadline = look_again, asking.deadline(subject.limit.store, deadlines)
+  while dues < most_keys do
+    local said, err = shared.change(subject.key, subject.limit, decide_or_want(subject, deadline, till))
     if not said then
-      return nil
+      return nil, err == shared.locked and kept_waiting(subject.limit) or nil
     elseif said.found then
       return said.found
     elseif said.wanted then
       return fetch_for_all(subject, said.wanted, deadlines)
+    elseif clock.steady() >= till then
+      return nil, kept_waiting(subject.limit)
     end
-    ngx.sleep(look_again)
-  until clock.steady() >= till
+    ngx.sleep(pause)
+    pause = math.min(2 * pause, look_seldom)
+  end
   return nil
 end
 
 -- Under the lock: what is owed, unless another worker has fetched since, or does so now.
 local function settle_if_over(now, all)
   return function(lease)
-    if lease.fetching_until <= now and (all or now >= lease.expires) then
-      local owed = debt(lease, now)
-      lease.fetching_until = owed and now + most_talk or 0
-      return owed
+    if lease.fetching_until > now or not all and now < lease.expires then
+      return nil
     end
+    local owed = debt(lease, now)
+    if owed then
+      owed.talk = begin_talk_for_all(lease, now + most_talk)
+      owed.is_doubted = leases.is_doubted(lease)
+    end
+    return owed
   end
 end
 
@@ -340,13 +440,14 @@ local function owed_in_balancer(now, all, debts)
 end
 
 local function settled_in_balancer(request, now, is_owed)
-  shared.change(request.key, request.limit, function(lease)
-    lease.fetching_until = 0
+  local ended = end_talk_for_all(request, request.talk, function(lease)
     if is_owed then
-      leases.owe(lease, now, request.amount, request.counted_until)
+      leases.doubt(lease)
+    else
+      leases.told(lease, request.verb, request.amount)
     end
   end)
-  if is_owed then
+  if is_owed or not ended then
     look_at(request.key, request.limit, now)
   end
 end
@@ -360,19 +461,33 @@ function M.decide(subject, deadlines)
   if ngx.worker.exiting() then
     return nil -- no one would settle it
   end
-  local till = math.min(clock.steady() + patience, asking.deadline(subject.limit.store, deadlines))
-  local decide = subject.limit.lease.holder == "balancer" and decide_in_balancer or decide_in_worker
+  local limit = subject.limit
+  local deadline = asking.deadline(limit.store, deadlines)
+  local till = is_lazy(limit) and deadline or math.min(clock.steady() + patience, deadline)
+  local decide = limit.lease.holder == "balancer" and decide_in_balancer or decide_in_worker
   return decide(subject, deadlines, till)
+end
+
+-- Gives back to the store what it granted to a request alone, when that has gone on.
+local function give_back(found, cost)
+  local lease = found.lease
+  local refund =
+    { key = lease.key, limit = lease.limit, verb = "refund", amount = cost, at = found.time, binding = false }
+  ngx.timer.at(0, function()
+    tell({ refund })
+  end)
 end
 
 --- Undoes a decision of the lease, when another limit rejected the request.
 function M.put_back(found, cost)
   local lease = found.lease
-  if not lease.is_shared then
-    return leases.put_back(lease, cost)
+  if not found.talk then
+    return give_back(found, cost)
+  elseif not lease.is_shared then
+    return leases.put_back(lease, cost, found.talk)
   end
   shared.change(lease.key, lease.limit, function(now_there)
-    leases.put_back(now_there, cost)
+    leases.put_back(now_there, cost, found.talk)
   end)
 end
 

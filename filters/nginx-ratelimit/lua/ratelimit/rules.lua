@@ -491,7 +491,8 @@ end
 local function prepare(each, balancers, stores, dry_run, differences)
   local kind = (stores[each.store] or { kind = "memory" }).kind
   each.when_store_fails = each.when_store_fails or (kind == "memory" and "closed" or "local")
-  each.is_remote, each.binding = kind ~= "memory", not (each.shadow or dry_run)
+  each.is_remote, each.is_central = kind ~= "memory", kind == "redis" or kind == "mariadb"
+  each.binding = not (each.shadow or dry_run)
   prepare_lists(each)
   prepare_match(each, differences)
   prepare_sources(each)

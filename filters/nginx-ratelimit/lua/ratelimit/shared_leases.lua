@@ -29,11 +29,15 @@ local fields = {
   "denied_burst",
   "doubted",
   "fetching_until",
+  "talk",
 }
 local bytes = #fields * 8
 local buffer = ffi.new("double[?]", #fields)
 local kept_after = 60e6
 local patience = 0.05
+
+--- Why `change` changed nothing: others hold the lock. Otherwise the memory is full, so the key has no lease.
+M.locked = "locked"
 
 local state, locks
 
@@ -44,9 +48,7 @@ local function prepare()
 end
 
 local function load(key, limit, place)
-  if state:read(place, buffer, bytes) < bytes then
-    ffi.fill(buffer, bytes)
-  end
+  state:read(place, buffer, bytes) -- what a value lacks, as one that the filter before an upgrade wrote, is zero
   local lease = leases.new(clock.steady())
   for i, name in ipairs(fields) do
     lease[name] = buffer[i - 1]
@@ -62,30 +64,31 @@ local function save(limit, lease, place)
   for i, name in ipairs(fields) do
     buffer[i - 1] = lease[name] or 0
   end
-  return (state:write(place, buffer, bytes, (limit.lease.expires + kept_after) / 1000))
+  return state:write(place, buffer, bytes, (limit.lease.expires + kept_after) / 1000)
 end
 
 local function changed(key, limit, place, act)
   local lease = load(key, limit, place)
   local result = act(lease)
-  return save(limit, lease, place) and result or nil
+  local ok, err = save(limit, lease, place)
+  return ok and result or nil, err
 end
 
 --- Lets `act(lease)` change the lease of a key, which it must do without yielding.
--- @return what `act` returns; nil also when the lock was not to be had, or the memory is full: then nothing has changed
+-- @return what `act` returns; nil and a reason when nothing has changed: `locked`, or that the memory is full
 function M.change(key, limit, act)
   prepare()
   local place = "lease " .. key
   local stripe = lock.stripe(place)
   if not locks:acquire_one(stripe) then
-    return nil
+    return nil, M.locked
   end
-  local done, result = pcall(changed, key, limit, place, act)
+  local done, result, err = pcall(changed, key, limit, place, act)
   locks:release_one(stripe)
   if not done then
     error(result, 0)
   end
-  return result
+  return result, err
 end
 
 return M

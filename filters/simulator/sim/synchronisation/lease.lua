@@ -46,6 +46,7 @@ local function settle(self, holder, lease, now)
   local verb, amount = leases.settle(lease, now, self.limit)
   if verb then
     ask(self, holder, verb, now, amount, 1, lease.at)
+    leases.told(lease, verb, amount)
   end
 end
 
@@ -72,7 +73,7 @@ local function fetch(self, holder, lease, now, cost)
   local verb, amount = leases.request(lease, now, self.limit, cost)
   local allowed, remaining, reset, retry_after, _, granted = ask(self, holder, verb, now, amount, self.limit.lease.share)
   local answer = { allowed = allowed, remaining = remaining, reset = reset, retry_after = retry_after, granted = granted }
-  leases.fill(lease, now, self.limit, answer, amount, self.booked)
+  leases.fill(lease, now, self.limit, answer, amount, self.booked, self.booked)
   self.next_end = min(self.next_end, due(lease))
   self.asked = self.asked + 1
 end

@@ -30,6 +30,9 @@ function M.new(config)
   return setmetatable({ address = address, lines = lines.new(address.timeout), servers = server_clock.new() }, M)
 end
 
+-- A connection remembers until when somebody waited for the call before.
+local at_any_time = "SET @ratelimit_denied=0,@ratelimit_until=NULL;"
+
 -- A call that is in no hurry.
 local function unhurried(text)
   return "SET STATEMENT max_statement_time = 0 FOR " .. text
@@ -39,7 +42,7 @@ end
 function M.warm(address)
   return mysql.call(
     address,
-    unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
+    at_any_time .. unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
   )
 end
 
@@ -78,14 +81,16 @@ local function in_order(requests)
   return order
 end
 
--- Ends a query with an error, before it has counted anything, when nobody waits for it any more.
-local unless_late = "SET @ratelimit_denied=IF(UNIX_TIMESTAMP(SYSDATE(6))*1000000>%.0f,(SELECT 1 UNION SELECT 2),0);"
+-- Ends a query with an error when nobody waits for it any more: before it has counted anything, and (by the procedure) again
+-- when it has waited for the row.
+local unless_late = "SET @ratelimit_denied=IF(UNIX_TIMESTAMP(SYSDATE(6))*1000000>%.0f,(SELECT 1 UNION SELECT 2),0),"
+  .. "@ratelimit_until=%.0f;"
 local late = 1242
 
 -- The query for a list of requests in some order.
 -- @param till when nobody waits for the answer any more, on the server's clock; -1: not known
 local function statement(requests, order, ending, now, till)
-  local parts = { (till < 0 and "SET @ratelimit_denied=0;" or unless_late:format(till)) .. "START TRANSACTION" }
+  local parts = { (till < 0 and at_any_time or unless_late:format(till, till)) .. "START TRANSACTION" }
   for _, i in ipairs(order) do
     parts[#parts + 1] = call(requests[i], now)
   end
@@ -101,6 +106,7 @@ local function answer(row)
     retry_after = tonumber(row[5]),
     delay = tonumber(row[6]),
     granted = tonumber(row[7]),
+    time = tonumber(row[1]),
   }
 end
 
@@ -159,7 +165,8 @@ local function ask_for_one(self, requests, now)
   end
   local rows, err = query(self, requests, order, "COMMIT", now)
   for i, row in ipairs(rows or {}) do
-    rows[i] = { answer(row), time = tonumber(row[1]) }
+    local found = answer(row)
+    rows[i] = { found, time = found.time }
   end
   return rows, err
 end
@@ -173,7 +180,8 @@ local function ask(self, requests, now, deadline)
   end
   local answers = {}
   for place, i in ipairs(order) do
-    answers.time, answers[i] = tonumber(rows[place][1]), answer(rows[place])
+    answers[i] = answer(rows[place])
+    answers.time = answers[i].time
   end
   return answers
 end
