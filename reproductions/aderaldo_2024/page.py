@@ -6,8 +6,8 @@ import pandas as pd
 
 from patternbench.records.folder import RunFolder
 from patternbench.report.model import counting
-from reproductions.aderaldo_2024 import figures, tables, verdicts
-from reproductions.pages import Page, Tables
+from reproductions.aderaldo_2024 import figures, pair, tables, verdicts
+from reproductions.pages import Page, Parts, Tables
 
 FILE = "reproductions/aderaldo-2024.md"
 KEPT, STUDY = "remade", "remade.yaml"
@@ -18,22 +18,28 @@ def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
     return {KEPT: pd.read_parquet(run.rounds), STUDY: run.study.read_text(encoding="utf-8")}
 
 
-def parts(every: pd.DataFrame) -> dict[str, str]:
-    """Return the parts of the page, by the names of their marks; ``every`` has the rounds that do not count too."""
+def of_every_client(every: pd.DataFrame) -> dict[str, str]:
+    """Return the parts on the study with every client; ``every`` has the rounds that do not count too."""
     measured = counting(every)
     rounds = tables.at_one_speed(measured)
     return {
-        "short": verdicts.in_short(rounds),
+        "every-short": verdicts.in_short(rounds),
         "run": tables.facts(every),
         "verdicts": verdicts.printed(rounds, measured),
         "tables": tables.printed(rounds),
     }
 
 
+def parts(kept: Tables) -> Parts:
+    """Return all parts of the page."""
+    return {FILE: {**pair.parts(kept[pair.KEPT]), **of_every_client(kept[KEPT])}}
+
+
 def drawn(kept: Tables) -> dict[str, str]:
     """Return the figures of the page."""
-    return figures.drawn(tables.at_one_speed(counting(kept[KEPT])), PAGE.folder / STUDY)
+    of_every = figures.drawn(tables.at_one_speed(counting(kept[KEPT])), PAGE.folder / STUDY)
+    return {**pair.drawn(kept[pair.KEPT], PAGE.folder), **of_every}
 
 
-READERS = dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_of)
-PAGE = Page(FILE, READERS, lambda kept: {FILE: parts(kept[KEPT])}, drawn)
+READERS = dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_of) | {pair.STUDY: pair.kept_of}
+PAGE = Page(FILE, READERS, parts, drawn)

@@ -21,15 +21,18 @@ WORLD = ["users", "abort.percentage"]
 RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
 
 
-def at_one_speed(rounds: pd.DataFrame) -> pd.DataFrame:
+def at_one_speed(rounds: pd.DataFrame, slow: pd.Series | None = None) -> pd.DataFrame:
     """Return the rounds as if the machine had been equally fast in all of them; unchanged without a speed probe.
+
+    ``slow`` is how slow the machine was in each round; by default ``slowness``, for a probe that ran during the load.
 
     Clients share a slope where the shared CPU has the same to do: same pattern, delay, users and faults. Those in
     Python have one of their own, because their harness takes so much CPU time that it limits them as well.
     """
     if PROBE_TIME not in rounds:
         return rounds
-    known = with_delay(rounds).assign(slowness=slowness(rounds), in_python=rounds["client"].isin(_in_python()))
+    slow = slowness(rounds) if slow is None else slow
+    known = with_delay(rounds).assign(slowness=slow, in_python=rounds["client"].isin(_in_python()))
     return at_common_value(known, RESPONSES, "slowness", [*KEYS[1:], *WORLD, "in_python"])
 
 

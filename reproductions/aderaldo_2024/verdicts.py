@@ -25,7 +25,7 @@ from reproductions.aderaldo_2024.tables import RESPONSES
 from reproductions.claimed import HeldClaim, Plan
 from reproductions.contrasts import conclusion
 
-STUDIES = ("resilience-patterns", "resilience-patterns-all")
+STUDIES = ("resilience-patterns", "resilience-patterns-all", "published-pair")
 #: How many unknown scenarios a message names.
 MOST_NAMED = 5
 #: The noise floor that the page asks for, in percent.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 import pytest
 from reproductions import claimed
-from reproductions.aderaldo_2024 import changes_figure, page, tables, verdicts
+from reproductions.aderaldo_2024 import changes_figure, page, pair, tables, verdicts
 from reproductions.contrasts import conclusion
 from reproductions.pages import DOCS
 
@@ -26,10 +26,12 @@ BLOCKS = 6
 KEPT = page.PAGE.kept()[page.KEPT]
 
 
-def made_up(spread: float = 0.02, study: str = "resilience-patterns-all") -> pd.DataFrame:
+def made_up(
+    spread: float = 0.02, study: str = "resilience-patterns-all", clients: Collection[str] = CLIENTS
+) -> pd.DataFrame:
     """A run of those of a study's clients that are named, all alike; ``opossum`` has no breaker, and 50 users alone."""
     rng = np.random.default_rng(1)
-    plan = {name: levels for name, levels in claimed.planned(study).items() if levels["client"] in CLIENTS}
+    plan = {name: levels for name, levels in claimed.planned(study).items() if levels["client"] in clients}
     rows = [
         {**as_kept(levels), "scenario": name, "block": block}
         for name, levels in plan.items()
@@ -186,3 +188,59 @@ def test_a_named_level_of_none_matches_the_scenarios_to_which_a_factor_does_not_
         claimed.change("p95", {"strategy": "baseline", "delay": None}, {"strategy": "retry", "delay": "1ms"}),
     ]
     assert [pairs_of(one, list(plan.values())) for one in both] == [[], [(0, 1)]]
+
+
+def of_the_pair(java: float = 1.0, dotnet: float = 1.0, spread: float = 0.02) -> pd.DataFrame:
+    """A run of the published pair, in which the breaker takes that many times as long at most faults and most users."""
+    rounds = made_up(spread, pair.STUDY, pair.CLIENTS)
+    crowded = (rounds["strategy"] == "circuit_breaker") & (rounds["users"] == 150) & (rounds["abort.percentage"] == 80)
+    for client, times in (("resilience4j", java), ("polly", dotnet)):
+        rounds.loc[crowded & (rounds["client"] == client), "TotalExecutionTime"] *= times
+    rng = np.random.default_rng(3)
+    behaved = {name: np.exp(rng.normal(0, spread, len(rounds))) for name in pair.BEHAVIOUR}
+    return rounds.assign(status="done", valid=True, **behaved)
+
+
+@pytest.mark.parametrize(
+    ("java", "dotnet", "expected"),
+    [(1.6, 0.6, ("confirmed", "confirmed")), (0.6, 1.6, ("contradicted", "contradicted"))],
+)
+def test_the_first_claim_on_the_pair_is_judged_for_each_library(
+    java: float, dotnet: float, expected: tuple[str, str]
+) -> None:
+    claims = {claim.says: claim for claim in verdicts.claims(of_the_pair(java, dotnet))}
+    of_both = [next(claim for says, claim in claims.items() if says.startswith(text)) for text in ("In Java", "In C#")]
+    assert tuple(conclusion(one.expected, one.changes)[0] for one in of_both) == expected
+    assert [len(one.changes) for one in of_both] == [3, 3]
+
+
+def test_a_claim_on_both_libraries_is_not_carried_by_one_of_them() -> None:
+    rounds = of_the_pair()
+    retried = (rounds["strategy"] == "retry") & (rounds["client"] == "polly")
+    rounds.loc[retried, "AverageSuccessTime"] *= 0.1
+    (claim,) = [one for one in verdicts.claims(rounds) if one.says == "Retry reduces the average success time"]
+    assert str(conclusion(claim.expected, claim.changes)[0]) == "confirmed in part"
+
+
+def test_the_table_on_the_breaker_outgrowing_retry_says_by_how_much() -> None:
+    rows = [line.split(" | ") for line in pair.outgrows(of_the_pair(1.6, 0.6)).splitlines()[2:]]
+    reported = {(row[0].removeprefix("| "), row[1]): row[-1] for row in rows}
+    assert len(reported) == 3 * 3
+    assert reported["Java (Resilience4j)", "20ms"].startswith("+6")
+    assert reported["C# (Polly)", "60ms"].startswith("-4")
+    assert abs(float(reported["none (native)", "40ms"].split(" %")[0])) < 5
+
+
+def test_a_verdict_stands_beside_the_one_at_one_speed() -> None:
+    rng = np.random.default_rng(4)
+    rounds = of_the_pair(1.2, 0.8)
+    slow = np.where(rng.random(len(rounds)) < 0.5, 1.0, 1.7)
+    slower = rounds.assign(probe_time=6e-5 * slow, **{name: rounds[name] * slow for name in tables.RESPONSES})
+    rows = pair.beside(slower, pair.at_one_speed(slower)).splitlines()
+    (java,) = [line.split(" | ") for line in rows if line.startswith("| In Java")]
+    assert (java[3], java[5].removesuffix(" |")) == ("inconclusive", "confirmed")
+
+
+def test_every_cell_on_the_pair_is_known() -> None:
+    parts = pair.parts(page.PAGE.kept()[pair.KEPT])
+    assert not any(word in text for text in parts.values() for word in ("nan", "unknown", "not measured", "no interval"))
