@@ -77,7 +77,9 @@ class Page:
         self.folder.mkdir(exist_ok=True)
         for name, rounds in tables.items():
             rounds.to_parquet(self.folder / f"{name}.parquet", index=False, compression="zstd")
-        for name, text in {**texts, **self.figures(tables)}.items():
+        for name, text in texts.items():  # before the figures: a kept study says what its scenarios are
+            (self.folder / name).write_text(text, encoding="utf-8")
+        for name, text in self.figures(tables).items():
             (self.folder / name).write_text(text, encoding="utf-8")
         for page, parts in self.parts(tables).items():
             write(DOCS / page, parts)

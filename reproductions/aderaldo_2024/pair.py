@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,12 +16,15 @@ from patternbench.analyze.statements.verdict import Expected
 from patternbench.records.folder import RunFolder
 from patternbench.report.model import counting
 from patternbench.speed.responses import PROBE_TIME
+from patternbench.study.evidence import fewest
+from patternbench.study.load import load
 from patternbench.terms.quantities import number
 from reproductions.aderaldo_2024 import changes_figure, figures, tables, verdicts
 from reproductions.aderaldo_2024.changes_figure import FAULT, PATTERNS, REFERENCE
 from reproductions.claimed import HeldClaim, Named, change, changes_by
 from reproductions.contrasts import Contrast, Key, ends, verdict
 from reproductions.markdown import table, warned
+from reproductions.pages import STUDIES
 
 STUDY = "published-pair"
 KEPT, STUDY_FILE = "pair", "pair.yaml"
@@ -28,6 +32,7 @@ CLIENTS = {"resilience4j": "Java (Resilience4j)", "polly": "C# (Polly)", REFEREN
 """The clients in the order of the page, each by its platform and library."""
 TOTAL = "TotalExecutionTime"
 MOST_FAULTS = 80
+_DOUBT = 0.05
 BEHAVIOUR = {
     "amplification": "attempts per call",
     "rejected_rate": "rejected calls",
@@ -47,9 +52,9 @@ def parts(every: pd.DataFrame) -> dict[str, str]:
     adjusted = at_one_speed(measured)
     return {
         "short": verdicts.in_short(measured),
-        "pair-run": f"{tables.facts(every)}\n\n{warned(measured)}",
+        "pair-run": f"{tables.facts(every)} The study asks for {blocks()} blocks.\n\n{warned(measured)}",
         "pair-outgrows": outgrows(measured),
-        "pair-verdicts": "\n\n".join([beside(measured, adjusted), verdicts.trust(adjusted, measured), moved(measured)]),
+        "pair-verdicts": "\n\n".join([beside(measured, adjusted), trust(measured, adjusted)]),
         "pair-changes": "\n\n".join(against_baseline(measured)),
         "pair-alike": "\n\n".join([alike(measured), *tables.harnesses(measured)]),
     }
@@ -62,16 +67,27 @@ def drawn(every: pd.DataFrame, folder: Path) -> dict[str, str]:
 
 
 def at_one_speed(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds as if the machine had been equally fast in all of them: the probe ran while nothing else did."""
-    return tables.at_one_speed(measured, measured[PROBE_TIME]) if PROBE_TIME in measured else measured
+    """Return the rounds as if the machine had been equally fast in all of them; the probe ran on an idle machine."""
+    return tables.at_one_speed(measured, measured[PROBE_TIME])
 
 
-def moved(measured: pd.DataFrame) -> str:
-    """Say whether the probe, which ran before and after each load, depends on the scenario."""
-    if PROBE_TIME not in measured:
-        return "No probe measured the machine's speed."
-    p = number(moved_by_scenarios(measured, PROBE_TIME))
-    return f"The probe ran before and after the load only. That it is the same for all scenarios: p {p} (F test)."
+def blocks() -> int:
+    """Return how many blocks the study asks for."""
+    return fewest(load(STUDIES / f"{STUDY}.yaml").rounds)
+
+
+def trust(measured: pd.DataFrame, adjusted: pd.DataFrame) -> str:
+    """Return the noise floors as measured and at one speed, and whether the probe depends on the scenario."""
+    before, after = (verdicts.floors(rounds) for rounds in (measured, adjusted))
+    p = moved_by_scenarios(measured, PROBE_TIME)
+    speaks = "speaks" if p < _DOUBT else "does not speak"
+    text = (
+        f"The noise floor of the middle scenario, which is compared with itself, is {before} as measured, and {after} "
+        "at one speed. The probe, by which rounds are brought to one speed, ran before and after each load, never "
+        f"during it. A test that it is the same for all scenarios {speaks} against that (p {number(p)}, F test within "
+        "blocks)."
+    )
+    return textwrap.fill(text, width=120)
 
 
 def beside(measured: pd.DataFrame, adjusted: pd.DataFrame) -> str:

@@ -98,11 +98,11 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     ``measured`` are the same rounds as they were measured, at whatever speed the machine had.
     """
     busy = int(rounds["warnings"].fillna("").str.contains("machine_saturated").sum())
-    floors = floors_of(rounds, RESPONSES)
-    reached = all(floor.typical < QUIET for floor in floors.values())
+    found = floors_of(rounds, RESPONSES)
+    reached = all(floor.typical < QUIET for floor in found.values())
     reported = (
         f"{busy:,} of {len(rounds):,} rounds carry the warning that the machine was saturated. The noise floor of the "
-        f"middle scenario, which is compared with itself, is {_shares(floors)}: {'' if reached else 'not '}below the "
+        f"middle scenario, which is compared with itself, is {_shares(found)}: {'' if reached else 'not '}below the "
         f"{QUIET:.0f} % that this page asks for."
     )
     if PROBE_TIME in rounds:
@@ -110,9 +110,14 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
         reported += (
             " These rounds are reported as if the machine had been equally fast in all of them. In one round of ten it "
             f"took at least {slower:.2f} times as long for the same work as in the fastest tenth. As measured, "
-            f"the floor is {_shares(floors_of(measured, RESPONSES))}."
+            f"the floor is {floors(measured)}."
         )
     return textwrap.fill(reported, width=120)
+
+
+def floors(rounds: pd.DataFrame) -> str:
+    """Return the noise floors of both times in words."""
+    return _shares(floors_of(rounds, RESPONSES))
 
 
 def _shares(floors: Mapping[str, Floor]) -> str:
