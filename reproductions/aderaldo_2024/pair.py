@@ -124,7 +124,7 @@ def outgrows(measured: pd.DataFrame) -> str:
 
 def _breaker_after_retry(measured: pd.DataFrame, delay: Level, each: float) -> dict[Key, Contrast]:
     start, end = ({"strategy": pattern, name: delay} for pattern, name in PATTERNS.items())
-    where = {FAULT: MOST_FAULTS, "client": list(CLIENTS)}
+    where: Named = {FAULT: MOST_FAULTS, "client": list(CLIENTS)}
     return _changes(("client", "users"), (TOTAL, start, end, where), measured, each)
 
 
