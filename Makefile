@@ -97,14 +97,14 @@ $(JVM_CALLS): $(shell find agents/jvm-calls -name target -prune -o -type f -prin
 	cd agents/jvm-calls && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
-$(INSURANCE): apps/pom.xml $(shell find apps/insurance apps/testing -name target -prune -o -type f -print)
+$(INSURANCE): apps/pom.xml $(shell find apps/insurance apps/commons apps/testing -name target -prune -o -type f -print)
 	cd apps/insurance && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
-$(CINEMA): apps/pom.xml $(shell find apps/cinema apps/testing -name target -prune -o -type f -print) | $(INSURANCE)
+$(CINEMA): apps/pom.xml $(shell find apps/cinema apps/commons apps/testing -name target -prune -o -type f -print) | $(INSURANCE)
 	cd apps/cinema && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@
 
-$(SHOP): apps/pom.xml $(shell find apps/shop apps/testing -name target -prune -o -type f -print) | $(CINEMA)
+$(SHOP): apps/pom.xml $(shell find apps/shop apps/commons apps/testing -name target -prune -o -type f -print) | $(CINEMA)
 	cd apps/shop && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@

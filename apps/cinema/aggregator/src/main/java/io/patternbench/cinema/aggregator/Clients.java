@@ -1,9 +1,9 @@
 package io.patternbench.cinema.aggregator;
 
+import io.patternbench.apps.commons.HttpClients;
 import io.patternbench.cinema.aggregator.Levels.Connections;
 import java.util.EnumMap;
 import java.util.Map;
-import org.apache.hc.client5.http.impl.classic.HttpClientBuilder;
 import org.springframework.boot.http.client.ClientHttpRequestFactoryBuilder;
 import org.springframework.boot.http.client.ClientHttpRequestFactorySettings;
 import org.springframework.boot.http.client.HttpComponentsClientHttpRequestFactoryBuilder;
@@ -30,12 +30,8 @@ class Clients {
             clients.put(connections, builder.clone().requestFactory(kind.build(timeouts)).build()));
   }
 
-  /** Automatic retries would be attempts that nobody counts. */
   private static HttpComponentsClientHttpRequestFactoryBuilder pooled(int size) {
-    return ClientHttpRequestFactoryBuilder.httpComponents()
-        .withHttpClientCustomizer(HttpClientBuilder::disableAutomaticRetries)
-        .withConnectionManagerCustomizer(
-            pool -> pool.setMaxConnPerRoute(size).setMaxConnTotal(3 * size));
+    return HttpClients.pooled(size, 3 * size);
   }
 
   private static HttpComponentsClientHttpRequestFactoryBuilder unpooled() {

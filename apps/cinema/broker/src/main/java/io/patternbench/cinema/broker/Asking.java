@@ -6,7 +6,7 @@ import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publisher;
 import io.patternbench.cinema.messages.Request;
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;

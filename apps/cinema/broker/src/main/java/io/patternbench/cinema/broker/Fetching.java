@@ -2,7 +2,7 @@ package io.patternbench.cinema.broker;
 
 import io.patternbench.cinema.broker.Levels.Fetch;
 import io.patternbench.cinema.messages.Answer;
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;

@@ -1,7 +1,7 @@
 package io.patternbench.cinema.broker;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.time.Duration;
 import java.util.Arrays;
 

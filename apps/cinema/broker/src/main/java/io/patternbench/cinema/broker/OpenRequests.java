@@ -2,7 +2,7 @@ package io.patternbench.cinema.broker;
 
 import io.patternbench.cinema.broker.Levels.Eviction;
 import io.patternbench.cinema.messages.Answer;
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -28,7 +28,7 @@ import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publish;
 import io.patternbench.cinema.messages.Publisher;
 import io.patternbench.cinema.messages.Request;
-import io.patternbench.cinema.web.ProblemAdvice;
+import io.patternbench.apps.commons.ProblemAdvice;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -4,7 +4,7 @@ import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.Movie;
 import io.patternbench.cinema.commons.MovieQuery;
 import io.patternbench.cinema.commons.Reservation;
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.stereotype.Service;

@@ -1,6 +1,6 @@
 package io.patternbench.cinema.cinema;
 
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.time.Duration;
 
 /** Holds the thread that serves a request, as slow work does. */
@@ -12,7 +12,7 @@ public final class Sleep {
       Thread.sleep(time.toMillis());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw Problems.unavailable("the cinema ends", e);
+      throw Problems.unavailable("the cinema is shutting down", e);
     }
   }
 }

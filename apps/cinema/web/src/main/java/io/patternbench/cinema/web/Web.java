@@ -1,5 +1,6 @@
 package io.patternbench.cinema.web;
 
+import io.patternbench.apps.commons.ProblemAdvice;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import org.springframework.boot.autoconfigure.jackson.Jackson2ObjectMapperBuilderCustomizer;
 import org.springframework.context.annotation.Bean;

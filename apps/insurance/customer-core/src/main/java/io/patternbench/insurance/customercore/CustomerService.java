@@ -4,7 +4,7 @@ import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.bundle.Items.Found;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import java.util.function.Function;
 import org.springframework.stereotype.Service;

@@ -2,7 +2,7 @@ package io.patternbench.insurance.customermanagement;
 
 import java.time.LocalDate;
 
-/** A customer, as customer-core tells of him. */
+/** A customer as customer-core answers it. */
 record Customer(
     String customerId,
     String firstname,

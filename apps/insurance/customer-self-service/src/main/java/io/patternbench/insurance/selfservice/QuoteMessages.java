@@ -1,6 +1,6 @@
 package io.patternbench.insurance.selfservice;
 
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -15,7 +15,7 @@ final class QuoteMessages implements QuoteChannel {
   /** policy-management declares it and reads it. */
   static final String QUEUE = "insurance-quote-requests";
 
-  private static final String BROKER = "the broker of quote requests";
+  private static final String NO_BROKER = "the broker of quote requests does not answer";
 
   private final RabbitTemplate rabbit;
   private final Duration confirmWithin;
@@ -49,13 +49,13 @@ final class QuoteMessages implements QuoteChannel {
       boolean confirmed =
           sent.getFuture().get(confirmWithin.toMillis(), TimeUnit.MILLISECONDS).isAck();
       if (!confirmed || sent.getReturned() != null) {
-        throw Problems.unavailable("the queue of quote requests", null);
+        throw Problems.unavailable("the queue of quote requests does not answer", null);
       }
     } catch (AmqpException | ExecutionException | TimeoutException e) {
-      throw Problems.unavailable(BROKER, e);
+      throw Problems.unavailable(NO_BROKER, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw Problems.unavailable(BROKER, e);
+      throw Problems.unavailable(NO_BROKER, e);
     }
   }
 }

@@ -13,7 +13,7 @@ import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.patternbench.insurance.commons.bundle.Items;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
 import io.patternbench.insurance.testing.Callers;
@@ -96,7 +96,7 @@ class QuoteControllerTest {
         Items.one("a")
             .check(
                 id -> {
-                  throw Problems.unavailable("the broker", null);
+                  throw Problems.unavailable("the broker does not answer", null);
                 });
     when(quotes.delete(any(), eq(OWNER))).thenReturn(failed);
     asOwner(delete("/insurance-quote-requests/a,"), "")

@@ -16,7 +16,7 @@ import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
 import java.util.Collections;
@@ -84,7 +84,7 @@ class QuoteServiceTest {
   @MethodSource("depths")
   void whatCannotBeSentIsNotStored(BundleReads reads, BundleForward forward) {
     settings.change(reads, forward);
-    doThrow(Problems.unavailable("the broker", null)).when(channel).submit(any());
+    doThrow(Problems.unavailable("the broker does not answer", null)).when(channel).submit(any());
     Bundle<Object> answer = quotes.create(items(3), OWNER, null).created(InsuranceQuoteRequest::id);
     assertThat(statuses(answer)).containsExactly(503, 503, 503);
     assertThat(stored()).isZero();
@@ -93,7 +93,7 @@ class QuoteServiceTest {
   @Test
   void aRequestThatCannotBeWithdrawnStays() {
     String id = create(1).get(0);
-    doThrow(Problems.unavailable("the broker", null)).when(channel).withdraw(any(), any());
+    doThrow(Problems.unavailable("the broker does not answer", null)).when(channel).withdraw(any(), any());
     assertThat(statuses(delete(List.of(id)))).containsExactly(503);
     assertThat(stored()).isEqualTo(1);
   }
@@ -118,7 +118,7 @@ class QuoteServiceTest {
 
   @Test
   void theFailureOfOneItemOfManyFailsNoOther() {
-    doThrow(Problems.unavailable("the broker", null))
+    doThrow(Problems.unavailable("the broker does not answer", null))
         .doNothing()
         .when(channel)
         .submit(argThat(requests -> requests.size() == 1));

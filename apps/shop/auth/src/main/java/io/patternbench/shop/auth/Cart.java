@@ -1,6 +1,6 @@
 package io.patternbench.shop.auth;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.shop.commons.wire.OrderItem;
 import io.patternbench.shop.commons.wire.Product;
 import java.util.ArrayList;

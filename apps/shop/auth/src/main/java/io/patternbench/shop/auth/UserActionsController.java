@@ -1,6 +1,6 @@
 package io.patternbench.shop.auth;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.shop.commons.web.PersistenceClient;
 import io.patternbench.shop.commons.wire.Order;
 import io.patternbench.shop.commons.wire.Session;

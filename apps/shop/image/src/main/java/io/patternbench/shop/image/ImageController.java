@@ -1,6 +1,6 @@
 package io.patternbench.shop.image;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.springframework.web.bind.annotation.PostMapping;

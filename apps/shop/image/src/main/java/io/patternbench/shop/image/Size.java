@@ -1,6 +1,6 @@
 package io.patternbench.shop.image;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 

@@ -1,6 +1,6 @@
 package io.patternbench.shop.persistence;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.shop.commons.wire.Bundle;
 import io.patternbench.shop.commons.wire.Category;
 import io.patternbench.shop.commons.wire.Product;

@@ -1,6 +1,6 @@
 package io.patternbench.shop.persistence;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.shop.commons.wire.User;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;

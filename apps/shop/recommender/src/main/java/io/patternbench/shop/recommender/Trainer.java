@@ -1,6 +1,6 @@
 package io.patternbench.shop.recommender;
 
-import io.patternbench.shop.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.shop.commons.web.PersistenceClient;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;

@@ -1,6 +1,6 @@
 package io.patternbench.cinema.cinema.http;
 
-import io.patternbench.cinema.web.Problems;
+import io.patternbench.apps.commons.Problems;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.core.Ordered;

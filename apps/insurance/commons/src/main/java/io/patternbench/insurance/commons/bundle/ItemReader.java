@@ -3,7 +3,7 @@ package io.patternbench.insurance.commons.bundle;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import jakarta.validation.ConstraintViolation;
 import jakarta.validation.Validator;
 import java.util.Arrays;
@@ -61,11 +61,15 @@ public final class ItemReader {
     return body.path(idField).textValue();
   }
 
+  private static Problems.Invalid invalid(ConstraintViolation<?> violation) {
+    return new Problems.Invalid(violation.getPropertyPath().toString(), violation.getMessage());
+  }
+
   private <T> T body(JsonNode body, Class<T> type) {
     T value = converted(body, type);
     Set<ConstraintViolation<T>> violations = validator.validate(value);
     if (!violations.isEmpty()) {
-      throw Problems.invalid(violations.stream().map(Problems.Invalid::of).toList());
+      throw Problems.invalid(violations.stream().map(ItemReader::invalid).toList());
     }
     return value;
   }

@@ -1,7 +1,7 @@
 package io.patternbench.insurance.commons.bundle;
 
 import io.patternbench.insurance.commons.bundle.Bundle.Item;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.insurance.commons.problem.Failures;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -106,7 +106,7 @@ public final class Items<T> {
       Iterator<R> results = step.apply(portion.stream().map(Entry::value).toList()).iterator();
       return portion.stream().map(entry -> entry.with(results.next())).toList();
     } catch (RuntimeException e) {
-      ErrorResponseException problem = Problems.of(e);
+      ErrorResponseException problem = Failures.of(e);
       return portion.stream().map(entry -> entry.<R>failed(problem)).toList();
     }
   }

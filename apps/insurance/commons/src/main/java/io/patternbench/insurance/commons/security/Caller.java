@@ -1,6 +1,6 @@
 package io.patternbench.insurance.commons.security;
 
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import org.springframework.security.oauth2.jwt.Jwt;
 
 /**

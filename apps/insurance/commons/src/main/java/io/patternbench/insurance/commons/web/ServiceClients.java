@@ -1,6 +1,6 @@
 package io.patternbench.insurance.commons.web;
 
-import org.apache.hc.client5.http.impl.classic.HttpClientBuilder;
+import io.patternbench.apps.commons.HttpClients;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.http.client.ClientHttpRequestFactoryBuilder;
 import org.springframework.context.annotation.Bean;
@@ -9,20 +9,14 @@ import org.springframework.http.client.ClientHttpRequestInterceptor;
 import org.springframework.security.core.context.SecurityContextHolder;
 import org.springframework.security.oauth2.server.resource.authentication.AbstractOAuth2TokenAuthenticationToken;
 import org.springframework.web.client.RestClient;
-import org.springframework.web.client.support.RestClientAdapter;
-import org.springframework.web.service.invoker.HttpServiceProxyFactory;
 
 /** How a service calls another one: over pooled connections, with its caller's token. */
 @Configuration(proxyBeanMethods = false)
 public class ServiceClients {
-  /** Automatic retries would be attempts that nobody counts. */
   @Bean
   ClientHttpRequestFactoryBuilder<?> clientHttpRequestFactoryBuilder(
       @Value("${insurance.http-pool:50}") int connections) {
-    return ClientHttpRequestFactoryBuilder.httpComponents()
-        .withHttpClientCustomizer(HttpClientBuilder::disableAutomaticRetries)
-        .withConnectionManagerCustomizer(
-            pool -> pool.setMaxConnPerRoute(connections).setMaxConnTotal(connections));
+    return HttpClients.pooled(connections, connections);
   }
 
   /** Makes the client of a service out of an interface. */
@@ -41,8 +35,7 @@ public class ServiceClients {
       @Override
       public <T> T client(Class<T> type, String url) {
         RestClient client = builder.clone().baseUrl(url).requestInterceptor(passToken()).build();
-        RestClientAdapter adapter = RestClientAdapter.create(client);
-        return HttpServiceProxyFactory.builderFor(adapter).build().createClient(type);
+        return HttpClients.of(type, client);
       }
     };
   }

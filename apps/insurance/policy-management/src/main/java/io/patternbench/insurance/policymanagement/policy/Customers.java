@@ -3,7 +3,7 @@ package io.patternbench.insurance.policymanagement.policy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.patternbench.insurance.commons.bundle.Bundle;
 import io.patternbench.insurance.commons.bundle.Bundle.Item;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -31,7 +31,7 @@ class Customers {
     return switch (item.status()) {
       case 200 -> true;
       case 404 -> false;
-      default -> throw Problems.unavailable("customer-core", null);
+      default -> throw Problems.unavailable("customer-core does not answer", null);
     };
   }
 }

@@ -8,7 +8,7 @@ import java.time.Instant;
 /**
  * A policy.
  *
- * @param customer as customer-core tells of him; null where nobody asked
+ * @param customer as customer-core answers it; null where nobody asked
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 record Policy(

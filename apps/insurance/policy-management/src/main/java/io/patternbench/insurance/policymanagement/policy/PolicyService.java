@@ -8,7 +8,7 @@ import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.bundle.Items.Found;
-import io.patternbench.insurance.commons.problem.Problems;
+import io.patternbench.apps.commons.Problems;
 import java.time.Clock;
 import java.util.List;
 import java.util.Set;

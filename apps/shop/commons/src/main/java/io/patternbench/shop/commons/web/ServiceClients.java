@@ -1,29 +1,23 @@
 package io.patternbench.shop.commons.web;
 
+import io.patternbench.apps.commons.HttpClients;
 import java.net.URI;
 import java.util.List;
 import java.util.stream.Stream;
-import org.apache.hc.client5.http.impl.classic.HttpClientBuilder;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.http.client.ClientHttpRequestFactoryBuilder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.web.client.RestClient;
-import org.springframework.web.client.support.RestClientAdapter;
-import org.springframework.web.service.invoker.HttpServiceProxyFactory;
 
 /** How a service calls another one: over pooled connections, its instances in turn. */
 @Configuration(proxyBeanMethods = false)
 public class ServiceClients {
-  /** Automatic retries would be attempts that nobody counts. */
   @Bean
   ClientHttpRequestFactoryBuilder<?> clientHttpRequestFactoryBuilder(
       @Value("${shop.http-pool}") int connections) {
-    return ClientHttpRequestFactoryBuilder.httpComponents()
-        .withHttpClientCustomizer(HttpClientBuilder::disableAutomaticRetries)
-        .withConnectionManagerCustomizer(
-            pool -> pool.setMaxConnPerRoute(connections).setMaxConnTotal(connections));
+    return HttpClients.pooled(connections, connections);
   }
 
   /** Makes the client of a service out of an interface. */
@@ -52,9 +46,7 @@ public class ServiceClients {
             .baseUrl(instances.get(0) + path)
             .requestInterceptor(new Instances(instances))
             .build();
-    return HttpServiceProxyFactory.builderFor(RestClientAdapter.create(client))
-        .build()
-        .createClient(type);
+    return HttpClients.of(type, client);
   }
 
   private static List<URI> instances(Environment environment, String service) {

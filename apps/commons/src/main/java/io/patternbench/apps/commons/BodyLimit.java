@@ -1,22 +1,23 @@
-package io.patternbench.shop.commons.web;
+package io.patternbench.apps.commons;
 
-import io.patternbench.shop.commons.problem.Problems;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.util.unit.DataSize;
 import org.springframework.web.filter.OncePerRequestFilter;
+import org.springframework.web.servlet.HandlerExceptionResolver;
 import org.springframework.web.util.ContentCachingRequestWrapper;
 
-/** Refuses bodies above a size, whether they say how long they are or not. */
+/** Refuses bodies above a size with problem details, whether they declare their length or not. */
 public class BodyLimit extends OncePerRequestFilter {
   private final int limit;
+  private final HandlerExceptionResolver problems;
 
-  BodyLimit(@Value("${shop.body-limit}") DataSize limit) {
+  public BodyLimit(DataSize limit, HandlerExceptionResolver problems) {
     this.limit = Math.toIntExact(limit.toBytes());
+    this.problems = problems;
   }
 
   @Override
@@ -24,17 +25,17 @@ public class BodyLimit extends OncePerRequestFilter {
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {
     if (request.getContentLengthLong() > limit) {
-      response.sendError(HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE);
+      problems.resolveException(request, response, null, Problems.tooLarge(limit));
     } else if (request.getContentLengthLong() < 0) {
-      chain.doFilter(new Counted(request), response);
+      chain.doFilter(new CountedBody(request), response);
     } else {
       chain.doFilter(request, response);
     }
   }
 
   /** A request whose body is counted while it is read. */
-  private final class Counted extends ContentCachingRequestWrapper {
-    Counted(HttpServletRequest request) {
+  private final class CountedBody extends ContentCachingRequestWrapper {
+    CountedBody(HttpServletRequest request) {
       super(request, limit);
     }
 

@@ -1,6 +1,6 @@
-package io.patternbench.shop.commons.problem;
+package io.patternbench.apps.commons;
 
-import java.util.stream.Collectors;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.ResponseEntity;
@@ -17,10 +17,14 @@ import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExcep
 public class ProblemAdvice extends ResponseEntityExceptionHandler {
   @ExceptionHandler(RuntimeException.class)
   ResponseEntity<Object> failed(RuntimeException e) {
-    return answer(Problems.of(e));
+    return answer(problemOf(e), new HttpHeaders());
   }
 
-  /** All that is wrong with what was sent, at once. */
+  /** The problem of an exception; an application overrides this for exceptions of its own. */
+  protected ErrorResponseException problemOf(RuntimeException e) {
+    return Problems.of(e);
+  }
+
   @Override
   protected ResponseEntity<Object> handleMethodArgumentNotValid(
       MethodArgumentNotValidException e,
@@ -28,26 +32,29 @@ public class ProblemAdvice extends ResponseEntityExceptionHandler {
       HttpStatusCode status,
       WebRequest request) {
     return answer(
-        Problems.badRequest(
-            e.getFieldErrors().stream()
-                .map(error -> error.getField() + " " + error.getDefaultMessage())
-                .sorted()
-                .collect(Collectors.joining(", "))));
+        Problems.invalid(e.getFieldErrors().stream().map(Problems.Invalid::of).toList()), headers);
   }
 
-  /** A body that is too large is found to be so while it is read. */
   @Override
   protected ResponseEntity<Object> handleHttpMessageNotReadable(
       HttpMessageNotReadableException e,
       HttpHeaders headers,
       HttpStatusCode status,
       WebRequest request) {
-    return e.getMostSpecificCause() instanceof ErrorResponseException tooLarge
-        ? answer(tooLarge)
-        : super.handleHttpMessageNotReadable(e, headers, status, request);
+    return answer(unreadable(e), headers);
   }
 
-  private static ResponseEntity<Object> answer(ErrorResponseException problem) {
-    return ResponseEntity.status(problem.getStatusCode()).body(problem.getBody());
+  /** A body of unknown length turns out to be too large only while it is read. */
+  private static ErrorResponseException unreadable(HttpMessageNotReadableException e) {
+    if (e.getMostSpecificCause() instanceof ErrorResponseException tooLarge) {
+      return tooLarge;
+    }
+    return e.getCause() instanceof JsonProcessingException cause
+        ? Problems.unreadable(cause)
+        : Problems.badRequest("the request has no body that can be read");
+  }
+
+  protected static ResponseEntity<Object> answer(ErrorResponseException e, HttpHeaders headers) {
+    return ResponseEntity.status(e.getStatusCode()).headers(headers).body(e.getBody());
   }
 }

@@ -1,4 +1,4 @@
-package io.patternbench.cinema.web;
+package io.patternbench.apps.commons;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonMappingException;
@@ -9,8 +9,10 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
+import org.springframework.http.MediaType;
 import org.springframework.http.ProblemDetail;
 import org.springframework.validation.FieldError;
 import org.springframework.web.ErrorResponseException;
@@ -25,7 +27,7 @@ public final class Problems {
   private Problems() {}
 
   /** A field whose value is not allowed. */
-  record Invalid(String field, String message) {
+  public record Invalid(String field, String message) {
     static Invalid of(FieldError error) {
       return new Invalid(error.getField(), error.getDefaultMessage());
     }
@@ -36,20 +38,19 @@ public final class Problems {
   }
 
   /** All fields of a body that are wrong, at once. */
-  static ErrorResponseException invalid(List<FieldError> errors) {
-    List<Invalid> invalid = errors.stream().map(Invalid::of).toList();
+  public static ErrorResponseException invalid(List<Invalid> errors) {
     ErrorResponseException problem =
         badRequest(
-            invalid.stream()
-                .map(e -> e.field() + " " + e.message())
+            errors.stream()
+                .map(error -> error.field() + " " + error.message())
                 .sorted()
                 .collect(Collectors.joining(", ")));
-    problem.getBody().setProperty("errors", invalid);
+    problem.getBody().setProperty("errors", errors);
     return problem;
   }
 
-  /** A body that is not JSON, or has a value of another kind. */
-  static ErrorResponseException unreadable(JsonProcessingException cause) {
+  /** A body that is not JSON, or has a value of another type. */
+  public static ErrorResponseException unreadable(JsonProcessingException cause) {
     String path = cause instanceof JsonMappingException mapping ? path(mapping) : "";
     return badRequest(path.isEmpty() ? "the body is not JSON" : path + " cannot be read");
   }
@@ -61,47 +62,79 @@ public final class Problems {
         .collect(Collectors.joining("."));
   }
 
+  public static ErrorResponseException unauthorized(String detail) {
+    return problem(HttpStatus.UNAUTHORIZED, detail, null);
+  }
+
+  public static ErrorResponseException forbidden(String detail) {
+    return problem(HttpStatus.FORBIDDEN, detail, null);
+  }
+
   public static ErrorResponseException notFound(String detail) {
     return problem(HttpStatus.NOT_FOUND, detail, null);
+  }
+
+  public static ErrorResponseException notFound(String what, Object id) {
+    return notFound("there is no %s %s".formatted(what, id));
   }
 
   public static ErrorResponseException unprocessable(String detail) {
     return problem(HttpStatus.UNPROCESSABLE_ENTITY, detail, null);
   }
 
-  /** Something was not done, which may be done at another time. */
+  public static ErrorResponseException tooLarge(long limit) {
+    String detail = "the body is larger than %d bytes".formatted(limit);
+    return problem(HttpStatus.PAYLOAD_TOO_LARGE, detail, null);
+  }
+
+  /** The service can't do this now; the same request may succeed later. */
   public static ErrorResponseException unavailable(String detail, Throwable cause) {
     return problem(HttpStatus.SERVICE_UNAVAILABLE, detail, cause);
   }
 
-  /** A failure of ours that is not foreseen, or has no better status in what was published. */
+  /** A failure of the service itself. */
   public static ErrorResponseException internal(String detail, Throwable cause) {
     return problem(HttpStatus.INTERNAL_SERVER_ERROR, detail, cause);
   }
 
-  /** Any exception as a problem; what nobody foresaw is logged, and the caller sees no detail. */
+  /** Any exception as a problem. An unexpected one is logged, and the caller sees no detail. */
   public static ErrorResponseException of(RuntimeException e) {
     if (e instanceof ErrorResponseException problem) {
       return problem;
     }
-    if (e instanceof RestClientException call) {
-      return ofCall(call);
+    if (e instanceof RestClientResponseException answer) {
+      return ofAnswer(answer);
     }
-    LOG.error("not foreseen", e);
+    if (e instanceof RestClientException noAnswer) {
+      return ofNoAnswer(noAnswer);
+    }
+    LOG.error("unexpected", e);
     return internal("this is our fault, and it is logged", e);
   }
 
-  private static ErrorResponseException ofCall(RestClientException call) {
-    if (call instanceof RestClientResponseException answer) {
-      String detail = "the next service answered " + answer.getStatusCode().value();
-      return problem(HttpStatus.BAD_GATEWAY, detail, call);
+  /** Passes on a problem that the next service reports with 4xx; other answers are a bad gateway. */
+  private static ErrorResponseException ofAnswer(RestClientResponseException answer) {
+    if (answer.getStatusCode().is4xxClientError() && isProblem(answer)) {
+      ProblemDetail theirs = answer.getResponseBodyAs(ProblemDetail.class);
+      return problem(answer.getStatusCode(), theirs.getDetail(), answer);
     }
+    String detail = "the next service answered " + answer.getStatusCode().value();
+    return problem(HttpStatus.BAD_GATEWAY, detail, answer);
+  }
+
+  private static boolean isProblem(RestClientResponseException answer) {
+    HttpHeaders headers = answer.getResponseHeaders();
+    return headers != null
+        && MediaType.APPLICATION_PROBLEM_JSON.isCompatibleWith(headers.getContentType());
+  }
+
+  private static ErrorResponseException ofNoAnswer(RestClientException noAnswer) {
     boolean slow =
-        call instanceof ResourceAccessException
-            && call.getCause() instanceof SocketTimeoutException;
+        noAnswer instanceof ResourceAccessException
+            && noAnswer.getCause() instanceof SocketTimeoutException;
     return slow
-        ? problem(HttpStatus.GATEWAY_TIMEOUT, "the next service is too slow", call)
-        : problem(HttpStatus.BAD_GATEWAY, "the next service does not answer", call);
+        ? problem(HttpStatus.GATEWAY_TIMEOUT, "the next service is too slow", noAnswer)
+        : problem(HttpStatus.BAD_GATEWAY, "the next service does not answer", noAnswer);
   }
 
   private static ErrorResponseException problem(

@@ -1,4 +1,4 @@
-package io.patternbench.insurance.commons.web;
+package io.patternbench.apps.commons;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
