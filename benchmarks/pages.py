@@ -15,7 +15,7 @@ from benchmarks.clients import tables as clients
 from benchmarks.drivers import tables as drivers
 from benchmarks.engine import tables as engine
 from benchmarks.overhead import tables as overhead
-from benchmarks.ratelimit import goals, memory, redis_client, shared_memory
+from benchmarks.ratelimit import goals, memory, mysql_client, redis_client, shared_memory
 from benchmarks.startup import tables as startup
 from benchmarks.truth import tables as truth
 from reproductions.markdown import part, with_part
@@ -35,7 +35,8 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (INSURANCE, startup.PART): startup.committed,
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,
-    (RATELIMIT, redis_client.PART): redis_client.committed,
+    (RATELIMIT, redis_client.COMPARISON.part): redis_client.committed,
+    (RATELIMIT, mysql_client.COMPARISON.part): mysql_client.committed,
     (RATELIMIT, memory.PART): memory.committed,
 }
 

@@ -62,7 +62,7 @@ def arguments_of_the_script() -> int:
 
 def test_what_redis_costs_is_measured_with_as_many_arguments_as_the_script_reads() -> None:
     assert int(memory.take("digest", "gcra", 1).split(b"\r\n")[0][1:]) - 4 == arguments_of_the_script()
-    call = re.search(r"client:evalsha\((.*?)\)\)", redis_client.CLIENTS[redis_client.THEIRS], re.DOTALL)
+    call = re.search(r"client:evalsha\((.*?)\)\)", redis_client.COMPARISON.theirs, re.DOTALL)
     assert call
     assert len(call[1].split(",")) - 3 == arguments_of_the_script()
 
