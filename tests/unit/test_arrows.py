@@ -104,6 +104,13 @@ def test_the_rooms_know_no_observer_by_name() -> None:
     assert not named
 
 
+@pytest.mark.parametrize("wing", [name for name in OBSERVERS if (PACKAGE / name / "question.py").exists()])
+def test_what_a_study_may_ask_of_an_observer_knows_studies_and_their_terms_alone(wing: str) -> None:
+    """Every study loads it, so it may not bring in what watches rounds and draws reports."""
+    project = {name for name in imported(PACKAGE / wing / "question.py") if name.startswith("patternbench")}
+    assert all(name.startswith(("patternbench.study.", "patternbench.terms.")) for name in project), project
+
+
 def test_the_map_of_the_architecture_knows_every_room_and_wing_and_none_that_is_not_there() -> None:
     mapped = re.findall(r"^\| `src/patternbench/([\w.]+)`", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}

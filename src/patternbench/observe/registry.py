@@ -1,7 +1,8 @@
 """Which observers there are: one for each folder of the package with a file ``observer.py``.
 
-Such a folder, a wing, may also have ``report/section.py`` with its sections of the report, and ``derive.py`` with what
-they need beyond the records. Both are loaded only when a report is made: they may draw, or start processes.
+Such a folder, a wing, may also have ``question.py`` with what a study may ask of it (study/questions.py),
+``report/section.py`` with its sections of the report, and ``derive.py`` with what they need beyond the records. The last
+two are loaded only when a report is made: they may draw, or start processes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from types import ModuleType
 import pandas as pd
 
 import patternbench
-from patternbench.observe.seam import Aim, Observer
+from patternbench.observe.seam import Aim, NeededComponent, Observer
 from patternbench.observe.section import Section
 from patternbench.study.watching import Watch
 from patternbench.terms.problems import Problem
@@ -91,3 +92,8 @@ def units_of(watch: Watch) -> dict[str, str]:
 def problems_of(watch: Watch) -> list[Problem]:
     """Problems of a study's requests to observers, as far as they are known before its system is up."""
     return [problem for observer in observers() for problem in observer.problems(watch)]
+
+
+def needed_by(watch: Watch) -> list[NeededComponent]:
+    """Return the components that observers ask of every scenario's system."""
+    return [needed for observer in observers() for needed in observer.needs(watch)]

@@ -94,6 +94,20 @@ class Aim:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class NeededComponent:
+    """A component of the system that an observer asks.
+
+    ``path`` is the field of the study that asks for it, ``purpose`` what it is needed for ("to query for ..."), and
+    ``hint`` what to do where a system lacks it.
+    """
+
+    name: str
+    path: str
+    purpose: str
+    hint: str
+
+
 class Observer(ABC, Generic[Seen]):
     """Records more of a round than its attempts. Only its name and ``read`` are required."""
 
@@ -108,6 +122,10 @@ class Observer(ABC, Generic[Seen]):
 
     def problems(self, watch: Watch) -> Sequence[Problem]:
         """Problems of a study's requests, as far as they are known before its system is up."""
+        return ()
+
+    def needs(self, watch: Watch) -> Sequence[NeededComponent]:
+        """Return the components that every scenario's system must have for what the study asks."""
         return ()
 
     def responses_of(self, watch: Watch) -> Sequence[Response]:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from patternbench.observe.seam import LoadTimes, ObservationError
 from patternbench.series.api import AnsweredSeries, ApiError, InstantValue, PrometheusApi
+from patternbench.series.question import Series
 from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
-from patternbench.study.watching import Series
 
 MOST_LABEL_SETS = 100
 """Label sets to keep per series: a label such as a user's id would make one per user."""

@@ -13,19 +13,21 @@ import httpx
 
 from patternbench.drivers.environment import resolved
 from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, Watched
+from patternbench.observe.seam import NeededComponent, ObservationError, Observer, RoundFiles, Settings, Watched
 from patternbench.series import api, asking
 from patternbench.series.analyze.summaries import only_ones, summaries
 from patternbench.series.api import PrometheusApi
 from patternbench.series.asking import Asker
 from patternbench.series.gaps import doubts_of
+from patternbench.series.question import SUMMARIES, PrometheusAt, Series, SeriesQuestion, response_name
 from patternbench.series.records import kept as files
 from patternbench.series.records.kept import SeenSeries
-from patternbench.study.watching import SUMMARIES, PrometheusAt, Series, Watch, response_name
+from patternbench.study.watching import Watch
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.responses import Better, Response
 
 ANSWERED_BY_ALL = "vector(1)"
+HOW = "add a component `prometheus` to the system file, or name a running Prometheus: `prometheus: URL`"
 WORDS = {"mean": "Mean", "max": "Greatest value", "last": "Last value"}
 
 
@@ -37,21 +39,31 @@ class SeriesObserver(Observer[SeenSeries]):
 
     def problems(self, watch: Watch) -> list[Problem]:
         """Return the errors of a running Prometheus for the queries."""
-        if not watch.series or not isinstance(watch.prometheus, PrometheusAt):
+        requested = SeriesQuestion.of(watch)
+        if not requested.series or not isinstance(requested.answered_by, PrometheusAt):
             return []
         try:
-            return _refused(watch.prometheus, watch.series)
+            return _refused(requested.answered_by, requested.series)
         except InputError as error:
             return [replace(problem, path=f"prometheus.{problem.path}") for problem in error.problems]
 
+    def needs(self, watch: Watch) -> list[NeededComponent]:
+        """Return the component that answers the queries, unless a running Prometheus does."""
+        requested = SeriesQuestion.of(watch)
+        if not requested.series or isinstance(requested.answered_by, PrometheusAt):
+            return []
+        path = "prometheus" if requested.prometheus else "series"
+        return [NeededComponent(requested.answered_by, path, "to query for the series", HOW)]
+
     def responses_of(self, watch: Watch) -> list[Response]:
         """Return the summaries of each series."""
-        return [_response(name, series, summary) for name, series in watch.series.items() for summary in SUMMARIES]
+        requested = SeriesQuestion.of(watch).series
+        return [_response(name, series, summary) for name, series in requested.items() for summary in SUMMARIES]
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
         """Check every query before the load, and get its values after the load."""
-        requested = watched.watch.series
+        requested = SeriesQuestion.of(watched.watch).series
         if not requested:
             yield
             return
@@ -99,7 +111,7 @@ def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:
 
 def _asker(watched: Watched, http: httpx.Client) -> Asker:
     """Return the asker of a round's series. Raises ObservationError if the system has no such component."""
-    where = watched.watch.prometheus
+    where = SeriesQuestion.of(watched.watch).answered_by
     if isinstance(where, PrometheusAt):
         try:
             return Asker(_api(where, http), shared=True)

@@ -18,8 +18,9 @@ import pandas as pd
 from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, Watched
 from patternbench.speed import samples
 from patternbench.speed.probe import Samples, allowed, probing, refuse_missing
+from patternbench.speed.question import SpeedProbe, SpeedQuestion
 from patternbench.speed.responses import PROBE_TIME, RESPONSE
-from patternbench.study.watching import SpeedProbe, Watch
+from patternbench.study.watching import Watch
 from patternbench.terms.problems import Problem
 from patternbench.terms.responses import Response
 
@@ -37,10 +38,11 @@ class SpeedObserver(Observer[pd.DataFrame]):
 
     def problems(self, watch: Watch) -> list[Problem]:
         """CPUs that this machine does not have, or that this process may not use."""
-        if watch.speed_probe is None:
+        requested = SpeedQuestion.of(watch).speed_probe
+        if requested is None:
             return []
         try:
-            refuse_missing(watch.speed_probe.cpus)
+            refuse_missing(requested.cpus)
         except ObservationError as error:
             hint = "name others, or leave `cpus` out to probe all of them"
             return [Problem(str(error), "speed_probe.cpus", hint=hint)]
@@ -48,12 +50,12 @@ class SpeedObserver(Observer[pd.DataFrame]):
 
     def responses_of(self, watch: Watch) -> list[Response]:
         """Return the probe's time, if the study asks for a probe."""
-        return [RESPONSE] if watch.speed_probe else []
+        return [RESPONSE] if SpeedQuestion.of(watch).speed_probe else []
 
     @contextmanager
     def watch(self, watched: Watched) -> Iterator[None]:
         """Probe before the load and after it, while the system has nothing to do, and keep the samples."""
-        requested = watched.watch.speed_probe
+        requested = SpeedQuestion.of(watched.watch).speed_probe
         if requested is None:
             yield
             return

@@ -6,7 +6,7 @@ Any scalar typed ``Levels[...]`` may hold a list; it is then a factor. Fields ar
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -18,7 +18,8 @@ from patternbench.study.forms import Form
 from patternbench.study.model.levels import Levels
 from patternbench.study.model.parts import Count, Model, Name, OneOf, Setting, misplaced
 from patternbench.study.model.system import DeclaredSystem, reachable
-from patternbench.study.watching import NOTHING_ASKED, PrometheusChoice, Series, SeriesName, SpeedProbe, Traces, Watch
+from patternbench.study.questions import asking, questions
+from patternbench.study.watching import Traces, Watch
 from patternbench.study.workload.policies import POLICIES, Baseline, CircuitBreaker, Policy, Retry, check_stack
 from patternbench.study.workload.workloads import Workload
 from patternbench.terms.roles import Role
@@ -141,7 +142,7 @@ class Design(Model):
     latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None
 
 
-class Study(Model):
+class StudyFile(Model):
     """A whole study file."""
 
     patternbench: Literal[1]
@@ -165,18 +166,14 @@ class Study(Model):
     generators: Annotated[int, Field(ge=1, le=MOST_GENERATORS)] = 1
     design: Design = Design()
     clients: dict[str, ClientAt] = Field(default_factory=dict)
-    series: dict[SeriesName, Series] = Field(default_factory=dict)
-    prometheus: PrometheusChoice | None = None
     traces: Traces | None = None
-    speed_probe: SpeedProbe | None = None
     quick: dict[str, object] = Field(default_factory=dict)
     form: Form = "whole"
 
     @property
     def watch(self) -> Watch:
         """What observers record in each round."""
-        prometheus = self.prometheus or NOTHING_ASKED.prometheus
-        return Watch(series=self.series, prometheus=prometheus, traces=self.traces, speed_probe=self.speed_probe)
+        return Watch.model_validate({name: getattr(self, name) for name in Watch.model_fields})
 
     @property
     def sampling(self) -> dict[str, Levels[str]]:
@@ -205,13 +202,13 @@ class Study(Model):
         return self.workload.engine_only or self.system.direct or stacked
 
     @model_validator(mode="after")
-    def _faults_need_their_proxy(self) -> Study:
+    def _faults_need_their_proxy(self) -> Self:
         if self.faults and self.system.direct:
             raise misplaced("faults", "several URLs or a socket", "one `url` of http:// or https://, or no faults")
         return self
 
     @model_validator(mode="after")
-    def _spans_find_their_way(self) -> Study:
+    def _spans_find_their_way(self) -> Self:
         if self.traces and not self.traces.placed and self.system.addresses:
             raise misplaced(
                 "traces",
@@ -221,17 +218,16 @@ class Study(Model):
         return self
 
     @model_validator(mode="after")
-    def _prometheus_for_series(self) -> Study:
-        if self.prometheus is not None and not self.series:
-            raise misplaced("prometheus", "a study without `series`", "`series`, whose queries it answers")
-        return self
-
-    @model_validator(mode="after")
-    def _no_attempts_of_a_stack(self) -> Study:
+    def _no_attempts_of_a_stack(self) -> Self:
         closed = self.workload.closed
         if closed and closed.max_attempts and any(strategy.stack for strategy in self.strategies):
             raise misplaced("workload.closed.max_attempts", "a stack", "max_attempts in a retry of the stack, or none")
         return self
 
+
+if TYPE_CHECKING:
+    Study = StudyFile
+else:
+    Study = asking("Study", StudyFile, questions())
 
 __all__ = ["ClientAt", "Model", "Name", "OneOf", "Setting", "Strategy", "Study", "Workload"]

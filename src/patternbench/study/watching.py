@@ -1,71 +1,22 @@
-"""What a study asks observers to record in addition to attempts: series, traces, and the machine's speed."""
+"""What a study asks observers to record in addition to attempts: traces, and whatever the wings' questions add.
+
+Traces are asked for here: how many requests are traced changes the system, and may be a factor.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from patternbench.study.model.cpus import Cpus
 from patternbench.study.model.levels import Levels
-from patternbench.study.model.parts import Headers, Model, Name
-from patternbench.study.model.system import reachable
+from patternbench.study.model.parts import Model
+from patternbench.study.questions import asking, questions
 from patternbench.terms.roles import Role, Unit
-from patternbench.terms.units import Duration, PositiveDuration
 
-SeriesName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
-"""A series is known by a name that formulas can hold: ``series.NAME.mean``."""
-SUMMARIES = ("mean", "max", "last")
-"""The summaries of a series in a round; each is a response."""
-SERIES_PREFIX = "series."
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?%")
-
-
-def response_name(series: str, summary: str) -> str:
-    """Return the response that a summary of a series is: ``series.cpu.mean``."""
-    return f"{SERIES_PREFIX}{series}.{summary}"
-
-
-class Series(Model):
-    """A query of Prometheus whose answer over the time of each round is kept.
-
-    ``unit`` and ``title`` are words for the report; ``step`` is the time between two values.
-    """
-
-    query: Annotated[str, Field(min_length=1, max_length=5000)]
-    unit: Annotated[str, Field(max_length=20)] = ""
-    title: Annotated[str, Field(max_length=120)] = ""
-    better: Literal["lower", "higher", "neither"] = "neither"
-    step: PositiveDuration = Duration.parse("1s")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_query(cls, value: object) -> object:
-        return {"query": value} if isinstance(value, str) else value
-
-
-class PrometheusAt(Model):
-    """A running Prometheus, or another server with its HTTP API, and the headers to send with each query."""
-
-    url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000), AfterValidator(reachable)]
-    headers: Headers = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_url(cls, value: object) -> object:
-        return {"url": value} if isinstance(value, str) else value
-
-
-def _kind(value: object) -> Literal["component", "at"]:
-    return "component" if isinstance(value, str) and "://" not in value else "at"
-
-
-PrometheusChoice = Annotated[
-    Annotated[Name, Tag("component")] | Annotated[PrometheusAt, Tag("at")], Discriminator(_kind)
-]
-"""The name of a component of the system, or a Prometheus that already runs."""
 
 
 def _portion(value: object) -> object:
@@ -123,20 +74,16 @@ class Traces(Model):
         return bool(self.port or self.grpc_port)
 
 
-class SpeedProbe(Model):
-    """A fixed piece of work, repeated on these CPUs before and after each round's load: its CPU time is their speed."""
+class WatchedTraces(Model):
+    """The requests to observers in each round: ``traces``, and the fields of every wing's question."""
 
-    cpus: Cpus = ()
-    every: PositiveDuration = Duration.parse("10ms")
-
-
-class Watch(Model):
-    """The requests to observers. ``prometheus`` answers the queries of ``series``."""
-
-    series: dict[SeriesName, Series] = Field(default_factory=dict)
-    prometheus: PrometheusChoice = "prometheus"
     traces: Traces | None = None
-    speed_probe: SpeedProbe | None = None
+
+
+if TYPE_CHECKING:
+    Watch = WatchedTraces
+else:
+    Watch = asking("Watch", WatchedTraces, questions())
 
 
 NOTHING_ASKED = Watch()
@@ -144,7 +91,7 @@ NOTHING_ASKED = Watch()
 
 def counting_watch(watch: Watch) -> Watch:
     """Return the requests to observers in a counting pass: every request is traced, and nothing else is observed."""
-    return sampled(watch.model_copy(update={"series": {}, "speed_probe": None}), ALL_TRACED)
+    return sampled(Watch(traces=watch.traces), ALL_TRACED)
 
 
 def sampled(watch: Watch, portion: str | None) -> Watch:

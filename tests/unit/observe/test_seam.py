@@ -24,10 +24,12 @@ from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
 from patternbench.report.export import ExportRequest, export_run
 from patternbench.run.round import observing
+from patternbench.study.models import StudyFile
+from patternbench.study.questions import asking, questions
 
 PAGE = (ROOT / "docs" / "write-an-observer.md").read_text()
 WEATHER = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-"""The files of the example of the page on observers: its observer and its section."""
+"""The files of the example of the page on observers: its observer, its question and its section."""
 DERIVE = 'def derive(run):\n    (run / "forecast").write_text("sunny")\n'
 
 
@@ -40,12 +42,15 @@ def weather(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for package in (folder, folder / "report"):
         (package / "__init__.py").touch()
     (folder / "observer.py").write_text(WEATHER[0])
-    (folder / "report" / "section.py").write_text(WEATHER[1])
+    (folder / "question.py").write_text(WEATHER[1])
+    (folder / "report" / "section.py").write_text(WEATHER[2])
     (folder / "derive.py").write_text(DERIVE)
     monkeypatch.setattr(patternbench, "__path__", [*patternbench.__path__, str(folder.parent)])
-    registry.observers.cache_clear()
+    for found in (registry.observers, questions):
+        found.cache_clear()
     yield
-    registry.observers.cache_clear()
+    for found in (registry.observers, questions):
+        found.cache_clear()
     for name in [name for name in sys.modules if name.startswith("patternbench.weather")]:
         sys.modules.pop(name, None)
 
@@ -130,3 +135,9 @@ def test_every_wing_has_a_section_that_the_registry_finds() -> None:
     assert [folder for folder in registry.folders() if registry.has(folder, registry.DERIVE)] == [
         "patternbench.ratelimit"
     ]
+
+
+@pytest.mark.usefixtures("weather")
+def test_what_a_study_may_ask_of_a_new_observer_stands_in_one_file_of_its_folder() -> None:
+    assert "station" not in StudyFile.model_fields
+    assert "station" in asking("Study", StudyFile, questions()).model_fields

@@ -18,7 +18,8 @@ from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, Asker
 from patternbench.series.observer import OBSERVER
 from patternbench.series.records import kept
 from patternbench.series.records.kept import SeenSeries
-from patternbench.study.watching import PrometheusAt, Series, Watch
+from patternbench.series.question import PrometheusAt, Series
+from patternbench.study.watching import Watch
 from patternbench.terms.units import Duration
 
 BEGAN = 1_000_000.0

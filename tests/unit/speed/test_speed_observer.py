@@ -23,7 +23,8 @@ from patternbench.speed.probe import Samples, probing
 from patternbench.speed.report.section import sections
 from patternbench.speed.responses import PROBE_TIME
 from patternbench.study.load import loads
-from patternbench.study.watching import SpeedProbe, Watch
+from patternbench.speed.question import SpeedProbe
+from patternbench.study.watching import Watch
 
 HERE = sorted(os.sched_getaffinity(0))
 NOWHERE = 4095

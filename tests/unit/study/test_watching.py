@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic import Field, ValidationError
 from tests.support.studies import changed, problems, study
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.run.round.orders import Orders, RoundOrder
-from patternbench.study.watching import PrometheusAt, Series, Watch, counting_watch, response_name, share_of
+from patternbench.series.question import PrometheusAt, Series, SeriesQuestion, response_name
+from patternbench.speed.question import SpeedQuestion
+from patternbench.study.model.parts import Model
+from patternbench.study.models import Study
+from patternbench.study.questions import Question, asking, questions
+from patternbench.study.watching import Watch, counting_watch, share_of
 from patternbench.terms.units import Duration
 
 CPU = "rate(process_cpu_seconds_total[5s])"
@@ -52,16 +59,21 @@ def test_what_a_study_asks_for_travels_with_its_orders(tmp_path: Path) -> None:
 def test_a_counting_pass_observes_nothing_but_traces() -> None:
     requested = study(series="{cpu: up}", prometheus="http://localhost:9090", traces="{sample: 5%}", speed_probe="{}")
     counting = counting_watch(requested.watch)
-    assert (dict(counting.series), counting.speed_probe) == ({}, None)
+    assert SeriesQuestion.of(counting).series == {}
+    assert SpeedQuestion.of(counting).speed_probe is None
     assert counting.traces is not None
     assert share_of(counting.traces.sample.level) == 1
 
 
+def answered_by(**changes: str) -> str | PrometheusAt:
+    return SeriesQuestion.of(study(series="{cpu: up}", **changes).watch).answered_by
+
+
 def test_prometheus_is_a_component_or_a_url() -> None:
-    assert study(series="{cpu: up}").watch.prometheus == "prometheus"
-    assert study(series="{cpu: up}", prometheus="monitor").watch.prometheus == "monitor"
+    assert answered_by() == "prometheus"
+    assert answered_by(prometheus="monitor") == "monitor"
     at = PrometheusAt(url="https://prometheus:9090/base")
-    assert study(series="{cpu: up}", prometheus="https://prometheus:9090/base").watch.prometheus == at
+    assert answered_by(prometheus="https://prometheus:9090/base") == at
 
 
 @pytest.mark.parametrize(("sample", "share"), [("1%", 0.01), ("100 %", 1.0), ("0.25", 0.25), ("0.001", 0.001)])
@@ -101,3 +113,41 @@ def test_a_login_in_the_url_of_prometheus_is_refused_since_records_would_hold_it
 
 def test_the_response_of_a_summary_is_called_after_its_series() -> None:
     assert response_name("cpu", "max") == "series.cpu.max"
+
+
+class Tides(Question):
+    """What a study may ask of a made-up observer."""
+
+    tides: Annotated[int, Field(ge=1)] | None = None
+
+
+class Sailing(Model):
+    """A made-up study."""
+
+    name: str = "sail"
+
+
+def test_the_fields_of_a_question_are_fields_of_a_study_and_checked_as_its_own() -> None:
+    sailing = asking("Sailing", Sailing, [Tides])
+    assert list(sailing.model_fields) == ["name", "tides"]
+    assert Tides.of(sailing.model_validate({"tides": 2})).tides == 2
+    assert Tides.of(sailing()).tides is None
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        sailing.model_validate({"tides": 0})
+
+
+def test_two_questions_of_one_name_are_refused_when_the_package_is_loaded() -> None:
+    with pytest.raises(TypeError, match="would have tides twice"):
+        asking("Sailing", Sailing, [Tides, Tides])
+
+
+def test_a_model_that_lacks_the_fields_of_a_question_is_no_answer_to_it() -> None:
+    with pytest.raises(TypeError, match="Sailing has no fields of Tides"):
+        Tides.of(Sailing())
+
+
+def test_every_question_of_a_wing_is_asked_by_studies_and_travels_with_rounds() -> None:
+    assert {SeriesQuestion, SpeedQuestion} <= set(questions())
+    for question in questions():
+        assert set(question.model_fields) <= set(Study.model_fields) & set(Watch.model_fields)
+        assert question.of(Watch()) == Watch(), "the defaults of every field ask for nothing"

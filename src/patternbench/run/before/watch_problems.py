@@ -8,14 +8,13 @@ from contextlib import suppress
 from patternbench.lab import systems, tracing
 from patternbench.lab.faults import ways
 from patternbench.lab.host.launch import Launch
+from patternbench.observe.registry import needed_by
+from patternbench.observe.seam import NeededComponent
 from patternbench.plan.expand import Plan
 from patternbench.plan.scenarios import content_id
 from patternbench.records.inputs import Inputs
 from patternbench.study.models import Study
-from patternbench.study.watching import PrometheusAt
 from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct
-
-HOW = "add a component `prometheus` to the system file, or name a running Prometheus: `prometheus: URL`"
 
 
 def described(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
@@ -32,21 +31,18 @@ def _unspoken(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
 
 
 def _unanswered(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """Series that no component of some scenario's system can answer."""
-    prometheus = study.watch.prometheus
-    if not study.series or isinstance(prometheus, PrometheusAt):
+    """Components that an observer asks and some scenario's system lacks."""
+    needed = needed_by(study.watch)
+    if not needed:
         return []
-    return distinct(list(_without(prometheus, study, plan, inputs)))
+    systems_of_plan = [[launch.name for launch in launches] for launches in _launches(study, plan, inputs)]
+    return distinct([_missing(one, names) for one in needed for names in systems_of_plan if one.name not in names])
 
 
-def _without(prometheus: str, study: Study, plan: Plan, inputs: Inputs) -> Iterator[Problem]:
-    path = "prometheus" if study.prometheus else "series"
-    for launches in _launches(study, plan, inputs):
-        names = [launch.name for launch in launches]
-        if prometheus not in names:
-            message = f"the system has no component `{prometheus}` to query for the series"
-            hint = did_you_mean(prometheus, names) or HOW
-            yield Problem(message, path, allowed=", ".join(names), hint=hint)
+def _missing(needed: NeededComponent, names: Sequence[str]) -> Problem:
+    message = f"the system has no component `{needed.name}` {needed.purpose}"
+    hint = did_you_mean(needed.name, names) or needed.hint
+    return Problem(message, needed.path, allowed=", ".join(names), hint=hint)
 
 
 def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Launch]]:

@@ -21,9 +21,9 @@ from patternbench.report.sections.steps import scenario_name
 from patternbench.series.analyze.summaries import summaries
 from patternbench.series.analyze.summaries import typical as typical_values
 from patternbench.series.observer import OBSERVER
+from patternbench.series.question import SUMMARIES, response_name
 from patternbench.series.records.kept import RequestedSeries, SeenSeries
 from patternbench.series.report.figures import Panel, of_attempts, stacked
-from patternbench.study.watching import SUMMARIES, response_name
 from patternbench.terms.quantities import number
 
 MOST_SCENARIOS = 6
