@@ -10,12 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
+from ruamel.yaml import YAML
 
-from patternbench.analyze.statements.claims.claim import Claim, Level, Levels, LevelSets
+from patternbench.analyze.statements.claims.claim import (
+    Claim,
+    ClaimText,
+    Level,
+    Levels,
+    LevelSets,
+    parse_claim,
+)
 from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, count_of_intervals, judge_claims
 from patternbench.analyze.statements.claims.pairs import claimed_pairs
 from patternbench.analyze.statements.family import together
@@ -23,9 +33,11 @@ from patternbench.analyze.statements.verdict import HIGHER, Expected
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.report.declared_claims import claims_of
+from patternbench.report.labels import RESPONSES
+from patternbench.study.claims import DeclaredClaim
 from patternbench.study.load import load
 from patternbench.terms.quantities import SHARES
-from reproductions.contrasts import PERCENT, PLAIN, POINTS, Contrast, Key, heads, held
+from reproductions.contrasts import PER_SECOND, PERCENT, PLAIN, POINTS, Contrast, Key, Scale, heads, held
 from reproductions.markdown import table
 from reproductions.pages import QUICK, STUDIES
 
@@ -60,6 +72,17 @@ def planned(study: str) -> Plan:
 def claims(study: str) -> Sequence[Claim]:
     """Return the claims of a study."""
     return claims_of(load(STUDIES / f"{study}.yaml"))
+
+
+def stated(file: Path) -> list[Claim]:
+    """Return the claims of a file, about factors that no study has."""
+    every = TypeAdapter(list[DeclaredClaim]).validate_python(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
+    return parsed(every, file.name)
+
+
+def parsed(declared: Iterable[DeclaredClaim], where: str) -> list[Claim]:
+    """Return claims that are stated somewhere as data."""
+    return [parse_claim(cast(ClaimText, one.model_dump()), where) for one in declared]
 
 
 def measured(plan: Plan, rounds: pd.DataFrame) -> Plan:
@@ -109,8 +132,15 @@ def _plain(level: object) -> Level:
 
 def contrasts_of(judged: JudgedClaim) -> list[Contrast]:
     """Return the changes of a claim as pages print them."""
-    scale = PERCENT if judged.relative else POINTS if judged.claim.response in SHARES else PLAIN
+    scale = _scale(judged)
     return [Contrast(one.value, one.low, one.high, scale, one.firm) for one in judged.changes]
+
+
+def _scale(judged: JudgedClaim) -> Scale:
+    response = judged.claim.response
+    if judged.relative or response in SHARES:
+        return PERCENT if judged.relative else POINTS
+    return PER_SECOND if response in RESPONSES and RESPONSES[response].kind == "rate" else PLAIN
 
 
 Named = Mapping[str, Level | Sequence[Level]]

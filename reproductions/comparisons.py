@@ -9,41 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
-from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
-from patternbench.analyze.statements.claims.claim import ClaimText, Level, Levels, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
 from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
 from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
-from patternbench.study.load import load
-from reproductions import comparison_figures
-from reproductions.claimed import planned
+from reproductions import claimed, comparison_figures
+from reproductions.claimed import HeldClaim
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
-from reproductions.contrasts import (
-    PER_SECOND,
-    PERCENT,
-    POINTS,
-    SAME,
-    Claim,
-    Floats,
-    Scale,
-    by_block,
-    contrasts,
-    ends,
-    verdict,
-    wording,
-)
+from reproductions.contrasts import SAME, ends, verdict
 from reproductions.markdown import short, table, warned
-from reproductions.pages import STUDIES, Page, Parts, Tables, not_measured, rounds_as
+from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -66,19 +50,28 @@ class Shown:
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim of a study: what a response does from a scenario to another, each called by its configuration.
+    """A claim of a study: the pairs of scenarios that it is about, and how the first pair's are called."""
 
-    Where it is claimed of several pairs of scenarios, the first ones have the names.
-    """
-
-    text: str
-    says: str
-    column: str
-    scale: Scale
+    claim: Claim
     pairs: Sequence[tuple[str, str]]
     condition: str
     first: str
     second: str
+
+    @property
+    def column(self) -> str:
+        """The response that it is about."""
+        return self.claim.response
+
+    @property
+    def says(self) -> str:
+        """The change that it expects, in a word."""
+        return SAME if self.claim.expected.is_margin else self.claim.expected.words
+
+    def held(self, study: str, rounds: pd.DataFrame) -> HeldClaim:
+        """Return it with the changes that rounds show; all its intervals hold together."""
+        (found,) = claimed.hold([self.claim], claimed.planned(study), rounds)
+        return found
 
 
 @dataclass(frozen=True)
@@ -86,8 +79,8 @@ class Comparison:
     """What a page shows of a study: the mark of its part, and the columns by which its rounds are distinguished.
 
     ``main`` numbers the claims that the page begins with; ``title`` is what the figure calls the study where the page
-    has several. ``counted`` are claims before those of the study, on what is counted exactly: that never varies from
-    round to round, so that no test of the study's rule shows it.
+    has several. ``counted`` are claims before those of the study, on what is counted exactly: it never varies from round
+    to round, so that too few rounds show it together with the study's other claims.
     """
 
     study: str
@@ -109,22 +102,20 @@ class Comparison:
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
         """The condition and the configuration of each scenario of the study."""
-        plan = planned(self.study)
+        plan = claimed.planned(self.study)
         return {name: (_called(self.condition, at), _called(self.configuration, at)) for name, at in plan.items()}
 
     @cached_property
     def compared(self) -> list[Compared]:
         """The claims, each on two scenarios."""
-        every = [*self.counted, *load(STUDIES / f"{self.study}.yaml").claims]
-        return [self._compared(parse_claim(cast(ClaimText, one.model_dump()), self.study)) for one in every]
+        counted = claimed.parsed(self.counted, self.study)
+        return [self._compared(one) for one in (*counted, *claimed.claims(self.study))]
 
-    def _compared(self, claim: StudyClaim) -> Compared:
-        ids, levels = list(planned(self.study)), list(planned(self.study).values())
+    def _compared(self, claim: Claim) -> Compared:
+        ids, levels = list(claimed.planned(self.study)), list(claimed.planned(self.study).values())
         pairs = [(ids[a], ids[b]) for a, b in pairs_of(claim, levels)]
         (condition, first), (_, second) = (self.names[scenario] for scenario in pairs[0])
-        says = SAME if claim.expected.is_margin else claim.expected.words
-        sides = pairs, condition, first, second
-        return Compared(claim.says, says, claim.response, _scale(claim.response), *sides)
+        return Compared(_scaled(claim), pairs, condition, first, second)
 
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
         """Return the rounds with their condition and their configuration, in the order of the study's levels."""
@@ -135,10 +126,6 @@ class Comparison:
     def response(self, one: Compared) -> Shown:
         """How the response of a claim is shown."""
         return next(shown for shown in self.shown if shown.column == one.column)
-
-    def claims(self, rounds: pd.DataFrame) -> list[Claim]:
-        """Return what is claimed, with the values of both scenarios by block."""
-        return [Claim(one.text, one.says, _sides(rounds, one), one.scale) for one in self.compared]
 
 
 def read(file: str) -> dict[str, Comparison]:
@@ -157,20 +144,10 @@ def _told_level(level: Level) -> str:
     return f"{level:g}" if isinstance(level, int | float) else str(level)
 
 
-def _scale(response: str) -> Scale:
-    kind = RESPONSES[response].kind if response in RESPONSES else ""
-    return {"percent": POINTS, "rate": PER_SECOND}.get(kind, PERCENT)
-
-
-def _sides(rounds: pd.DataFrame, one: Compared) -> list[tuple[Floats, Floats]]:
-    """Return the values of both scenarios of each pair by block; unknown where no round of one counts."""
-    values = by_block(rounds, ("scenario",), _scaled(rounds[one.column], one.scale))
-    unknown = np.full(rounds["block"].nunique(), np.nan)
-    return [(values.get((first,), unknown), values.get((second,), unknown)) for first, second in one.pairs]
-
-
-def _scaled(values: pd.Series, scale: Scale) -> pd.Series:
-    return np.log(values.where(values > 0)) if scale is PERCENT else values
+def _scaled(claim: Claim) -> Claim:
+    """Return a claim whose change is one of a ratio, but of shares and of rates, which may be zero."""
+    kind = RESPONSES[claim.response].kind if claim.response in RESPONSES else ""
+    return claim if claim.relative is not None else replace(claim, relative=kind not in ("percent", "rate"))
 
 
 def page(file: str, comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]) -> Page:
@@ -218,19 +195,18 @@ def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, C
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
     """Yield a row for each main claim: the medians of both configurations, and the verdict."""
-    claimed = comparison.claims(rounds)
     for number in comparison.main:
         one = comparison.compared[number]
         shown = comparison.response(one)
         sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
-        yield [one.text, shown.title, *medians, _reported(claimed[number])]
+        yield [one.claim.says, shown.title, *medians, _reported(one.held(comparison.study, rounds))]
 
 
-def _reported(claim: Claim) -> str:
+def _reported(one: HeldClaim) -> str:
     """Return the verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
-    word = verdict(claim.says, contrasts(claim))
-    return f"{wording(claim.says, claim.scale)}: {word}" if claim.says == SAME else word
+    word = verdict(one.expected, one.changes)
+    return f"{one.expected.words}: {word}" if one.expected.is_margin else word
 
 
 def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: str) -> str:
@@ -287,8 +263,6 @@ def span(values: pd.Series, shown: Shown) -> str:
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
     """Return a row for each claim: what it says, the change with its interval, and the verdict."""
-    rows = []
-    for claim in comparison.claims(rounds):
-        changes = contrasts(claim)
-        rows.append([claim.text, wording(claim.says, claim.scale), ends(changes), verdict(claim.says, changes)])
+    every = (one.held(comparison.study, rounds) for one in comparison.compared)
+    rows = ([one.says, one.expected.words, ends(one.changes), verdict(one.expected, one.changes)] for one in every)
     return table(["claim", "says the change is", "change", "verdict"], rows)

@@ -168,17 +168,6 @@ def verdict(says: Says, changes: Sequence[Contrast]) -> str:
     return f"{word}{shown.condition}"
 
 
-def wording(says: Says, scale: Scale) -> str:
-    """Return what a claim says of the change; of *the same*, within which margin that counts as so."""
-    if isinstance(says, Expected) or says != SAME or scale not in (PERCENT, POINTS):
-        return says.words if isinstance(says, Expected) else says
-    return (
-        f"{says} ({MARGIN_DOWN:.0f} to +{MARGIN:.0f} %)"
-        if scale is PERCENT
-        else f"{says} (within {MARGIN_POINTS:g} point)"
-    )
-
-
 def verdicts(claims: Iterable[Claim], what: str = "claim of the paper") -> str:
     """Return a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
     return table(heads(what), (held(claim.text, claim.says, contrasts(claim)) for claim in claims))

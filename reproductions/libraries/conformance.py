@@ -19,6 +19,7 @@ from patternbench.conformance.trial import RULES
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.terms.problems import Problem
+from reproductions.markdown import table
 from reproductions.pages import DOCS
 
 FINDINGS = DOCS / "libraries" / "findings"
@@ -60,30 +61,25 @@ def _read(file: Path) -> Measured:
 
 def tables(clients: list[Measured]) -> str:
     """Return the table of clients and rules, who is not measured yet, and why one refuses."""
-    names = [f"[{one.client}](../clients/{one.client}/client.yaml)" for one in clients]
-    versions = row("", [f"{one.library}<br>{one.language}" for one in clients])
-    lines = [row("rule", names), row("---", ["---"] * len(clients)), versions]
+    heads = ["rule", *(_linked(one.client) for one in clients)]
+    versions = ["", *(f"{one.library}<br>{one.language}" for one in clients)]
     reasons: list[str] = []
-    for rule in RULES:
-        if rule.needs != "baseline":
-            lines.append(row(rule.name, [cell(one, rule.name, reasons) for one in clients]))
-    reported = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
-    seen = [row("rule", names), row("---", ["---"] * len(clients))]
-    seen += [row(rule, [sight(one, rule) for one in clients]) for rule in SHOWN]
-    why = ["Why a library refuses:", "", *reported, "", "What the rules saw:", ""]
-    return "\n".join([*lines, "", *_unmeasured(clients), *why, *seen])
+    rules = [rule.name for rule in RULES if rule.needs != "baseline"]
+    kept = [[rule, *(cell(one, rule, reasons) for one in clients)] for rule in rules]
+    numbered = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, start=1))
+    seen = table(heads, ([rule, *(sight(one, rule) for one in clients)] for rule in SHOWN))
+    why = ["Why a library refuses:", numbered, "What the rules saw:", seen]
+    return "\n\n".join([table(heads, [versions, *kept]), *_unmeasured(clients), *why])
+
+
+def _linked(client: str) -> str:
+    return f"[{client}](../clients/{client}/client.yaml)"
 
 
 def _unmeasured(clients: list[Measured]) -> list[str]:
     """Return a paragraph that names the clients of which nothing has been found yet; nothing where there is none."""
     names = [name for name in registry.names() if name not in {one.client for one in clients}]
-    links = ", ".join(f"[{name}](../clients/{name}/client.yaml)" for name in names)
-    return [f"Not measured yet: {links}.", ""] if names else []
-
-
-def row(first: str, cells: list[str]) -> str:
-    """Return a line of a table."""
-    return "| " + " | ".join([first, *cells]) + " |"
+    return [f"Not measured yet: {', '.join(map(_linked, names))}."] if names else []
 
 
 def cell(client: Measured, rule: str, reasons: list[str]) -> str:

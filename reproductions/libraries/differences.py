@@ -1,36 +1,26 @@
 """What studies/libraries.yaml measured: how libraries that are told the same differ, and what a call costs each.
 
-Every client is held against ``native``, round by round within blocks. All intervals of one table hold together with 95
-% (Bonferroni).
+The study claims of every client that it does what ``native`` does. All intervals of one table hold together with 95 %
+(Bonferroni).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 from benchmarks.clients.tables import BASELINE, PART
 from benchmarks.evidence import Result, by_round, spread, stored
 
-from patternbench.analyze.statements.claims.judged import LEVEL
+from patternbench.analyze.statements.claims.claim import Claim
+from patternbench.analyze.statements.claims.judged import LEVEL, count_of_intervals
+from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
-from reproductions.contrasts import (
-    PERCENT,
-    POINTS,
-    SAME,
-    Contrast,
-    Floats,
-    Key,
-    Scale,
-    by_block,
-    conclusion,
-    contrast,
-    is_against,
-)
+from reproductions import claimed
+from reproductions.contrasts import Contrast, Key, Scale, conclusion
 from reproductions.libraries import conformance, cost_figure
 from reproductions.markdown import table, warned
 from reproductions.pages import Page, rounds_as
@@ -42,32 +32,22 @@ WORDS = (Conclusion.AGREES, Conclusion.CONTRADICTED, Conclusion.INCONCLUSIVE)
 NONE = "without a pattern"
 FIGURE = "figure.svg"
 CAPTION = "CPU time per call where nothing fails: bars are medians over rounds, dots are rounds."
-KEYS = ("client", "strategy", "abort.percentage")
+FAULT = "abort.percentage"
+KEYS = ("client", "strategy", FAULT)
+TITLES = {
+    "amplification": "attempts per call",
+    "failure_rate": "failed calls",
+    "rejected_rate": "rejected calls",
+    "call_success_p50": "median time of good calls",
+    "call_success_p95": "95th percentile of it",
+}
+"""The responses that are claimed to be the same, and what they are called here."""
+COLUMNS = ("block", "scenario", *KEYS, "TotalCalls", "generator_cpu_s", "warnings", *TITLES)
+PROCESSOR, TIME = "cpu_us", "median_us"
+"""What a call costs, in microseconds: CPU time of the client, and the median time of good calls."""
 #: Of differences of times; none of them counts as the same.
 MICROSECONDS = Scale("us", (0.0, 0.0), lambda times: times)
 _US_PER_S = 1e6
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """A response by which libraries are compared: its column, what it is called, and how differences are reported."""
-
-    column: str
-    title: str
-    scale: Scale
-
-
-BEHAVIOURS = (
-    Behaviour("amplification", "attempts per call", PERCENT),
-    Behaviour("failure_rate", "failed calls", POINTS),
-    Behaviour("rejected_rate", "rejected calls", POINTS),
-    Behaviour("call_success_p50", "median time of good calls", PERCENT),
-    Behaviour("call_success_p95", "95th percentile of it", PERCENT),
-)
-COLUMNS = (
-    *("block", "scenario", *KEYS, "TotalCalls", "generator_cpu_s", "warnings"),
-    *(behaviour.column for behaviour in BEHAVIOURS),
-)
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
@@ -79,51 +59,51 @@ def printed(rounds: pd.DataFrame) -> dict[str, str]:
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
     """Return the figure of the page: what a call costs each client with every pattern, where nothing fails."""
-    calm = rounds[rounds["abort.percentage"] == 0]
-    costs_us = calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S
-    return {
-        FIGURE: cost_figure.drawn(calm[["client", "strategy"]].assign(cpu_us=costs_us), {BASELINE: NONE, **PATTERNS})
-    }
+    titles = {BASELINE: NONE, **PATTERNS}
+    return {FIGURE: cost_figure.drawn(costing(rounds)[["client", "strategy", PROCESSOR]], titles)}
 
 
 @dataclass(frozen=True)
 class Compared:
-    """How clients differ from the reference with a pattern under a share of faults: a change per behaviour."""
+    """How clients differ from the reference with a pattern under a share of faults: each claim's change by client."""
 
     pattern: str
     fault: float
-    shown: Sequence[Behaviour]
-    changes: Mapping[str, Sequence[Contrast]]
+    claims: Sequence[Claim]
+    changes: Sequence[Mapping[Key, Contrast]]
+
+    @property
+    def clients(self) -> list[str]:
+        """The clients with rounds next to the reference."""
+        return sorted(client for (client,) in self.changes[0])
+
+    def of(self, client: str) -> list[tuple[Claim, Contrast]]:
+        """Return the claims on a client with its changes."""
+        return [(claim, changes[client,]) for claim, changes in zip(self.claims, self.changes, strict=True)]
 
 
 def comparisons(rounds: pd.DataFrame) -> Iterator[Compared]:
     """Every pattern under each share of faults, as far as there is anybody to compare with the reference."""
-    responses = {one.column: by_block(rounds, KEYS, logged(rounds[one.column], one.scale)) for one in BEHAVIOURS}
     for pattern in PATTERNS:
-        for fault in sorted(share for share in rounds["abort.percentage"].unique() if share > 0):
-            others = clients(responses["failure_rate"], pattern, fault)
-            if others:
-                yield compared_with(responses, others, pattern, fault)
+        of_it = [one for one in claimed.claims("libraries") if one.where["strategy"] == (pattern,)]
+        for fault in sorted(share for share in rounds[FAULT].unique() if share > 0):
+            claims = [replace(one, where={**one.where, FAULT: (float(fault),)}) for one in of_it]
+            changes = held(claims, rounds, KEYS)
+            if changes[0]:
+                yield Compared(pattern, fault, claims, changes)
 
 
-def compared_with(
-    responses: Mapping[str, Mapping[Key, Floats]], others: Sequence[str], pattern: str, fault: float
-) -> Compared:
-    """How each of the clients differs from the reference; all intervals hold together."""
-    shown = [one for one in BEHAVIOURS if pattern == "circuit_breaker" or one.column != "rejected_rate"]
-    level = 1 - (1 - LEVEL) / (len(shown) * len(others))
-
-    def change(client: str, behaviour: Behaviour) -> Contrast:
-        values = responses[behaviour.column]
-        return contrast(values[REFERENCE, pattern, fault], values[client, pattern, fault], behaviour.scale, level)
-
-    return Compared(pattern, fault, shown, {client: [change(client, one) for one in shown] for client in others})
+def held(claims: Sequence[Claim], rounds: pd.DataFrame, factors: Sequence[str]) -> list[dict[Key, Contrast]]:
+    """Return the changes of each claim by client; all intervals of all of them hold together."""
+    plan, named = claimed.levelled(rounds, factors)
+    level = together(LEVEL, count_of_intervals(claims, list(plan.values())))
+    return [claimed.changes_by(("client",), one, plan, named, level) for one in claims]
 
 
 def in_short(compared: Sequence[Compared]) -> str:
     """How many comparisons got which word, which libraries differ in what, and the figure of costs."""
     rows = (
-        [PATTERNS[one.pattern], f"{one.fault:g} %", len(one.changes), *_counts(one), _differing(one)]
+        [PATTERNS[one.pattern], f"{one.fault:g} %", len(one.clients), *_counts(one), _differing(one)]
         for one in compared
     )
     heads = ["pattern", "faults", "libraries", *(f"comparisons: {word}" for word in WORDS), "which differ, in what"]
@@ -131,57 +111,48 @@ def in_short(compared: Sequence[Compared]) -> str:
 
 
 def _counts(one: Compared) -> list[int]:
-    reported = Counter(conclusion(SAME, [change])[0] for changes in one.changes.values() for change in changes)
+    every = (pair for client in one.clients for pair in one.of(client))
+    reported = Counter(conclusion(claim.expected, [change])[0] for claim, change in every)
     return [reported[word] for word in WORDS]
 
 
 def _differing(one: Compared) -> str:
     """Return the clients that differ, each with what it differs in."""
     reported = (
-        (
-            client,
-            [behaviour.title for behaviour, change in zip(one.shown, changes, strict=True) if is_against(SAME, change)],
-        )
-        for client, changes in one.changes.items()
+        (client, [TITLES[claim.response] for claim, change in one.of(client) if claim.expected.fails(change)])
+        for client in one.clients
     )
     return "; ".join(f"{client}: {', '.join(titles)}" for client, titles in reported if titles) or "none shown"
-
-
-def logged(values: pd.Series[float], scale: Scale) -> pd.Series[float]:
-    """Return the values on the scale on which their differences are taken; what has no log is unknown."""
-    return values.where(values > 0).transform("log") if scale is PERCENT else values
-
-
-def clients(values: Mapping[Key, Floats], pattern: str, fault: float) -> list[str]:
-    """Return the clients with rounds of a pattern under a share of faults next to the reference; none without that."""
-    if (REFERENCE, pattern, fault) not in values:
-        return []
-    return sorted(str(key[0]) for key in values if key[1:] == (pattern, fault) and key[0] != REFERENCE)
-
-
-def _word(change: Contrast) -> str:
-    """Return the verdict; with an asterisk where it has the condition that rounds scatter evenly."""
-    word, shown = conclusion(SAME, [change])
-    return f"{word}{'*' if shown is Shown.IF_EVEN else ''}"
 
 
 def differences(compared: Compared) -> str:
     """Return a table of how every library differs from the reference, response by response."""
     rows = (
-        [client, *(f"{change.text()}: {_word(change)}" for change in changes)]
-        for client, changes in compared.changes.items()
+        [client, *(f"{change.text()}: {_word(claim, change)}" for claim, change in compared.of(client))]
+        for client in compared.clients
     )
-    title = f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**"
-    return f"{title}\n\n{table(['client', *(behaviour.title for behaviour in compared.shown)], rows)}"
+    heads = ["client", *(TITLES[claim.response] for claim in compared.claims)]
+    return f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**\n\n{table(heads, rows)}"
+
+
+def _word(claim: Claim, change: Contrast) -> str:
+    """Return the verdict; with an asterisk where it has the condition that rounds scatter evenly."""
+    word, shown = conclusion(claim.expected, [change])
+    return f"{word}{'*' if shown is Shown.IF_EVEN else ''}"
+
+
+def costing(rounds: pd.DataFrame) -> pd.DataFrame:
+    """Return the rounds in which nothing fails, with what a call cost in each."""
+    calm = rounds[rounds[FAULT] == 0]
+    per_call = {PROCESSOR: calm["generator_cpu_s"] / calm["TotalCalls"], TIME: calm["call_success_p50"]}
+    return calm.assign(**{name: seconds * _US_PER_S for name, seconds in per_call.items()})
 
 
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
     """Return what a call costs each client where nothing fails, next to what its harness costs by itself."""
-    calm = rounds[rounds["abort.percentage"] == 0]
-    processor = by_block(calm, KEYS[:2], calm["generator_cpu_s"] / calm["TotalCalls"] * _US_PER_S)
-    times = by_block(calm, KEYS[:2], calm["call_success_p50"] * _US_PER_S)
-    names = sorted(str(client) for client, strategy in processor if strategy == BASELINE)
-    among = sum(len(compared(processor, times, name)) for name in names)
+    calm = costing(rounds)
+    plain = calm[calm["strategy"] == BASELINE].groupby("client")[PROCESSOR]
+    changes = held(cost_claims(sorted(set(calm["client"]) - {REFERENCE})), calm, KEYS[:2])
     heads = [
         "client",
         "harness alone: CPU us per attempt",
@@ -190,41 +161,26 @@ def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
         "CPU more with a circuit breaker",
         "median time of a call more than of native",
     ]
-    level = 1 - (1 - LEVEL) / max(among, 1)
-    return table(heads, (_cost_row(processor, times, name, level, harness) for name in names))
+    rows = (
+        [name, harness_of(harness, name), spread(own.dropna().tolist(), 1), *(_more(one.get((name,))) for one in changes)]
+        for name, own in plain
+    )
+    return table(heads, rows)
 
 
-def compared(
-    processor: Mapping[Key, Floats], times: Mapping[Key, Floats], client: str
-) -> dict[str, tuple[Floats, Floats]]:
-    """Return what is compared of a client, by the pattern.
-
-    ``baseline`` are times of calls, of it and of the reference.
-    """
-    patterns = {name: (client, name) for name in PATTERNS if (client, name) in processor}
-    sides = {name: (processor[client, BASELINE], processor[key]) for name, key in patterns.items()}
-    if client == REFERENCE or (REFERENCE, BASELINE) not in times:
-        return sides
-    return {**sides, BASELINE: (times[REFERENCE, BASELINE], times[client, BASELINE])}
+def cost_claims(others: Sequence[str]) -> list[Claim]:
+    """Return the changes of costs, in microseconds: with each pattern, and of other clients from the reference."""
+    patterns = [claimed.change(PROCESSOR, {"strategy": BASELINE}, {"strategy": name}) for name in PATTERNS]
+    to_others = claimed.change(TIME, {"client": REFERENCE}, {"client": others}, {"strategy": BASELINE})
+    return [replace(one, relative=False) for one in (*patterns, to_others)]
 
 
-def _cost_row(
-    processor: Mapping[Key, Floats],
-    times: Mapping[Key, Floats],
-    client: str,
-    level: float,
-    harness: Result | None,
-) -> list[str]:
-    sides = compared(processor, times, client)
-    plain = processor[client, BASELINE]
-    cells = [reported(sides[name], level) if name in sides else "" for name in (*PATTERNS, BASELINE)]
-    return [client, harness_of(harness, client), spread(plain[np.isfinite(plain)].tolist(), 1), *cells]
-
-
-def reported(sides: tuple[Floats, Floats], level: float) -> str:
-    """Return a difference in microseconds with its interval, and that it is inconclusive where that holds zero."""
-    change = contrast(*sides, MICROSECONDS, level)
-    return change.text() if change.low > 0 or change.high < 0 else f"{change.text()}: {Conclusion.INCONCLUSIVE}"
+def _more(change: Contrast | None) -> str:
+    """Return a difference with its interval, and that it is inconclusive where that holds zero; nothing without one."""
+    if change is None:
+        return ""
+    reported = replace(change, scale=MICROSECONDS)
+    return reported.text() if change.low > 0 or change.high < 0 else f"{reported.text()}: {Conclusion.INCONCLUSIVE}"
 
 
 def harness_of(result: Result | None, client: str) -> str:

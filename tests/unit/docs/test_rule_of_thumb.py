@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from reproductions import claimed
 from reproductions.pages import STUDIES
 from reproductions.rule_of_thumb import rule as measured
 
+from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
@@ -49,7 +51,8 @@ def _round(key: tuple[str, int, int, int], ms: int | None, success: float, total
 
 
 def verdict(rounds: pd.DataFrame) -> str:
-    return str(measured.verdict_of_rule(measured.claims_of(rounds)))
+    word, _ = measured.verdict_of_rule(measured.judged(rounds))
+    return str(word)
 
 
 def test_the_figure_draws_the_changes_of_the_tables() -> None:
@@ -94,9 +97,16 @@ def test_a_rule_that_is_false_at_a_margin_holds_in_at_most_five_of_a_hundred_run
 
 
 def test_back_offs_are_parts_of_the_unloaded_time_of_their_own_service() -> None:
-    logs = measured.Logs(made_up(), "AverageSuccessTime")
-    sixths = [Fraction(n, 12) for n in (1, 2, 4, 8, 16, 32)]
-    assert [logs.all_shares(service) for service in SERVICES] == [sixths, sixths]
+    rounds = made_up()
+    for service in SERVICES:
+        found = measured.changes(rounds, service)[measured.SUCCESS]
+        assert {share for share, _ in found} == {"1/12", "1/6", "1/3", "2/3", "4/3", "8/3"}
+
+
+def test_a_rule_of_which_a_claim_has_no_rounds_is_not_confirmed() -> None:
+    rounds = made_up()
+    share = pd.Series(measured.shares(rounds), index=rounds.index)
+    assert verdict(rounds[share != "8/3"]) == "inconclusive"
 
 
 def test_the_table_has_a_row_for_each_back_off_of_each_service() -> None:
@@ -112,6 +122,15 @@ def test_the_table_has_a_row_for_each_back_off_of_each_service() -> None:
     ]
 
 
+def stated() -> list[Claim]:
+    return claimed.stated(Path(measured.__file__).with_suffix(".yaml"))
+
+
+def test_the_study_states_the_claims_of_the_rule_that_are_about_one_service() -> None:
+    of_study = {one.says.partition(" (")[0] for one in load(STUDIES / "rule-of-thumb.yaml").claims}
+    assert of_study == {one.says for one in stated() if not one.than}
+
+
 def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
     study = load(STUDIES / "rule-of-thumb.yaml")
     file = file_of(study.system)
@@ -119,7 +138,8 @@ def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
     levels = pd.DataFrame([scenario.levels for scenario in expand(study, file).scenarios])
     delays = levels[measured.BACKOFF].dropna().map(lambda text: float(text.removesuffix("ms")) / 1000)
     reported = measured.shares(levels.assign(**{measured.BACKOFF: delays}))
-    assert {measured.LEAST, measured.THIRD, measured.MOST} <= set(reported)
+    every = {share for one in stated() for share in one.end["share"]}
+    assert {measured.THIRD} < every <= set(reported)
     baselines = levels[levels["strategy"] == "baseline"]
     assert {(users, fault) for users, fault in zip(baselines["users"], baselines[measured.FAULT], strict=True)} == {
         (4, 0), (40, 0), (40, 20), (40, 40), (40, 60),
