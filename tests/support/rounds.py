@@ -20,7 +20,7 @@ class Nothing:
     """An environment of nothing."""
 
     targets = ("http://127.0.0.1:1",)
-    ways = ()
+    links = ()
 
     def inject(self, _: Any) -> None:
         """Take any faults."""

@@ -21,7 +21,7 @@ from patternbench.lab.host.local_host import Host, LocalHost
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.running import Running
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Way
+from patternbench.lab.topology import Topology, Link
 from patternbench.lab.tracing import Tracing, traced
 from patternbench.study.faults import Fault
 
@@ -35,8 +35,8 @@ class Environment:
     def __init__(self, folder: Path, host: Host | None = None) -> None:
         self.host = host or LocalHost(folder)
         self.targets: list[str] = []
-        self.ways: tuple[Way, ...] = ()
-        """The ways that have a fault proxy."""
+        self.links: tuple[Link, ...] = ()
+        """The links that have a fault proxy."""
         self.groups: Mapping[str, Sequence[str]] = {}
         """The components of each entry of the system file."""
         self.restarted: list[str] = []
@@ -45,14 +45,14 @@ class Environment:
         self._tainted: list[str] = []
         self._http = asking.client(Bounds(5.0))
 
-    def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None:
-        """Have this system up for the next round, with a fault proxy on some ways, and what runs that fits kept up.
+    def change(self, topology: Topology, links: Sequence[Link] = (), tracing: Tracing | None = None) -> None:
+        """Have this system up for the next round, with a fault proxy on some links, and what runs that fits kept up.
 
         With ``tracing`` a receiver of spans runs next to it, and its components get its address. Raises StartError if a
         component fails. That component is then down, and the next change starts it.
         """
-        self.ways, self.groups = tuple(ways), topology.groups
-        topology = traced(topologies.proxied(topology, ways), tracing)
+        self.links, self.groups = tuple(links), topology.groups
+        topology = traced(topologies.proxied(topology, links), tracing)
         self.restarted.clear()
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
@@ -189,19 +189,19 @@ class Environment:
         self.close()
 
 
-def named(system: SystemFile, settings: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Environment:
+def named(system: SystemFile, settings: Mapping[str, object], folder: Path, links: Sequence[Link] = ()) -> Environment:
     """Return a system of a system file, up."""
-    return _up(topologies.of_file(system, settings), folder, ways)
+    return _up(topologies.of_file(system, settings), folder, links)
 
 
-def external(url: str, trust: Mapping[str, object], folder: Path, ways: Sequence[Way] = ()) -> Environment:
+def external(url: str, trust: Mapping[str, object], folder: Path, links: Sequence[Link] = ()) -> Environment:
     """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
-    return _up(topologies.of_url(url, trust), folder, ways)
+    return _up(topologies.of_url(url, trust), folder, links)
 
 
-def _up(topology: Topology, folder: Path, ways: Sequence[Way]) -> Environment:
+def _up(topology: Topology, folder: Path, links: Sequence[Link]) -> Environment:
     with ExitStack() as starting:
         environment = starting.enter_context(Environment(folder))
-        environment.change(topology, ways)
+        environment.change(topology, links)
         starting.pop_all()
         return environment

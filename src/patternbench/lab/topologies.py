@@ -13,7 +13,7 @@ from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.references import URL
 from patternbench.lab.resets import resets_of
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Way
+from patternbench.lab.topology import Topology, Link
 from patternbench.study.load import validated
 from patternbench.study.text.document import Document
 from patternbench.terms.problems import InputError, Problem
@@ -56,19 +56,19 @@ def of_entries(
     return Topology(tuple(map(_with_needs, launches)), tuple(endpoints))
 
 
-def proxied(topology: Topology, ways: Sequence[Way]) -> Topology:
-    """Return a system with a fault proxy on some of its ways. Raises InputError for a way that it doesn't have."""
-    for way in ways:
+def proxied(topology: Topology, links: Sequence[Link]) -> Topology:
+    """Return a system with a fault proxy on some of its links. Raises InputError for a link that it doesn't have."""
+    for link in links:
         registry = ComponentRegistry([launch.name for launch in topology.launches])
-        proxy = FaultProxy(to=way.producer, endpoint=way.endpoint).describe(proxy_name(way), registry)
-        topology = topology.through(way, _with_needs(proxy))
+        proxy = FaultProxy(to=link.producer, endpoint=link.endpoint).describe(proxy_name(link), registry)
+        topology = topology.through(link, _with_needs(proxy))
     return topology
 
 
-def proxy_name(way: Way) -> str:
-    """Return the name of the fault proxy on a way: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
-    name = f"{way.consumer}-to-{way.producer}"
-    return name if way.endpoint == URL else f"{name}-at-{way.endpoint}"
+def proxy_name(link: Link) -> str:
+    """Return the name of the fault proxy on a link: ``balancer-1-to-shop``, ``balancer-1-to-shop-at-admin``."""
+    name = f"{link.consumer}-to-{link.producer}"
+    return name if link.endpoint == URL else f"{name}-at-{link.endpoint}"
 
 
 def launch_of(entry: Entry, registry: ComponentRegistry) -> Launch:

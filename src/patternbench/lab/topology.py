@@ -1,4 +1,4 @@
-"""The components of a system and the ways between them, as plain data: the order of starting, the proxies on ways."""
+"""The components of a system and the links between them, as plain data: the order of starting, the proxies on links."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EDGE = "edge"
 
 
 @dataclass(frozen=True, order=True)
-class Way:
-    """The way from a component to another one that it calls; the way of load begins at the edge.
+class Link:
+    """The link from a component to another one that it calls; that of load begins at the edge.
 
     ``endpoint`` is the address that it calls there: the URL, or one of its endpoints.
     """
@@ -41,19 +41,19 @@ class Topology:
     urls: tuple[str, ...] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def ways(self) -> list[Way]:
-        """Every way there is: from the edge to each endpoint, and from each component to what it refers to."""
-        edge = [Way(EDGE, name) for name in self.endpoints]
-        return edge + [Way(launch.name, *address) for launch in self.launches for address in addresses(launch)]
+    def links(self) -> list[Link]:
+        """Every link there is: from the edge to each endpoint, and from each component to what it refers to."""
+        edge = [Link(EDGE, name) for name in self.endpoints]
+        return edge + [Link(launch.name, *address) for launch in self.launches for address in addresses(launch)]
 
-    def through(self, way: Way, proxy: Launch) -> Topology:
-        """Return the same system with a proxy on a way; raises InputError when there is no such way."""
-        if way not in self.ways():
-            ways = self.ways()
-            hint = did_you_mean(str(way), map(str, ways))
-            raise InputError(Problem("there is no such way", value=str(way), allowed=_listed(ways), hint=hint))
-        endpoints = [proxy.name if way == Way(EDGE, name) else name for name in self.endpoints]
-        launches = [_through(launch, way, proxy.name) for launch in self.launches]
+    def through(self, link: Link, proxy: Launch) -> Topology:
+        """Return the same system with a proxy on a link; raises InputError when there is no such link."""
+        if link not in self.links():
+            links = self.links()
+            hint = did_you_mean(str(link), map(str, links))
+            raise InputError(Problem("there is no such link", value=str(link), allowed=_listed(links), hint=hint))
+        endpoints = [proxy.name if link == Link(EDGE, name) else name for name in self.endpoints]
+        launches = [_through(launch, link, proxy.name) for launch in self.launches]
         return replace(self, launches=(*launches, proxy), endpoints=tuple(endpoints))
 
     def problems(self) -> Iterator[Problem]:
@@ -92,10 +92,10 @@ def _sorted(launches: Sequence[Launch]) -> list[Launch]:
     return sorted(launches, key=lambda launch: rank[launch.name])
 
 
-def _through(launch: Launch, way: Way, proxy: str) -> Launch:
-    if launch.name != way.consumer:
+def _through(launch: Launch, link: Link, proxy: str) -> Launch:
+    if launch.name != link.consumer:
         return launch
-    return replace(launch, via={**launch.via, address_of(way.producer, way.endpoint): proxy})
+    return replace(launch, via={**launch.via, address_of(link.producer, link.endpoint): proxy})
 
 
 def _unknown_producers(launches: Sequence[Launch], names: Collection[str]) -> Iterator[Problem]:
@@ -137,5 +137,5 @@ def _circle(launches: Sequence[Launch]) -> Iterator[Problem]:
         yield Problem(f"components wait for each other: {circle}", path=str(error.args[1][0]))
 
 
-def _listed(ways: Sequence[Way]) -> str:
-    return ", ".join(dict.fromkeys(f"`{way}`" for way in ways)) or "none"
+def _listed(links: Sequence[Link]) -> str:
+    return ", ".join(dict.fromkeys(f"`{link}`" for link in links)) or "none"

@@ -21,7 +21,7 @@ from patternbench.lab.config import compose
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import EDGE, Way
+from patternbench.lab.topology import EDGE, Link
 from patternbench.study.faults import Fault
 
 ENGINES = ("docker", "docker-compose", "podman-compose")
@@ -200,7 +200,7 @@ def test_a_project_whose_containers_have_ended_is_told_to_be_dead(install: Calla
 def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Callable[[str], Installed]) -> None:
     installed = install("docker")
     fault = Fault.model_validate({"abort": {"percentage": 100, "status": 503}})
-    with environment.named(installed.system, {}, installed.folder / "logs", [Way(EDGE, "shop")]) as up:
+    with environment.named(installed.system, {}, installed.folder / "logs", [Link(EDGE, "shop")]) as up:
         assert up.endpoint != up.running["shop"].url
         assert httpx.get(up.endpoint).status_code == 200
         with FaultSchedule([fault], up):

@@ -22,7 +22,7 @@ from patternbench.lab.environment import Environment
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.faults.schedule import FaultSchedule
-from patternbench.lab.faults.ways import needed
+from patternbench.lab.faults.links import needed
 from patternbench.lab.host import cgroups
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
@@ -91,8 +91,8 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
         for shop in ("shop-1", "shop")
     )
     system = written(tmp_path, text)
-    ways = needed([one, all_], topologies.of_file(system, {}))
-    with environment.named(system, {}, tmp_path / "logs", ways) as up:
+    links = needed([one, all_], topologies.of_file(system, {}))
+    with environment.named(system, {}, tmp_path / "logs", links) as up:
 
         def answered() -> list[bool]:
             return ['"left":3' in httpx.get(f"{url}/items/7").text for url in up.targets]

@@ -79,7 +79,7 @@ def test_what_no_part_can_act_is_refused_at_its_line(tmp_path: Path, tiny: Path,
     full = "  - {client: resilience4j, retry: {max_attempts: 2, jitter: full, backoff: {fixed: {delay: 2ms}}}}\n"
     tiny.write_text(TINY.replace("faults:\n  - abort: {percentage: [0, 50], status: 503}\n", faults) + full)
     message = refused(verb[0], str(tiny), *verb[1:], "--skip-unavailable" if verb[0] == "run" else "--all")
-    assert "tiny.yaml:13: faults[0].where: there is no such way in the system (got 'envoy -> targt')" in message
+    assert "tiny.yaml:13: faults[0].where: there is no such link in the system (got 'envoy -> targt')" in message
     assert "did you mean `envoy -> target`?" in message
     assert "tiny.yaml:17: strategies[2].retry.jitter: client resilience4j" in message
 

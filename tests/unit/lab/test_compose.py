@@ -9,7 +9,7 @@ import pytest
 from patternbench.lab import startable, systems, topologies
 from patternbench.lab.config import compose
 from patternbench.lab.config.compose import ComposeEngine, ComposeProject, PrintedProject, ProjectFailed, project_name
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.systems import SystemFile
 from patternbench.study.faults import Fault
 
@@ -55,14 +55,14 @@ def test_what_is_wrong_with_a_project_is_reported_at_its_line(
 def test_a_fault_of_processes_that_run_in_containers_is_refused(tmp_path: Path, kind: str) -> None:
     settings = {"percentage": 50} if kind == "cpu" else {}
     fault = Fault.model_validate({kind: settings, "where": "shop", "when": {"for": "1s"}})
-    (problem,) = ways.problems([fault], topologies.of_file(shop(tmp_path), {}))
+    (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
     assert problem.message == f"{kind} acts on processes of this machine, but those of shop run in containers"
-    assert problem.allowed == "a fault on a way: front -> shop"
+    assert problem.allowed == "a fault on a link: front -> shop"
 
 
 def test_a_fault_on_the_way_to_a_project_is_none_of_its_containers(tmp_path: Path) -> None:
     fault = Fault.model_validate({"abort": {"percentage": 5}, "where": "front -> shop"})
-    assert list(ways.problems([fault], topologies.of_file(shop(tmp_path), {}))) == []
+    assert list(links.problems([fault], topologies.of_file(shop(tmp_path), {}))) == []
 
 
 @pytest.mark.parametrize(

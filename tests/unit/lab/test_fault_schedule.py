@@ -26,7 +26,7 @@ ZERO = 1_000_000_000
 class Environment:
     """A system that only takes note that it can no longer be relied on."""
 
-    ways = ()
+    links = ()
     tainted = ""
 
     def spoil(self, why: str) -> None:
@@ -226,14 +226,14 @@ def test_a_window_that_cannot_begin_fails_the_round(reported: Any) -> None:
 
 
 def test_every_kind_that_a_study_knows_can_be_acted() -> None:
-    """By the file of the kind; on a way, where there is none, by the proxies of the way."""
+    """By the file of the kind; on a link, where there is none, by the proxies of the link."""
     files = {module.name for module in iter_modules(kinds.__path__)}
     assert files <= set(KINDS)
     for kind in KINDS:
         if kind in files:
             assert callable(import_module(f"{kinds.__name__}.{kind}").act)
         else:
-            assert KINDS[kind].spot is Spot.WAY
+            assert KINDS[kind].spot is Spot.LINK
 
 
 @pytest.mark.parametrize(
@@ -251,14 +251,14 @@ def test_a_kind_on_a_way_without_its_own_file_is_ordered_from_the_proxies_there(
 ) -> None:
     admins: list[Any] = ["proxy"]
 
-    class Way:
+    class Link:
         environment = type("Bench", (), {"groups": {}})
 
         def proxies(self, fault: Fault) -> list[Any]:
             return admins
 
     fault = Fault.model_validate(written)
-    site: Any = Way()
+    site: Any = Link()
     assert act_of(fault, "one", site) == ByProxy("one", {fault.kind: settings}, admins)
 
 

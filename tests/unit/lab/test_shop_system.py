@@ -23,7 +23,7 @@ def numbered(name: str, count: int) -> list[str]:
 
 @pytest.mark.parametrize("limits", ["together", "by_route", "by_cost"])
 @pytest.mark.parametrize("balancers", [2, 4])
-def test_the_shop_has_as_many_balancers_and_ways_to_them_as_its_setting_says(limits: str, balancers: int) -> None:
+def test_the_shop_has_as_many_balancers_and_links_to_them_as_its_setting_says(limits: str, balancers: int) -> None:
     topology = shop(limits=limits, balancers=balancers)
     names = [one.name for one in topology.launches]
     assert [name for name in names if name.startswith("balancer")] == numbered("balancer", balancers)

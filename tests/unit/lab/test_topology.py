@@ -1,4 +1,4 @@
-"""The ways between components: in which order they start, and what can be put on a way."""
+"""The links between components: in which order they start, and what can be put on a link."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
 from patternbench.lab.host.references import producers
-from patternbench.lab.topology import EDGE, Topology, Way, in_order
+from patternbench.lab.topology import EDGE, Topology, Link, in_order
 from patternbench.terms.problems import InputError
 
 READY = Port("http")
@@ -33,26 +33,26 @@ def test_a_component_that_is_only_waited_for_starts_first_too() -> None:
 
 
 def test_every_way_of_a_system_is_known() -> None:
-    assert [str(way) for way in SHOP.ways()] == ["edge -> balancer", "balancer -> shop", "balancer -> redis"]
+    assert [str(link) for link in SHOP.links()] == ["edge -> balancer", "balancer -> shop", "balancer -> redis"]
 
 
 def test_a_proxy_on_a_way_is_called_by_its_consumer_alone() -> None:
     two = Topology((*SHOP.launches, launch("other", "shop")), ("balancer", "other"))
-    found = {each.name: each for each in two.through(Way("balancer", "shop"), launch("slow", "shop")).launches}
+    found = {each.name: each for each in two.through(Link("balancer", "shop"), launch("slow", "shop")).launches}
     assert producers(found["balancer"]) == ["slow", "redis"]
     assert producers(found["other"]) == ["shop"]
     assert producers(found["slow"]) == ["shop"]
 
 
 def test_a_proxy_at_the_edge_takes_the_load_of_its_endpoint() -> None:
-    found = SHOP.through(Way(EDGE, "balancer"), launch("front", "balancer"))
+    found = SHOP.through(Link(EDGE, "balancer"), launch("front", "balancer"))
     assert found.endpoints == ("front",)
     assert [each.name for each in in_order(found.launches)][-1] == "front"
 
 
 def test_a_way_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InputError) as refused:
-        SHOP.through(Way("shop", "redis"), launch("slow"))
+        SHOP.through(Link("shop", "redis"), launch("slow"))
     (problem,) = refused.value.problems
     assert problem.value == "shop -> redis"
     assert "`balancer -> redis`" in problem.allowed

@@ -34,7 +34,7 @@ def test_a_way_that_only_some_levels_of_a_setting_make_is_refused() -> None:
     cut = "- {partition: {}, where: balancer-1 -> redis}\n"
     assert problems(cut, "shop-behind-two-balancers, settings: {store: redis}") == []
     found = problems(cut, "shop-behind-two-balancers, settings: {store: [redis, memory]}")
-    assert ["faults[0].where: there is no such way" in problem for problem in found] == [True]
+    assert ["faults[0].where: there is no such link" in problem for problem in found] == [True]
 
 
 def test_all_faults_that_act_nowhere_are_told_of_at_once() -> None:

@@ -12,7 +12,7 @@ import pytest
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.launch import ResourceLimits
-from patternbench.lab.topology import Topology, Way
+from patternbench.lab.topology import Topology, Link
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.round import fixture as module
@@ -79,7 +79,7 @@ class Kept(Environment):
         super().__init__(folder)
         self.closed = False
 
-    def change(self, topology: Topology, ways: Sequence[Way] = (), tracing: Tracing | None = None) -> None: ...
+    def change(self, topology: Topology, links: Sequence[Link] = (), tracing: Tracing | None = None) -> None: ...
 
     def close(self) -> None:
         self.closed = True

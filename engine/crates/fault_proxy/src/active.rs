@@ -1,7 +1,7 @@
 //! The faults that act at this moment, and what they have done so far.
 
 use crate::dice::Dice;
-use crate::faults::{End, Fate, Kind, Way};
+use crate::faults::{End, Fate, Kind, Link};
 use crate::line::Held;
 use patternbench_timing::Nanos;
 use serde_json::{Value, json};
@@ -99,13 +99,13 @@ impl Faults {
         decision
     }
 
-    /// What the way is like.
-    pub fn way(&self) -> Way {
-        let mut way = Way::default();
+    /// What the link is like.
+    pub fn link(&self) -> Link {
+        let mut link = Link::default();
         for active in &self.active {
-            active.kind.fault().on_way(&mut way);
+            active.kind.fault().on_link(&mut link);
         }
-        way
+        link
     }
 
     /// Takes note of when a request that was held back continued.
@@ -170,8 +170,8 @@ mod tests {
                 .contains("acts already")
         );
         assert!(faults.end("b").unwrap_err().contains("no fault named b"));
-        assert!(faults.way().cut);
+        assert!(faults.link().cut);
         assert_eq!(faults.clear(), [1]);
-        assert!(!faults.way().cut);
+        assert!(!faults.link().cut);
     }
 }

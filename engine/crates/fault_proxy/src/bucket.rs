@@ -2,7 +2,7 @@
 
 use patternbench_timing::{Nanos, S};
 
-/// How much may pass at once, as time at the bandwidth: short, so that a slow way is slow evenly.
+/// How much may pass at once, as time at the bandwidth: short, so that a slow link is slow evenly.
 const SIP: Nanos = S / 200;
 /// What passes at once when nothing limits it.
 const MOST: usize = 64 * 1024;

@@ -1,8 +1,8 @@
-//! A TCP proxy on the way between two components: it simulates distance, and injects faults on orders.
+//! A TCP proxy on the link between two components: it simulates network latency, and injects faults on orders.
 //!
 //! One thread waits for all sockets and one timer, so a fault begins at one moment for all connections. A *request* is
 //! what a caller sends after the service has answered, up to the next answer: so it is with HTTP/1.1 without pipelining,
-//! Redis and MySQL alike. Faults fall on requests by chance, or on the way as a whole. The one who tells it what to do
+//! Redis and MySQL alike. Faults fall on requests by chance, or on the link as a whole. The one who tells it what to do
 //! connects to its admin port; when that connection ends, so do all faults.
 
 #![forbid(unsafe_code)]

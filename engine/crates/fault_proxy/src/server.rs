@@ -5,7 +5,7 @@ use crate::admin::{Admin, Order};
 use crate::bucket::Bucket;
 use crate::connection::{Connection, Pumped, World};
 use crate::door::Door;
-use crate::faults::Way;
+use crate::faults::Link;
 use crate::settings::Settings;
 use crate::timer::Timer;
 use patternbench_timing::{Nanos, now};
@@ -44,7 +44,7 @@ pub struct Server {
     connections: Slab<Connection>,
     alarms: BinaryHeap<Reverse<(Nanos, usize)>>,
     world: World,
-    way: Way,
+    link: Link,
     scratch: Vec<u8>,
 }
 
@@ -72,7 +72,7 @@ impl Server {
         };
         let (poller, timer) = made().map_err(|error| format!("cannot wait for sockets: {error}"))?;
         let (connections, alarms) = (Slab::new(), BinaryHeap::new());
-        let (to, way, scratch) = (settings.to, Way::default(), vec![0; SCRATCH]);
+        let (to, link, scratch) = (settings.to, Link::default(), vec![0; SCRATCH]);
         let server = Self {
             poller,
             timer,
@@ -82,7 +82,7 @@ impl Server {
             connections,
             alarms,
             world,
-            way,
+            link,
             scratch,
         };
         server
@@ -238,21 +238,21 @@ impl Server {
         }
     }
 
-    /// Makes the way what the faults that act now want it to be; `ended` are those that have just stopped.
+    /// Makes the link what the faults that act now want it to be; `ended` are those that have just stopped.
     fn changed(&mut self, ended: &[u32]) -> Result<(), String> {
-        let (before, way) = (self.way, self.world.faults.way());
-        self.way = way;
-        self.world.cut = way.cut;
-        self.world.buckets.0.limit(way.bytes_per_s);
-        self.world.buckets.1.limit(way.bytes_per_s);
+        let (before, link) = (self.link, self.world.faults.link());
+        self.link = link;
+        self.world.cut = link.cut;
+        self.world.buckets.0.limit(link.bytes_per_s);
+        self.world.buckets.1.limit(link.bytes_per_s);
         self.connections.retain(|_, connection| {
-            let over = way.refused || connection.stalled_by().is_some_and(|by| ended.contains(&by));
+            let over = link.refused || connection.stalled_by().is_some_and(|by| ended.contains(&by));
             if over {
                 connection.reset();
             }
             !over
         });
-        if way.refused {
+        if link.refused {
             self.door.close();
         } else if before.refused {
             let opened = self.door.reopen().and_then(|()| self.watch_door());

@@ -28,12 +28,12 @@ class DelayProxy(Component):
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Its URL is that of the component behind it, but for the port."""
         registry.named(self.to, f"{name}.to")
-        command = (engine.path(), "fault-proxy", "--listen", "127.0.0.1:${self.port.way}")
+        command = (engine.path(), "fault-proxy", "--listen", "127.0.0.1:${self.port.link}")
         return Launch(
             kind=self.kind,
             name=name,
             command=(*command, "--to", reference(self.to, "url.address"), "--distance", str(self.delay)),
-            ports={"way": 0},
-            url=behind(self.to, "way"),
+            ports={"link": 0},
+            url=behind(self.to, "link"),
             ready=Announced("listening"),
         )

@@ -1,4 +1,4 @@
-"""A proxy on the way to another component, which injects faults there on orders that it gets while it runs."""
+"""A proxy on the link to another component, which injects faults there on orders that it gets while it runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class FaultProxy(Component):
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Its URL is that address of the component behind it, but for the port."""
         registry.named(self.to, f"{name}.to")
-        ports = ("--listen", "127.0.0.1:${self.port.way}", "--admin", "127.0.0.1:${self.port.admin}")
+        ports = ("--listen", "127.0.0.1:${self.port.link}", "--admin", "127.0.0.1:${self.port.admin}")
         return Launch(
             kind=self.kind,
             name=name,
             command=(engine.path(), "fault-proxy", *ports, "--to", reference(self.to, f"{self.endpoint}.address")),
-            ports={"way": 0, "admin": 0},
-            url=behind(self.to, "way", self.endpoint),
+            ports={"link": 0, "admin": 0},
+            url=behind(self.to, "link", self.endpoint),
             endpoints={"admin": "tcp://127.0.0.1:${self.port.admin}"},
             ready=Announced("listening"),
         )

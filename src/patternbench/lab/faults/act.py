@@ -8,7 +8,7 @@ from typing import Protocol
 
 from patternbench.lab.environment import Environment
 from patternbench.lab.faults.admin import Admin
-from patternbench.lab.faults.ways import proxies_of
+from patternbench.lab.faults.links import proxies_of
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
 
@@ -39,8 +39,8 @@ class Site:
     _admins: dict[str, Admin] = field(default_factory=dict)
 
     def proxies(self, fault: Fault) -> list[Admin]:
-        """Return the proxies on the ways that a fault acts on."""
-        return [self._admin(name) for name in proxies_of(fault, self.environment.ways)]
+        """Return the proxies on the links that a fault acts on."""
+        return [self._admin(name) for name in proxies_of(fault, self.environment.links)]
 
     def _admin(self, name: str) -> Admin:
         if name not in self._admins:

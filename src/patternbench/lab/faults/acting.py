@@ -1,4 +1,4 @@
-"""Who carries a fault out: the file of its kind, or else the fault proxies on its way."""
+"""Who carries a fault out: the file of its kind, or else the fault proxies on its link."""
 
 from __future__ import annotations
 

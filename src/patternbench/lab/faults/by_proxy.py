@@ -1,4 +1,4 @@
-"""Faults on a way, injected by its fault proxies."""
+"""Faults on a link, injected by its fault proxies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ByProxy:
 
 
 def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
-    """Return a fault on a way, with its settings in the proxy's form. Raises StartError if the way has no proxy."""
+    """Return a fault on a link, with its settings in the proxy's form. Raises StartError if the link has no proxy."""
     admins = site.proxies(fault)
     if not admins:
         raise StartError(f"there is no fault proxy at {fault.where}, so {fault.kind} cannot be injected there")

@@ -13,13 +13,13 @@ FIRST = "-1"
 
 
 def at_each(fault: Fault, groups: Groups) -> list[Fault]:
-    """Return the same fault at each component, or on each way, of its ``where``."""
+    """Return the same fault at each component, or on each link, of its ``where``."""
     if fault.at_the_edge:
         return [fault]
-    if fault.way is None:
+    if fault.link is None:
         wheres = _components(fault.where, groups)
     else:
-        consumers, producers = (_components(name, groups) for name in fault.way)
+        consumers, producers = (_components(name, groups) for name in fault.link)
         wheres = [f"{consumer} {ARROW} {producer}" for consumer in consumers for producer in producers]
     return [fault.model_copy(update={"where": where}) for where in wheres]
 

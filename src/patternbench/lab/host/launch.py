@@ -139,7 +139,7 @@ class Launch:
     ``ports`` are wanted by name, 0 for any that is free; ``secrets`` are made by the host. ``url`` is where others
     reach it, ``endpoints`` are further addresses by name. ``needs`` must be installed; the host adds those of its
     kind. ``after`` names components that must be ready first, in addition to those that it refers to. ``via`` says
-    which component replaces another one in its references, to put a proxy on the way between two. ``user`` is
+    which component replaces another one in its references, to put a proxy on the link between two. ``user`` is
     the system user to run as, where root starts it; ``nobody_else`` says that it doesn't run as the caller where
     that can't be. ``log`` is a folder, below its own, of what it writes in a round.
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change

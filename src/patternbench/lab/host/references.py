@@ -71,7 +71,7 @@ def address_of(name: str, endpoint: str) -> str:
 def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
     """Return the component and the part from which a launch gets the value of a reference.
 
-    That is the component itself, or the URL of the proxy on the way to that address.
+    That is the component itself, or the URL of the proxy on the link to that address.
     """
     endpoint, dot, part = what.partition(".")
     proxy = launch.via.get(address_of(name, endpoint))

@@ -19,7 +19,7 @@ from patternbench.drivers.driver import Task
 from patternbench.drivers.limits import STRATEGY
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import startable, systems, tracing
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.host.accounts import scratch
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import engine as native
@@ -138,8 +138,8 @@ def _faults_by_system(study: Study, plan: Plan) -> list[tuple[System, set[int]]]
 def _misplaced_faults(study: Study, system: System, numbers: set[int], file: SystemFile | None) -> list[Problem]:
     """Problems of the places of a study's faults in a system."""
     with suppress(InputError):  # settings that no component takes are reported separately
-        topology = ways.topology_of(system, file)
-        return list(ways.problems(study.faults, topology, numbers)) if topology else []
+        topology = links.topology_of(system, file)
+        return list(links.problems(study.faults, topology, numbers)) if topology else []
     return []
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.host import changes
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.systems import SystemFile
@@ -94,7 +94,7 @@ class Reconfigurations:
 
     def _described(self, scenario: Scenario, same: str) -> Setup:
         topology = topology_of(scenario.system, self._inputs, self._file)
-        topology = topologies.proxied(topology, ways.of_scenario(self._study, scenario.system, self._file))
+        topology = topologies.proxied(topology, links.of_scenario(self._study, scenario.system, self._file))
         topology = traced(topology, tracing_of(sampled(self._study.watch, scenario.sample)))
         launches = in_order(topology.launches)
         live = any(launch.live for launch in launches)

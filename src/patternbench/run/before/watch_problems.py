@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from patternbench.lab import systems, tracing
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.host.launch import Launch
 from patternbench.observe.registry import needed_by
 from patternbench.observe.seam import NeededComponent
@@ -50,5 +50,5 @@ def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Lau
     file = systems.file_of(study.system, inputs.beside)
     for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
         with suppress(InputError):  # settings that no component takes are reported separately
-            topology = ways.topology_of(system, file)
+            topology = links.topology_of(system, file)
             yield topology.launches if topology else []

@@ -166,7 +166,7 @@ class _OneRound:
 
     def _measured(self, blank: Entry) -> Entry:
         scenario, order = self._scenario, self._order
-        environment = self._fixture.environment(scenario.system, order.system_file, order.ways, order.tracing)
+        environment = self._fixture.environment(scenario.system, order.system_file, order.links, order.tracing)
         schedule = FaultSchedule(self._scenario.faults, environment)
         task = replace(self._task(environment.targets), begun=schedule.start)
         driver = self._driver(task)

@@ -15,7 +15,7 @@ from patternbench.lab import machine
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.changes import Start
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Way
+from patternbench.lab.topology import Topology, Link
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.before.reconfigurations import topology_of
@@ -49,19 +49,19 @@ class RoundFixture:
         self,
         system: System,
         file: SystemFile | None = None,
-        ways: tuple[Way, ...] = (),
+        links: tuple[Link, ...] = (),
         tracing: Tracing | None = None,
     ) -> Environment:
         """Return the system up with these settings, and reset: what was up before and fits stays up.
 
         ``file`` describes a system by name; without it, the system is looked up next to the study and among the shipped
-        ones. Each of the ``ways`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
+        ones. Each of the ``links`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
         """
         self.reset_seconds = 0.0
         environment = self._usable()
         self.cold.update(environment.restarted)
         try:
-            environment.change(self._topology(system, file), ways, tracing)
+            environment.change(self._topology(system, file), links, tracing)
         finally:
             self.cold.update(start.component for start in environment.started)
         self.accounts |= environment.accounts()

@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 
 from patternbench.drivers import choice
 from patternbench.lab import systems
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Way
+from patternbench.lab.topology import Link
 from patternbench.lab.tracing import Tracing, tracing_of
 from patternbench.plan.order import OUTSIDE, Round
 from patternbench.plan.scenarios import Scenario
@@ -34,7 +34,7 @@ class RoundOrder:
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
     of the warm-up before it, where something was started for it. ``inputs`` are the SHA-256 of the files that the study
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in the folder ``beside``. Each of the ``ways`` has a fault proxy. ``watch`` is what observers record.
+    command runs in the folder ``beside``. Each of the ``links`` has a fault proxy. ``watch`` is what observers record.
     ``lane`` is the one that is to run it, where there are several; ``attempt`` counts the tries of its round from 1.
     As many ``generators`` make its load.
     """
@@ -54,7 +54,7 @@ class RoundOrder:
     client_at: ClientAt | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
-    ways: tuple[Way, ...] = ()
+    links: tuple[Link, ...] = ()
     watch: Watch = field(default_factory=Watch)
     warm_up_requests: int | None = None
     settles: bool = False
@@ -166,7 +166,7 @@ class Orders:
             client_at=study.clients.get(scenario.client),
             inputs=self.inputs,
             beside=str(self.beside),
-            ways=tuple(ways.of_scenario(self.study, scenario.system, self._system_file)),
+            links=tuple(links.of_scenario(self.study, scenario.system, self._system_file)),
             watch=counting_watch(study.watch) if round_.counting else sampled(study.watch, scenario.sample),
             attempt=attempt,
             generators=study.generators,

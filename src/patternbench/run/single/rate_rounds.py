@@ -14,7 +14,7 @@ from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
 from patternbench.lab import systems
 from patternbench.lab.environment import Environment
-from patternbench.lab.faults import ways
+from patternbench.lab.faults import links
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.accounts import scratch
 from patternbench.plan.expand import expand
@@ -113,7 +113,7 @@ def rate_fixture(requested: StudyFile, duration: Duration, objective: RateObject
         preflight.check_system(study, inputs)
     with scratch("patternbench-capacity-") as folder, RoundFixture(folder, inputs) as fixture:
         file = systems.file_of(scenario.system, inputs.beside)
-        environment = fixture.environment(scenario.system, file, tuple(ways.of_scenario(study, scenario.system, file)))
+        environment = fixture.environment(scenario.system, file, tuple(links.of_scenario(study, scenario.system, file)))
         targets = scenario.system.endpoints() or tuple(map(Endpoint, environment.targets))
         yield RateFixture(scenario, targets, fixture, environment, study, duration, objective, folder)
 

@@ -61,7 +61,7 @@ class FaultEntry(OneOf):
         return self.where == EDGE if name == "where" else not self.when
 
     @property
-    def way(self) -> tuple[str, str] | None:
+    def link(self) -> tuple[str, str] | None:
         """The caller and the callee of the link that it acts on; None if it acts on a component."""
         if self.chosen.spot is Spot.COMPONENT or self.where == EDGE:
             return None
@@ -96,12 +96,12 @@ class FaultEntry(OneOf):
 
     @model_validator(mode="after")
     def _acts_where_it_can(self) -> FaultEntry:
-        is_way = self.where == EDGE or ARROW in self.where
-        if self.chosen.spot is Spot.COMPONENT and is_way:
+        is_link = self.where == EDGE or ARROW in self.where
+        if self.chosen.spot is Spot.COMPONENT and is_link:
             raise misplaced("where", f"`{self.where}`, since {self.kind} acts on a component", "the component's name")
-        if self.chosen.spot is Spot.WAY and not is_way:
+        if self.chosen.spot is Spot.LINK and not is_link:
             allowed = f"`{EDGE}`, or `CALLER {ARROW} {self.where}`"
-            raise misplaced("where", f"`{self.where}`, since {self.kind} acts on the way to a component", allowed)
+            raise misplaced("where", f"`{self.where}`, since {self.kind} acts on the link to a component", allowed)
         return self
 
 

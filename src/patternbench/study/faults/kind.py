@@ -11,17 +11,17 @@ from patternbench.terms.units import Percentage
 
 
 class Spot(Enum):
-    """Where a kind of fault acts: on the way to a component (the edge is one), or on a component itself."""
+    """Where a kind of fault acts: on the link to a component (the edge is one), or on a component itself."""
 
-    WAY = "a way"
+    LINK = "a link"
     COMPONENT = "a component"
 
 
 class Kind(Sparse):
     """Base of the settings of a kind of fault; a kind without settings is written ``{}``."""
 
-    spot: ClassVar[Spot] = Spot.WAY
-    both_ways: ClassVar[bool] = False
+    spot: ClassVar[Spot] = Spot.LINK
+    both_directions: ClassVar[bool] = False
     """Whether it also acts on calls in the other direction, if the service calls its caller."""
 
     @property
@@ -31,7 +31,7 @@ class Kind(Sparse):
 
     @property
     def at_proxy(self) -> dict[str, object]:
-        """Its settings in the form of the fault proxy, which carries out a kind on a way that says nothing else."""
+        """Its settings in the form of the fault proxy, which carries out a kind on a link that says nothing else."""
         return {}
 
     @property

@@ -1,4 +1,4 @@
-//! What faults decide about: what becomes of a request, and what the way is like.
+//! What faults decide about: what becomes of a request, and what the link is like.
 
 use crate::dice::Dice;
 use patternbench_timing::Nanos;
@@ -35,9 +35,9 @@ impl Fate {
     }
 }
 
-/// What the way is like for everybody.
+/// What the link is like for everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Way {
+pub struct Link {
     /// No one listens, and what was open is reset.
     pub refused: bool,
     /// Nothing passes, in either direction.
@@ -53,6 +53,6 @@ pub trait Fault {
         false
     }
 
-    /// Changes what the way is like for as long as the fault acts.
-    fn on_way(&self, _way: &mut Way) {}
+    /// Changes what the link is like for as long as the fault acts.
+    fn on_link(&self, _link: &mut Link) {}
 }

@@ -1,4 +1,4 @@
-//! The kinds of fault, one file each: what a fault does to a request, or to the way as a whole.
+//! The kinds of fault, one file each: what a fault does to a request, or to the link as a whole.
 
 mod abort;
 mod delay;
@@ -9,7 +9,7 @@ mod reset;
 mod slow;
 mod stall;
 
-pub use fate::{End, Fate, Fault, Way};
+pub use fate::{End, Fate, Fault, Link};
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! Nothing passes, in either direction; what was sent meanwhile arrives when the partition is over.
 
-use super::fate::{Fault, Way};
+use super::fate::{Fault, Link};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Partition {}
 
 impl Fault for Partition {
-    fn on_way(&self, way: &mut Way) {
-        way.cut = true;
+    fn on_link(&self, link: &mut Link) {
+        link.cut = true;
     }
 }

@@ -1,6 +1,6 @@
 //! No one listens: connections are refused, and those that were open are reset.
 
-use super::fate::{Fault, Way};
+use super::fate::{Fault, Link};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Refuse {}
 
 impl Fault for Refuse {
-    fn on_way(&self, way: &mut Way) {
-        way.refused = true;
+    fn on_link(&self, link: &mut Link) {
+        link.refused = true;
     }
 }

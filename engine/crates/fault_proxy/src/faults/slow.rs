@@ -1,6 +1,6 @@
-//! The way has a bandwidth, which all its connections share, in each direction.
+//! The link has a bandwidth, which all its connections share, in each direction.
 
-use super::fate::{Fault, Way};
+use super::fate::{Fault, Link};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -27,8 +27,8 @@ pub struct Slow {
 }
 
 impl Fault for Slow {
-    fn on_way(&self, way: &mut Way) {
-        let least = way.bytes_per_s.unwrap_or(f64::INFINITY);
-        way.bytes_per_s = Some(least.min(self.bytes_per_s.0));
+    fn on_link(&self, link: &mut Link) {
+        let least = link.bytes_per_s.unwrap_or(f64::INFINITY);
+        link.bytes_per_s = Some(least.min(self.bytes_per_s.0));
     }
 }

@@ -9,7 +9,7 @@ from patternbench.study.faults import Fault
 
 
 def act(fault: Fault, name: str, site: Site) -> Act:
-    """By the proxies on the way, where there are any, else by Envoy."""
+    """By the proxies on the link, where there are any, else by Envoy."""
     if not site.proxies(fault):
         return ByEnvoy(fault, site)
     abort = fault.chosen

@@ -10,4 +10,4 @@ from patternbench.study.faults.kind import Kind
 class Partition(Kind):
     """Let nothing pass between two components, in either direction; what waits arrives when the fault ends."""
 
-    both_ways: ClassVar[bool] = True
+    both_directions: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Slow: a way has a bandwidth."""
+"""Slow: a link has a bandwidth."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _validated(value: object) -> Bandwidth:
 
 
 class Slow(Kind):
-    """Let no more pass than a bandwidth, in each direction, which all connections of the way share."""
+    """Let no more pass than a bandwidth, in each direction, which all connections of the link share."""
 
     bandwidth: Levels[Bandwidth]
 

@@ -1,4 +1,4 @@
-"""Which ways of a system need a fault proxy, and which faults cannot be in it."""
+"""Which links of a system need a fault proxy, and which faults cannot be in it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.support.launches import settled
 
 from patternbench.lab import systems, topologies
 from patternbench.lab.faults.replicas import at_each
-from patternbench.lab.faults.ways import needed, problems, proxies_of, ways_of
+from patternbench.lab.faults.links import needed, problems, proxies_of, links_of
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
 from patternbench.lab.topologies import proxied, proxy_name
-from patternbench.lab.topology import EDGE, Topology, Way
+from patternbench.lab.topology import EDGE, Topology, Link
 from patternbench.study.faults import Fault
 
 TARGET, SHOP = "target", "shop-behind-two-balancers"
@@ -29,7 +29,7 @@ def faults(*given: dict[str, Any]) -> list[Fault]:
 
 
 def needs(system: str, *given: dict[str, Any]) -> list[str]:
-    return [str(way) for way in needed(faults(*given), topology(system))]
+    return [str(link) for link in needed(faults(*given), topology(system))]
 
 
 def refused(system: str, *given: dict[str, Any]) -> list[str]:
@@ -79,20 +79,20 @@ def test_a_fault_on_a_component_needs_no_proxy() -> None:
 
 
 def test_a_partition_cuts_the_way_back_too_and_a_delay_does_not() -> None:
-    both = [Way("a", "b"), Way("b", "a"), Way("a", "c")]
+    both = [Link("a", "b"), Link("b", "a"), Link("a", "c")]
     partition, delay = faults(
         {"partition": {}, "where": "a -> b"}, {"delay": {"percentage": 5, "duration": "1ms"}, "where": "a -> b"}
     )
-    assert ways_of(partition, both) == both[:2]
-    assert ways_of(delay, both) == both[:1]
+    assert links_of(partition, both) == both[:2]
+    assert links_of(delay, both) == both[:1]
 
 
 def test_a_proxy_stands_on_its_way_and_on_no_other() -> None:
-    way = Way("balancer-1", "redis")
-    found = {launch.name: launch for launch in proxied(topology(SHOP), [way]).launches}
-    assert found["balancer-1"].via == {"redis": proxy_name(way)}
+    link = Link("balancer-1", "redis")
+    found = {launch.name: launch for launch in proxied(topology(SHOP), [link]).launches}
+    assert found["balancer-1"].via == {"redis": proxy_name(link)}
     assert found["balancer-2"].via == {}
-    assert proxies_of(faults({"stall": {"percentage": 5}, "where": "balancer-1 -> redis"})[0], [way]) == [
+    assert proxies_of(faults({"stall": {"percentage": 5}, "where": "balancer-1 -> redis"})[0], [link]) == [
         "balancer-1-to-redis"
     ]
 
@@ -108,17 +108,17 @@ SEVERAL = Topology(
 
 def test_a_fault_on_a_way_acts_at_every_address_that_is_called_there() -> None:
     (stall,) = faults({"stall": {"percentage": 5}, "where": "shop -> db"})
-    ways = needed([stall], SEVERAL)
-    assert ways == [Way("shop", "db", "core"), Way("shop", "db")]
-    assert list(dict.fromkeys(map(str, ways))) == ["shop -> db"]
-    assert proxies_of(stall, ways) == ["shop-to-db-at-core", "shop-to-db"]
+    links = needed([stall], SEVERAL)
+    assert links == [Link("shop", "db", "core"), Link("shop", "db")]
+    assert list(dict.fromkeys(map(str, links))) == ["shop -> db"]
+    assert proxies_of(stall, links) == ["shop-to-db-at-core", "shop-to-db"]
 
 
 def test_a_proxy_stands_in_front_of_the_address_that_is_called_and_of_no_other() -> None:
-    found = {launch.name: launch for launch in proxied(SEVERAL, [Way("shop", "db", "core")]).launches}
+    found = {launch.name: launch for launch in proxied(SEVERAL, [Link("shop", "db", "core")]).launches}
     proxy, shop = found["shop-to-db-at-core"], found["shop"]
     assert "${db.core.address}" in proxy.command
-    assert proxy.url == "${db.core.scheme}://${db.core.login}127.0.0.1:${self.port.way}${db.core.path}"
+    assert proxy.url == "${db.core.scheme}://${db.core.login}127.0.0.1:${self.port.link}${db.core.path}"
     urls = {"shop-to-db-at-core": "mariadb://core@proxy/core", "db": "mariadb://own@db/own"}
     assert settled(shop, urls).command == ("run", "core", "mariadb://own@db/own", "mariadb://core@proxy/core")
 
@@ -127,7 +127,7 @@ def test_an_endpoint_of_a_proxy_is_never_taken_for_one_of_what_is_behind_it() ->
     shop, db = SEVERAL.launches
     asks = replace(shop, command=("run", "${db.url}", "${db.admin}"))
     here = Topology((asks, replace(db, endpoints={"admin": "http://admin"})), ("shop",))
-    found = {launch.name: launch for launch in proxied(here, [Way("shop", "db")]).launches}
+    found = {launch.name: launch for launch in proxied(here, [Link("shop", "db")]).launches}
     urls = {"shop-to-db": "mariadb://proxy", "shop-to-db.admin": "tcp://wrong", "db.admin": "http://admin"}
     assert settled(found["shop"], urls).command == ("run", "mariadb://proxy", "http://admin")
 
@@ -136,12 +136,12 @@ def test_a_fault_on_a_way_of_gossip_is_refused_since_datagrams_pass_by_its_proxy
     fault = {"stall": {"percentage": 5}, "where": "sidecar-2 -> sidecar-1"}
     crdt = topologies.of_file(systems.load(SHOP), {"store": "crdt"})
     (problem,) = problems(faults(fault), crdt)
-    assert problem.message == "on this way members also gossip by datagrams, which no fault proxy handles"
+    assert problem.message == "on this link members also gossip by datagrams, which no fault proxy handles"
 
 
 def test_a_proxy_at_the_edge_is_where_load_goes() -> None:
-    ways = [Way(EDGE, "balancer-1"), Way(EDGE, "balancer-2")]
-    assert proxied(topology(SHOP), ways).endpoints == ("edge-to-balancer-1", "edge-to-balancer-2")
+    links = [Link(EDGE, "balancer-1"), Link(EDGE, "balancer-2")]
+    assert proxied(topology(SHOP), links).endpoints == ("edge-to-balancer-1", "edge-to-balancer-2")
 
 
 @pytest.mark.parametrize(

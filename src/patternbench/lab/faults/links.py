@@ -1,4 +1,4 @@
-"""Which ways of a system need a fault proxy for the faults of a study, and what of its faults cannot be."""
+"""Which links of a system need a fault proxy for the faults of a study, and what of its faults cannot be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.host.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topologies import proxy_name
-from patternbench.lab.topology import EDGE, Topology, Way
+from patternbench.lab.topology import EDGE, Topology, Link
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import Spot
 from patternbench.study.model.system import System, UrlSystem
@@ -27,23 +27,23 @@ ONLY_HTTP = ("abort",)
 """The kinds that answer in the service's place, and so have to speak its protocol."""
 
 
-def ways_of(fault: Fault, ways: Iterable[Way]) -> list[Way]:
-    """Those of the ways that a fault acts on; at the edge these are all on which load comes in."""
+def links_of(fault: Fault, links: Iterable[Link]) -> list[Link]:
+    """Those of the links that a fault acts on; at the edge these are all on which load comes in."""
     if fault.chosen.spot is Spot.COMPONENT:
         return []
     if fault.at_the_edge:
-        return [way for way in ways if way.consumer == EDGE]
-    ends = {fault.way, tuple(reversed(fault.way or ())) if fault.chosen.both_ways else fault.way}
-    return [way for way in ways if (way.consumer, way.producer) in ends]
+        return [link for link in links if link.consumer == EDGE]
+    ends = {fault.link, tuple(reversed(fault.link or ())) if fault.chosen.both_directions else fault.link}
+    return [link for link in links if (link.consumer, link.producer) in ends]
 
 
-def proxies_of(fault: Fault, proxied: Iterable[Way]) -> list[str]:
-    """Return the names of the fault proxies that act a fault, of the ways that have one; none where Envoy does it."""
-    return [proxy_name(way) for way in ways_of(fault, proxied)]
+def proxies_of(fault: Fault, proxied: Iterable[Link]) -> list[str]:
+    """Return the names of the fault proxies that act a fault, of the links that have one; none where Envoy does it."""
+    return [proxy_name(link) for link in links_of(fault, proxied)]
 
 
-def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[Way]:
-    """Return the ways that need a fault proxy in a scenario with this system; ``file`` describes one by name."""
+def of_scenario(study: Study, system: System, file: SystemFile | None) -> list[Link]:
+    """Return the links that need a fault proxy in a scenario with this system; ``file`` describes one by name."""
     topology = topology_of(system, file) if study.faults else None
     return needed(study.faults, topology) if topology else []
 
@@ -55,14 +55,14 @@ def topology_of(system: System, file: SystemFile | None) -> Topology | None:
     return topologies.of_url(system.url.level, {}) if isinstance(system, UrlSystem) else None
 
 
-def needed(faults: Sequence[Fault], topology: Topology) -> list[Way]:
-    """Return the ways that need a fault proxy, the same for all levels so that each has the same path."""
+def needed(faults: Sequence[Fault], topology: Topology) -> list[Link]:
+    """Return the links that need a fault proxy, the same for all levels so that each has the same path."""
     edge = _edge_needs_proxies(faults, topology)
     located = [one for fault in faults for one in at_each(fault, topology.groups)]
     asking = [fault for fault in located if edge or not fault.at_the_edge]
-    every = topology.ways()
-    asked_for = {way for fault in asking for way in ways_of(fault, every)}
-    return [way for way in every if way in asked_for]
+    every = topology.links()
+    asked_for = {link for fault in asking for link in links_of(fault, every)}
+    return [link for link in every if link in asked_for]
 
 
 def _edge_needs_proxies(faults: Sequence[Fault], topology: Topology) -> bool:
@@ -96,8 +96,8 @@ def _located_problems(fault: Fault, topology: Topology, path: str) -> Iterator[P
     if fault.chosen.spot is Spot.COMPONENT:
         yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
         yield from _out_of_reach(fault, topology, path)
-    elif not ways_of(fault, topology.ways()):
-        yield from _unknown(fault, list(dict.fromkeys(map(str, topology.ways()))), "way", path)
+    elif not links_of(fault, topology.links()):
+        yield from _unknown(fault, list(dict.fromkeys(map(str, topology.links()))), "link", path)
     else:
         yield from _not_http(fault, topology, path)
         yield from _not_tcp(fault, topology, path)
@@ -114,12 +114,12 @@ def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Probl
     contained = [launch.name for launch in topology.launches if launch.contained]
     if fault.where in contained:
         message = f"{fault.kind} acts on processes of this machine, but those of {fault.where} run in containers"
-        ways = dict.fromkeys(str(way) for way in topology.ways() if way.producer == fault.where)
-        yield Problem(message, path, value=fault.where, allowed=f"a fault on a way: {', '.join(ways) or 'none'}")
+        links = dict.fromkeys(str(link) for link in topology.links() if link.producer == fault.where)
+        yield Problem(message, path, value=fault.where, allowed=f"a fault on a link: {', '.join(links) or 'none'}")
 
 
 def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
-    others = [way for way in ways_of(fault, topology.ways()) if _scheme(way, topology) != "http"]
+    others = [link for link in links_of(fault, topology.links()) if _scheme(link, topology) != "http"]
     if fault.kind in ONLY_HTTP and others:
         message = f"{fault.kind} answers in place of {others[0].producer}, which is only possible with HTTP"
         yield Problem(message, path, value=fault.where, allowed="delay, reset, stall, refuse, slow, partition")
@@ -127,18 +127,18 @@ def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
 
 def _not_tcp(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
     """Yield faults on links of gossip, whose datagrams go past a proxy, which passes on streams."""
-    if any(_scheme(way, topology) in NOT_TCP for way in ways_of(fault, topology.ways())):
-        message = "on this way members also gossip by datagrams, which no fault proxy handles"
+    if any(_scheme(link, topology) in NOT_TCP for link in links_of(fault, topology.links())):
+        message = "on this link members also gossip by datagrams, which no fault proxy handles"
         yield Problem(message, path, value=fault.where, allowed="a fault of a component: crash, freeze, cpu")
 
 
-def _scheme(way: Way, topology: Topology) -> str:
-    """Return the protocol of a way, which is that of the component behind its proxy; nothing if it isn't known."""
-    launch = next((launch for launch in topology.launches if launch.name == way.producer), None)
+def _scheme(link: Link, topology: Topology) -> str:
+    """Return the protocol of a link, which is that of the component behind its proxy; nothing if it isn't known."""
+    launch = next((launch for launch in topology.launches if launch.name == link.producer), None)
     if launch is None:
         return ""
-    url = launch.url if way.endpoint == URL else launch.endpoints.get(way.endpoint, "")
+    url = launch.url if link.endpoint == URL else launch.endpoints.get(link.endpoint, "")
     behind = REFERENCE.match(url)
     if behind and behind[1] != SELF:
-        return _scheme(Way(way.producer, behind[1], behind[2].partition(".")[0]), topology)
+        return _scheme(Link(link.producer, behind[1], behind[2].partition(".")[0]), topology)
     return url.partition("://")[0]
