@@ -225,8 +225,8 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def _verbs(root: Path) -> set[str]:
-    """Return the modules that the command loads by the names of its verbs."""
+def _commands(root: Path) -> set[str]:
+    """Return the modules that the command loads by their names."""
     return {module_of(path.relative_to(root)) for path in (root / SOURCE / "cli").glob("*.py")}
 
 
@@ -247,7 +247,7 @@ def graph_of(root: Path) -> dict[str, set[str]]:
     support = {f"tests.support.{path.stem}": path for path in (root / "tests/support").glob("*.py")}
     tests = {str(path.relative_to(root)): path for path in (root / TESTS).rglob("test_*.py")}
     graph = {name: imported(path) for name, path in {**modules, **support, **tests}.items()}
-    graph.get("patternbench.cli.main", set()).update(_verbs(root))
+    graph.get("patternbench.cli.main", set()).update(_commands(root))
     return graph
 
 

@@ -10,13 +10,13 @@ import click
 from scripts.checks.skips import ROOT
 from scripts.site import schemas
 
-from patternbench.cli.main import VERBS, cli
+from patternbench.cli.main import COMMANDS, cli
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import WrittenSystem
 
 FOLDER = "docs/reference"
 COLUMNS = 100
-"""How wide a terminal is on which the help of a verb is shown."""
+"""How wide a terminal is on which the help of a command is shown."""
 MADE = "<!-- made by `make contracts`; change the code or the schema instead -->"
 STUDY = "study/study"
 
@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
     return {
         "study-file.md": _study(),
         "system-file.md": _system(),
-        "verbs.md": _verbs(),
+        "commands.md": _commands(),
         **{f"contract-{name.replace('/', '-')}.md": _contract(name) for name in contracts()},
     }
 
@@ -65,17 +65,17 @@ def _system() -> str:
     return "\n\n".join([whole.rstrip("\n"), *kinds]) + "\n"
 
 
-def _verbs() -> str:
+def _commands() -> str:
     context = click.Context(cli, info_name="patternbench", terminal_width=COLUMNS)
-    return "\n\n".join(["# Every verb and option", MADE, *_helps(context)]) + "\n"
+    return "\n\n".join(["# Every command and option", MADE, *_helps(context)]) + "\n"
 
 
 def _helps(context: click.Context) -> Iterator[str]:
-    for verb in VERBS:
-        command = cli.get_command(context, verb)
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
         assert command is not None
-        own = click.Context(command, parent=context, info_name=verb, terminal_width=COLUMNS)
-        yield f"## {verb}\n\n```text\n{command.get_help(own).rstrip()}\n```"
+        own = click.Context(command, parent=context, info_name=name, terminal_width=COLUMNS)
+        yield f"## {name}\n\n```text\n{command.get_help(own).rstrip()}\n```"
 
 
 def write(folder: Path) -> None:

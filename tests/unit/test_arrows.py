@@ -93,7 +93,7 @@ def test_the_pure_rooms_do_no_input_or_output_but_where_a_study_is_read(path: Pa
 
 
 def test_the_rooms_know_no_observer_by_name() -> None:
-    """A verb may: it is one file of its own. Everyone else asks the registry."""
+    """A command may: it is one file of its own. Everyone else asks the registry."""
     assert "ratelimit" in OBSERVERS
     named = {
         f"{path.relative_to(PACKAGE)} imports {name}"

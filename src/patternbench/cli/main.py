@@ -1,4 +1,4 @@
-"""The command ``patternbench``: its verbs, and how every mistake of a user ends."""
+"""The program ``patternbench``: its commands, and how every mistake of a user ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from patternbench.cli.output import complain, problems_as_json
 from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason
 from patternbench.terms.visible import not_utf8, visible
 
-VERBS = {
+COMMANDS = {
     "init": "Write a study of your own service, from three questions.",
     "example": "Write one of the studies shipped with patternbench.",
     "plan": "List the scenarios of a study; starts nothing.",
@@ -61,16 +61,16 @@ UNREAD = 141
 """The exit code where the reader of a pipe went away, as a shell says it of a program that SIGPIPE ended."""
 
 
-class Verbs(click.Group):
-    """The verbs. Each is loaded only when it is called, so that ``plan`` doesn't wait for the imports of ``report``."""
+class Commands(click.Group):
+    """The commands. Each is loaded only when called, so that ``plan`` doesn't wait for the imports of ``report``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order in which a user meets them."""
-        return list(VERBS)
+        """Return the commands in the order in which a user meets them."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the verb of that name."""
-        if cmd_name not in VERBS:
+        """Return the command of that name."""
+        if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_") + ("_" if keyword.iskeyword(cmd_name) else "")
         module = importlib.import_module(f"patternbench.cli.{name}")
@@ -79,20 +79,20 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their one-line help, without loading them."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
-    cls=Verbs,
-    subcommand_metavar="VERB [ARGS]...",
+    cls=Commands,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="patternbench")
 def cli() -> None:
     """Measure what patterns of microservices do to performance and reliability, and which configuration to choose.
 
-    Exit codes: 0 done, 1 the verb's own verdict failed, 2 a usage or input error.
+    Exit codes: 0 done, 1 the command's own verdict failed, 2 a usage or input error.
 
     Example: patternbench example quickstart && patternbench run quickstart.yaml
     """
@@ -152,7 +152,7 @@ def _misused(error: click.ClickException, as_data: bool) -> int:
 
 
 def _failed(error: BaseException, as_data: bool) -> int:
-    """Say what an error that no verb expected means: the exit code. Raises it again if it is of standard output."""
+    """Say what an error that no command expected means: the exit code. Raises it again if it is of standard output."""
     if _of_interrupt(error):
         return _interrupted()
     if isinstance(error, streams.UnreadError) or (isinstance(error, OSError) and error.filename == streams.NAME):
@@ -229,7 +229,7 @@ def _here() -> str:
 
 
 def _reported(error: BaseException) -> Problem | None:
-    """Return an error that says by itself what is wrong, and that no verb has a better message for; None for our own.
+    """Return an error that says by itself what is wrong, and that no command says better; None for our own.
 
     A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.
     """

@@ -1,4 +1,4 @@
-"""Options and exits that the analysis verbs share."""
+"""Options and exits that the analysis commands share."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def bad_input_exits(command: _Command) -> _Command:
 
 
 def _problems(error: DataError | TableError) -> list[Problem]:
-    """Return what stops an analysis, in the form in which all verbs report what is wrong."""
+    """Return what stops an analysis, in the form in which all commands report what is wrong."""
     if isinstance(error, DataError):
         return [Problem(problem.what, problem.where, hint=problem.remedy) for problem in error.problems]
     return [Problem(str(error))]

@@ -1,4 +1,4 @@
-"""The empty cells of a table of rounds, in words: the same for every verb that reads it."""
+"""The empty cells of a table of rounds, in words: the same for every command that reads it."""
 
 from __future__ import annotations
 

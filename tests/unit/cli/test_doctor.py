@@ -102,7 +102,7 @@ def test_doctor_of_an_installed_package_asks_for_no_application_that_only_a_chec
 
 
 @pytest.mark.slow
-def test_a_shell_completes_the_verbs() -> None:
+def test_a_shell_completes_the_commands() -> None:
     program = Path(sys.executable).parent / "patternbench"
     requested = {"COMP_WORDS": "patternbench re", "COMP_CWORD": "1", "_PATTERNBENCH_COMPLETE": "bash_complete"}
     done = subprocess.run([program], env={**os.environ, **requested}, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Every verb speaks to programs: with ``--json`` it prints one JSON value, also of what is wrong."""
+"""Every command speaks to programs: with ``--json`` it prints one JSON value, also of what is wrong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from patternbench.cli import init
-from patternbench.cli.main import VERBS, cli, main
+from patternbench.cli.main import COMMANDS, cli, main
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_json(verb: str) -> None:
-    command = cli.get_command(click.Context(cli), verb)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_json(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert [option for option in command.params if "--json" in option.opts]
 

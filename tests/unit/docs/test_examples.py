@@ -20,7 +20,7 @@ from scripts.checks.prose import FENCE
 from scripts.site import sources
 from tests.support.studies import ROOT, completed
 
-from patternbench.cli.main import VERBS, cli
+from patternbench.cli.main import COMMANDS, cli
 from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS
 from patternbench.study.load import loads
@@ -168,7 +168,7 @@ def test_a_verb_that_is_typed_has_the_options_that_are_typed(typed: Typed) -> No
     _, verb, *words = typed.words
     if verb in cli.params[0].opts:
         return
-    assert verb in VERBS
+    assert verb in COMMANDS
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
     command.make_parser(click.Context(command, info_name=verb)).parse_args(words)

@@ -1,1 +1,1 @@
-"""HTML pages of the verbs for analysis: models, comparisons, recommendations, load tests."""
+"""HTML pages of the commands for analysis: models, comparisons, recommendations, load tests."""

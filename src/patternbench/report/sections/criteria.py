@@ -1,4 +1,4 @@
-"""The objectives and limits of a run's recommendation, the same for its report and for the verb ``recommend``."""
+"""The objectives and limits of a run's recommendation, the same for its report and for the command ``recommend``."""
 
 from __future__ import annotations
 
