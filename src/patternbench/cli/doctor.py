@@ -66,18 +66,18 @@ def needed_by(file: StudyFile) -> Iterator[tuple[str, list[Need]]]:
     """
     study = file.study()
     with file.placed():
-        yield from _of_system(study, file.beside)
+        yield from _of_system(study, file.study_folder)
         for name in dict.fromkeys(client for strategy in study.strategies for client in strategy.client):
             yield f"client {name}", list(registry.required(name, study.clients.get(name)).needs)
 
 
-def _of_system(study: Study, beside: Path) -> Iterator[tuple[str, list[Need]]]:
+def _of_system(study: Study, study_folder: Path) -> Iterator[tuple[str, list[Need]]]:
     declared = study.system
     if not isinstance(declared, NamedSystem):
         if not declared.direct:
             yield "fault proxy before the system", startable.proxy_needs()
         return
-    system = systems.load(declared.name, beside)
+    system = systems.load(declared.name, study_folder)
     yield f"system {declared.name}", startable.needs(system, declared.settings)
     if study.traces is not None and tracing.JVM in system.kinds(declared.settings):
         yield "traces of JVM services", tracing.needs(counting=study.traces.counting_pass)

@@ -95,7 +95,7 @@ def plan(study_file: str, **requested: object) -> None:
     file = StudyFile.read(study_file, options.quick)
     study = file.study()
     with file.placed():
-        inputs = Inputs(file.beside)
+        inputs = Inputs(file.study_folder)
         expanded = preflight.expanded(study, inputs)
         if options.skip_unavailable:
             expanded = _available(study, expanded)

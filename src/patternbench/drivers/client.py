@@ -76,24 +76,24 @@ class Delivery:
 
 
 class Client:
-    """A running client. The command of a study's own client runs in the study's folder (``beside``).
+    """A running client. The command of a study's own client runs in ``study_folder``.
 
     ``cpus`` are those that it may run on; all if none are given.
     """
 
-    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None = None, cpus: tuple[int, ...] = ()) -> None:
+    def __init__(self, spec: ClientSpec, folder: Path, study_folder: Path | None = None, cpus: tuple[int, ...] = ()) -> None:
         self.name, self.cpus = spec.name, cpus
         with ExitStack() as starting:
             self._host = starting.enter_context(LocalHost(folder))
-            self.url = self._launched(spec, beside) if spec.command else spec.url
+            self.url = self._launched(spec, study_folder) if spec.command else spec.url
             self._http = starting.enter_context(asking.client(Bounds(10.0), base_url=self.url))
             self.description = self._describe()
             self._up = starting.pop_all()
 
-    def _launched(self, spec: ClientSpec, beside: Path | None) -> str:
+    def _launched(self, spec: ClientSpec, study_folder: Path | None) -> str:
         """Return the URL of a client that has been started."""
         name = f"client-{spec.name}"
-        cwd = str(beside) if spec.own and beside else ""
+        cwd = str(study_folder) if spec.own and study_folder else ""
         limits = ResourceLimits(self.cpus)
         launch = Launch("client", name, spec.command, READY, url=SAID, cwd=cwd, within=START, limits=limits)
         self._host.launch([launch])

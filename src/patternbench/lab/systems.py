@@ -241,12 +241,12 @@ class SystemFile(WrittenSystem):
         return self.origin.lines.get(path, 1)
 
 
-def load(name: str, beside: Path | None = None) -> SystemFile:
+def load(name: str, study_folder: Path | None = None) -> SystemFile:
     """Return the system of that name: first next to the study (``systems/NAME.yaml``), then among the shipped ones."""
-    files = [folder / f"{name}.yaml" for folder in _folders(beside)]
+    files = [folder / f"{name}.yaml" for folder in _folders(study_folder)]
     path = next((file for file in files if file.is_file()), None)
     if path is None:
-        available = names(beside)
+        available = names(study_folder)
         message = f"there is no system `{name}`"
         hint = did_you_mean(name, available)
         raise InputError(Problem(message, path="system", allowed=", ".join(available), hint=hint))
@@ -265,15 +265,15 @@ def _located(document: Document) -> SystemFile:
     return system
 
 
-def file_of(system: System, beside: Path | None = None) -> SystemFile | None:
+def file_of(system: System, study_folder: Path | None = None) -> SystemFile | None:
     """Return the file of a system that a study names; None for one that already runs."""
-    return load(system.name, beside) if isinstance(system, NamedSystem) else None
+    return load(system.name, study_folder) if isinstance(system, NamedSystem) else None
 
 
-def own_file(system: System, beside: Path) -> str | None:
+def own_file(system: System, study_folder: Path) -> str | None:
     """Return the name, from the study's folder, of the file there that describes its system; else None."""
     name = own_name(system)
-    return name if name and (beside / name).is_file() else None
+    return name if name and (study_folder / name).is_file() else None
 
 
 def own_name(system: System) -> str:
@@ -281,14 +281,14 @@ def own_name(system: System) -> str:
     return f"systems/{system.name}.yaml" if isinstance(system, NamedSystem) else ""
 
 
-def names(beside: Path | None = None) -> list[str]:
+def names(study_folder: Path | None = None) -> list[str]:
     """Return the names of the shipped systems, and of those next to a study."""
-    return sorted({path.stem for folder in _folders(beside) for path in folder.glob("*.yaml")})
+    return sorted({path.stem for folder in _folders(study_folder) for path in folder.glob("*.yaml")})
 
 
-def _folders(beside: Path | None) -> list[Path]:
+def _folders(study_folder: Path | None) -> list[Path]:
     """Where system files are looked for, in this order."""
-    return [beside / "systems", FOLDER] if beside else [FOLDER]
+    return [study_folder / "systems", FOLDER] if study_folder else [FOLDER]
 
 
 def _several(values: object) -> list[object]:

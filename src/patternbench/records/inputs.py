@@ -23,17 +23,17 @@ SHORT = 12
 class Inputs:
     """Where files are: copies by the name that the study gives them, all others next to the study."""
 
-    beside: Path
+    study_folder: Path
     copies: Mapping[str, Path] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         """Return the file of that name, as an absolute path."""
-        return self.copies.get(name) or (self.beside / name).resolve()
+        return self.copies.get(name) or (self.study_folder / name).resolve()
 
 
-def keep(run: RunFolder, names: Iterable[str], beside: Path) -> dict[str, KeptFile]:
+def keep(run: RunFolder, names: Iterable[str], study_folder: Path) -> dict[str, KeptFile]:
     """Copy the files into the run's folder; for the manifest, each with its hash, its size and its copy's name."""
-    return {name: _kept(run, name, Inputs(beside).path(name)) for name in dict.fromkeys(names)}
+    return {name: _kept(run, name, Inputs(study_folder).path(name)) for name in dict.fromkeys(names)}
 
 
 def _kept(run: RunFolder, name: str, source: Path) -> KeptFile:
@@ -57,18 +57,18 @@ def _copied(source: Path, copy: Path) -> None:
     shutil.copymode(source, copy)
 
 
-def kept(run: RunFolder, noted: Mapping[str, KeptFile], beside: Path) -> Inputs:
+def kept(run: RunFolder, noted: Mapping[str, KeptFile], study_folder: Path) -> Inputs:
     """Return the copies that a manifest tells of; raises InputError naming each that is no longer what it was."""
     problems = [problem for name, entry in noted.items() for problem in _changed(run, name, entry)]
     if problems:
         raise InputError(problems)
-    return Inputs(beside, {name: run.path / entry.copied_to for name, entry in noted.items()})
+    return Inputs(study_folder, {name: run.path / entry.copied_to for name, entry in noted.items()})
 
 
-def by_hash(run: RunFolder, hashes: Mapping[str, str], beside: Path) -> Inputs:
+def by_hash(run: RunFolder, hashes: Mapping[str, str], study_folder: Path) -> Inputs:
     """Return the copies of that content in a run's folder; raises InputError naming each that is not there."""
     files = {name: KeptFile(sha256=sha256, copied_to=_copy_of(run, sha256)) for name, sha256 in hashes.items()}
-    return kept(run, files, beside)
+    return kept(run, files, study_folder)
 
 
 def _copy_of(run: RunFolder, sha256: str) -> str:

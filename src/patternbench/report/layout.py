@@ -42,7 +42,7 @@ class PlacedScenario:
     """A scenario, by its id, with its position: in a panel of figures, on the axis, as a point of a line.
 
     ``x`` is its place on the axis. ``detail`` tells apart the lines of a strategy. ``client`` is "" if the study has
-    one; ``item`` is the line and the client. ``beside`` is the condition without the level of the axis. With a
+    one; ``item`` is the line and the client. ``off_axis`` is the condition without the level of the axis. With a
     ``reference`` other lines are compared. ``baseline`` is the scenario that it is compared with, if there is one.
     """
 
@@ -55,7 +55,7 @@ class PlacedScenario:
     strategy: str
     client: str
     condition: str
-    beside: str
+    off_axis: str
     detail: str = ""
     line: str = ""
     item: str = ""
@@ -143,7 +143,7 @@ def _placed(scenario: PlannedScenario, levels: Levels, factors: Factors, roles: 
         strategy=_words(factors[roles.color], levels.get(roles.color)) if roles.color else "all",
         client=level_text(levels[client]) if client else "",
         condition=", ".join(_named(factors[name], levels[name]) for name in others),
-        beside=", ".join(_named(factors[name], levels[name]) for name in others if name != roles.x),
+        off_axis=", ".join(_named(factors[name], levels[name]) for name in others if name != roles.x),
     )
 
 

@@ -106,7 +106,7 @@ class PreparedRun:
         """Return what makes the orders of its rounds."""
         copied = stored.manifest(self.folder).files
         return Orders(
-            self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.beside, self.by_engine
+            self.study, {name: copy.sha256 for name, copy in copied.items()}, self.inputs.study_folder, self.by_engine
         )
 
     def _task(self, listener: Listener) -> LaneTask:
@@ -131,14 +131,14 @@ def begin(
     with file.placed():
         if no_commands:
             inspection.refuse_commands(study)
-        prepared = _prepared(study, file.beside, out, skip_unavailable)
+        prepared = _prepared(study, file.study_folder, out, skip_unavailable)
     private = inspection.holds_secrets(file.as_written)
     if numbered:
         prepared = replace(prepared, folder=RunFolder(files.unused(out)))
     with _locked_unless_raised(prepared.folder):
         prepared.folder.create(private)
         _write(prepared, file, private)
-        return replace(prepared, inputs=_kept_inputs(prepared.folder, prepared.inputs.beside))
+        return replace(prepared, inputs=_kept_inputs(prepared.folder, prepared.inputs.study_folder))
 
 
 @contextmanager
@@ -151,9 +151,9 @@ def _locked_unless_raised(folder: RunFolder) -> Iterator[None]:
         raise
 
 
-def _prepared(study: Study, beside: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
+def _prepared(study: Study, study_folder: Path, out: Path, skip_unavailable: bool) -> PreparedRun:
     """Return a run whose drivers have said that they can do every round."""
-    inputs, by_engine = Inputs(beside), choice.engine_clients(study)
+    inputs, by_engine = Inputs(study_folder), choice.engine_clients(study)
     plan, available = _examined(study, inputs, skip_unavailable, by_engine)
     preflight.check_reach(study, inputs, out)
     group = Reconfigurations(study, inputs).group
@@ -201,9 +201,9 @@ def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
     kept_file = noted.files.get(name)
     if kept_file is None:
         return
-    file, copy = inputs.beside / name, inputs.path(name)
+    file, copy = inputs.study_folder / name, inputs.path(name)
     if not file.is_file():
-        moved = f"if its folder was moved, type `ln -s NEW_PLACE {inputs.beside}`"
+        moved = f"if its folder was moved, type `ln -s NEW_PLACE {inputs.study_folder}`"
         hint = f"{moved}; if it was deleted, restore it ({copy})"
         message = "is no longer there, and it describes the system of this run"
         raise InputError(Problem(message, file=str(file), hint=hint))
@@ -213,9 +213,9 @@ def _check_system_file(study: Study, inputs: Inputs, noted: Manifest) -> None:
         raise InputError(Problem(message, file=str(file), hint=hint))
 
 
-def _kept_inputs(folder: RunFolder, beside: Path) -> Inputs:
+def _kept_inputs(folder: RunFolder, study_folder: Path) -> Inputs:
     """Return the run's own copies of the files that its study names."""
-    return kept(folder, stored.manifest(folder).files, beside)
+    return kept(folder, stored.manifest(folder).files, study_folder)
 
 
 def _examined(
@@ -243,9 +243,9 @@ def _write(prepared: PreparedRun, file: StudyFile, private: bool) -> None:
     """Write what a run begins with; what holds the secrets of its study is for the caller's eyes alone."""
     name = "study.json" if file.file.endswith(".json") else "study.yaml"
     files.write_text(prepared.folder.path / name, file.text, private)
-    beside = prepared.inputs.beside
-    system_file = systems.own_file(prepared.study.system, beside)
-    copied = keep(prepared.folder, [*prepared.plan.files(), *filter(None, [system_file])], beside)
+    study_folder = prepared.inputs.study_folder
+    system_file = systems.own_file(prepared.study.system, study_folder)
+    copied = keep(prepared.folder, [*prepared.plan.files(), *filter(None, [system_file])], study_folder)
     noted = manifest(prepared.study, file.file, prepared.available.left_out, copied)
     noted = noted.model_copy(update={"by_engine": sorted(prepared.by_engine)})
     stored.write_manifest(prepared.folder, noted)

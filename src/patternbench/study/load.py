@@ -53,7 +53,7 @@ class StudyFile:
 
     file: str
     text: str
-    beside: FilePath
+    study_folder: FilePath
 
     @classmethod
     def read(cls, path: str | FilePath, quick: bool = False) -> StudyFile:

@@ -142,7 +142,7 @@ class Design(Model):
     latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None
 
 
-class StudyFile(Model):
+class StudyFields(Model):
     """A whole study file."""
 
     patternbench: Literal[1]
@@ -226,8 +226,8 @@ class StudyFile(Model):
 
 
 if TYPE_CHECKING:
-    Study = StudyFile
+    Study = StudyFields
 else:
-    Study = asking("Study", StudyFile, questions())
+    Study = asking("Study", StudyFields, questions())
 
 __all__ = ["ClientAt", "Model", "Name", "OneOf", "Setting", "Strategy", "Study", "Workload"]

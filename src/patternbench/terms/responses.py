@@ -419,7 +419,7 @@ FOREMOST = (
 
 HEADLINES = ("success_rate", "goodput", "time_to_success", "call_success_p95")
 """The responses that findings cover: success, goodput, time per success, and response times of successful calls."""
-BESIDE = ("rejected_rate",)
+ALONGSIDE = ("rejected_rate",)
 """Responses that are always shown with them: a rejected call is fast, but not served."""
 USUAL = ("success_rate", "goodput", "time_to_success", "call_success_p50", "call_success_p95", "call_success_p99")
 """What is compared where no one says what: what callers get, and how fast those are who get it."""

@@ -207,13 +207,13 @@ def _awaited(what: Callable[[], Any], seconds: float = 30) -> Any:
     return found
 
 
-def _named(verb: str, beside: Path) -> list[int]:
+def _named(verb: str, folder: Path) -> list[int]:
     """The processes of the engine that carry out a verb for a run below a folder."""
     found = []
     for place in Path("/proc").iterdir():
         try:
             words = (place / "cmdline").read_bytes().split(b"\0")
-            ours = str(beside) in str((place / "cwd").readlink()) if place.name.isdigit() else False
+            ours = str(folder) in str((place / "cwd").readlink()) if place.name.isdigit() else False
         except OSError:
             continue
         if ours and words[1:2] == [verb.encode()]:

@@ -24,7 +24,7 @@ from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
 from patternbench.report.export import ExportRequest, export_run
 from patternbench.run.round import observing
-from patternbench.study.models import StudyFile
+from patternbench.study.models import StudyFields
 from patternbench.study.questions import asking, questions
 
 PAGE = (ROOT / "docs" / "write-an-observer.md").read_text()
@@ -139,5 +139,5 @@ def test_every_wing_has_a_section_that_the_registry_finds() -> None:
 
 @pytest.mark.usefixtures("weather")
 def test_what_a_study_may_ask_of_a_new_observer_stands_in_one_file_of_its_folder() -> None:
-    assert "station" not in StudyFile.model_fields
-    assert "station" in asking("Study", StudyFile, questions()).model_fields
+    assert "station" not in StudyFields.model_fields
+    assert "station" in asking("Study", StudyFields, questions()).model_fields

@@ -17,7 +17,7 @@ from patternbench.report.layout import Axis, Layout, layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.criteria import known_of
 from patternbench.report.sections.findings import Findings, Headline, findings, headlines, merged
-from patternbench.terms.responses import BESIDE, HEADLINES, Better
+from patternbench.terms.responses import ALONGSIDE, HEADLINES, Better
 
 
 def run_with(
@@ -190,7 +190,7 @@ def test_a_baseline_that_breaks_the_limit_under_one_condition_is_not_said_to_kee
 
 def test_a_difference_is_as_sure_whatever_is_measured_next_to_it_that_bears_no_verdict() -> None:
     report = run_with({"baseline": (1.0, 1.0), "retry": (0.9, 1.0)}, noise=0.05)
-    neither = [name for name in (*HEADLINES, *BESIDE) if RESPONSES[name].better is Better.NEITHER]
+    neither = [name for name in (*HEADLINES, *ALONGSIDE) if RESPONSES[name].better is Better.NEITHER]
     apart = np.where(report.rounds["scenario"] == "retry", 9.0, 1.0) * np.linspace(1, 1.1, len(report.rounds))
     beside, alone = (
         message(replace(report, rounds=rounds))[0].by_item.set_index("response")["p"]
@@ -245,7 +245,7 @@ def test_shares_are_compared_in_points() -> None:
     found, lines = message(synthetic_run(rounds=4, users=[50], client=["native"]))
     reported = found.by_item[found.by_item["response"].isin(["success_rate", "rejected_rate"])]
     assert not reported["relative"].any()
-    assert set(found.by_item["response"]) == {*HEADLINES, *BESIDE}
+    assert set(found.by_item["response"]) == {*HEADLINES, *ALONGSIDE}
     assert [line.title for line in lines[1:]] == [
         "Successful calls (share)", "Goodput", "Time to a success", "p95 of successful calls",
     ]  # fmt: skip

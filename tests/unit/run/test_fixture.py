@@ -27,7 +27,7 @@ class Recorded:
 
     alive = True
 
-    def __init__(self, spec: ClientSpec, folder: Path, beside: Path | None, cpus: tuple[int, ...]) -> None:
+    def __init__(self, spec: ClientSpec, folder: Path, study_folder: Path | None, cpus: tuple[int, ...]) -> None:
         self.name, self.cpus, self.closed = spec.name, cpus, False
 
     def limits(self) -> dict[str, str]:

@@ -39,10 +39,10 @@ strategies: [{client: CLIENT, baseline: {}}]
 """
 
 
-def order_of(client: str, beside: Path, index: int = 0) -> RoundOrder:
+def order_of(client: str, study_folder: Path, index: int = 0) -> RoundOrder:
     study = loads(STUDY.replace("CLIENT", client), "x.yaml")
     (scenario,) = expand(study).scenarios
-    return Orders(study, {}, beside).of(Round(index, index, scenario.id), scenario, f"r-{index}", "w")
+    return Orders(study, {}, study_folder).of(Round(index, index, scenario.id), scenario, f"r-{index}", "w")
 
 
 @pytest.fixture(autouse=True)

@@ -32,10 +32,10 @@ SCENARIOS = expand(STUDY).scenarios[:3]
 BLOCKS = 6
 
 
-def batch(blocks: int = BLOCKS, beside: Path = Path()) -> list[RoundOrder]:
+def batch(blocks: int = BLOCKS, study_folder: Path = Path()) -> list[RoundOrder]:
     """The orders of all rounds of a plan."""
     by_id = {scenario.id: scenario for scenario in SCENARIOS}
-    orders = Orders(STUDY, {}, beside)
+    orders = Orders(STUDY, {}, study_folder)
     rounds = rounds_of(SCENARIOS, blocks, 7, "shuffled")
     return [orders.of(one, by_id[one.scenario], f"{one.index:05d}", "warm-up-000") for one in rounds]
 

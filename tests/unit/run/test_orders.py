@@ -25,10 +25,10 @@ def travelled(order: RoundOrder) -> RoundOrder:
     return RoundOrder.from_json(json.loads(json.dumps(order.as_json())))
 
 
-def orders(of: Study, beside: Path) -> list[RoundOrder]:
+def orders(of: Study, study_folder: Path) -> list[RoundOrder]:
     """Orders of scenarios from all over a study."""
     scenarios = expand(of).scenarios
-    made = Orders(of, {"users.csv": "0" * 64}, beside)
+    made = Orders(of, {"users.csv": "0" * 64}, study_folder)
     chosen = scenarios[:: -(-len(scenarios) // MOST)]
     return [made.of(Round(n, 0, each.id), each, f"{n:05d}", "warm-up-000") for n, each in enumerate(chosen)]
 
@@ -47,7 +47,7 @@ def test_a_client_of_the_studys_own_travels_with_its_orders(tmp_path: Path) -> N
     assert order.client_at is not None
     assert order.client_at.command == ["./mine", "--port", "0"]
     assert order.lateness is not None
-    assert (order.lateness.percentage, order.beside) == (20, str(tmp_path))
+    assert (order.lateness.percentage, order.study_folder) == (20, str(tmp_path))
 
 
 def test_the_file_of_a_system_travels_with_its_orders(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_service_that_answers_at_all_below_500_is_ready_and_one_that_does_not_
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = written(url, "workload: {open: {rate: 1, duration: 1s}}")
-    study, inputs = file.study(), Inputs(file.beside)
+    study, inputs = file.study(), Inputs(file.study_folder)
     for status, refused in ((404, False), (499, False), (500, True), (503, True)):
         monkeypatch.setattr(Answering, "status", status)
         assert bool(preflight.unready(study.system, inputs, study.system.addresses)) is refused

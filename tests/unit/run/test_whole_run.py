@@ -192,11 +192,11 @@ class Finished:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    beside = tmp_path_factory.mktemp("finished")
-    (beside / "study.yaml").write_text(STUDY)
+    finished = tmp_path_factory.mktemp("finished")
+    (finished / "study.yaml").write_text(STUDY)
     with pytest.MonkeyPatch.context() as patched:
         nothing_is_there(patched)
-        folder, result = carried_out(beside)
+        folder, result = carried_out(finished)
         return Finished(folder, result, list(MadeUp.tasks), dict(MadeUp.rows))
 
 

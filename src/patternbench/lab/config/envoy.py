@@ -36,8 +36,8 @@ RUNTIME = {
 
 def find() -> str | None:
     """Envoy's binary next to this Python, or on PATH."""
-    beside = Path(sys.executable).parent / "envoy"
-    return str(beside) if beside.is_file() else shutil.which("envoy")
+    neighbour = Path(sys.executable).parent / "envoy"
+    return str(neighbour) if neighbour.is_file() else shutil.which("envoy")
 
 
 def need() -> Need:

@@ -161,14 +161,14 @@ def section(run: RunFolder, judged: pd.DataFrame, limits: Sequence[EnforcedLimit
     if not rows["limited"].any():
         return Section(ANCHOR, TITLE, accuracy.words(judged, lambda _row: None), [configured])
     kept = simulated.read(run)
-    beside = simulation.part(kept, rows)
-    shown = [tables.slim(table) for table in (*_measured(rows), *beside.tables) if len(table.frame)]
+    part = simulation.part(kept, rows)
+    shown = [tables.slim(table) for table in (*_measured(rows), *part.tables) if len(table.frame)]
     return Section(
         ANCHOR,
         TITLE,
-        [*accuracy.words(judged, partial(simulation.in_bursts, kept)), *beside.words],
+        [*accuracy.words(judged, partial(simulation.in_bursts, kept)), *part.words],
         [configured, *shown],
-        [*figures.of_paper(rows), *beside.figures],
+        [*figures.of_paper(rows), *part.figures],
     )
 
 

@@ -63,20 +63,20 @@ def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
         return SimulatedPart(["These rounds haven't been simulated yet; `patternbench report` on this folder does it."])
     if simulated.missing:
         return SimulatedPart([f"These rounds couldn't be simulated ({simulated.missing})."])
-    beside = beside_of(simulated, rows)
-    tables, figures = _compared(beside, rows)
+    both = both_of(simulated, rows)
+    tables, figures = _compared(both, rows)
     for one in simulated.maps:
         tables.append(Table(f"The accuracy map in short{_of(one, simulated)}", _short(one)))
         figures += _heatmaps(one, simulated)
-    return SimulatedPart([*_words(beside), _cost(simulated), *_left_out(simulated)], tables, figures)
+    return SimulatedPart([*_words(both), _cost(simulated), *_left_out(simulated)], tables, figures)
 
 
-def _compared(beside: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
+def _compared(both: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list[Figure]]:
     """Return the pairs of measured and simulated deviation as a table and a figure; nothing without a pair."""
-    if beside.empty:
+    if both.empty:
         return [], []
     title = "Measured and simulated deviation on the same requests: percent of requests"
-    return [Table(title, _shown(beside, rows))], [_scatter(beside)]
+    return [Table(title, _shown(both, rows))], [_scatter(both)]
 
 
 def _of(one: LimitMap, simulated: Simulated) -> str:
@@ -126,7 +126,7 @@ def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def beside_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+def both_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     """One row per configuration: both deviations, their difference over the rounds, and whether it matters."""
     groups = _pairs(simulated, rows).groupby(BY, sort=False)
     return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
@@ -148,10 +148,10 @@ def _side(names: Mapping[str, object], part: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def _shown(beside: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def _shown(both: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs for people, between the ends of the scale, which the judge finds on the same requests."""
     names = {"between": "95 % interval", "measured beyond": "measured beyond ±20 ms"}
-    table = beside.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
+    table = both.drop(columns="matters").rename(columns={**names, "simulated beyond": "simulated beyond ±20 ms"})
     parts = [
         part
         for limit, mine in table.groupby("limit", sort=False)
@@ -174,13 +174,13 @@ def _end(rows: pd.DataFrame, end: str, limit: str) -> pd.DataFrame:
     return pd.DataFrame([row | {"limit": limit}]).rename(columns={"between": "95 % interval"})
 
 
-def _words(beside: pd.DataFrame) -> list[str]:
-    if beside.empty:
+def _words(both: pd.DataFrame) -> list[str]:
+    if both.empty:
         return ["No valid round with an answering store could be compared with its simulation."]
-    apart = beside[beside["matters"]]
+    apart = both[both["matters"]]
     first = (
         f"Simulated on the same requests, with the filter's own code and a store that answers at once, "
-        f"{len(beside) - len(apart)} of {len(beside)} configurations deviate as measured, within {MATTERS:g} % of "
+        f"{len(both) - len(apart)} of {len(both)} configurations deviate as measured, within {MATTERS:g} % of "
         "requests on average over their rounds. The table has the intervals."
     )
     kinds = pd.Series([_kind(row) for _, row in apart.iterrows()], apart.index, dtype=object)
@@ -214,9 +214,9 @@ def _left_out(simulated: Simulated) -> list[str]:
     return [f"Left out of the map: {'; '.join(notes)}."] if notes else []
 
 
-def _scatter(beside: pd.DataFrame) -> Figure:
-    most = float(beside[["measured", SIMULATED]].to_numpy().max())
-    points = beside[["algorithm", "store", "synchronisation", "distance", "measured", SIMULATED]]
+def _scatter(both: pd.DataFrame) -> Figure:
+    most = float(both[["measured", SIMULATED]].to_numpy().max())
+    points = both[["algorithm", "store", "synchronisation", "distance", "measured", SIMULATED]]
     marks = (
         alt.Chart()
         .mark_point(size=70, filled=True, opacity=0.8)

@@ -22,7 +22,7 @@ from patternbench.report.model import RunReport
 from patternbench.report.sections.agreement import Agreement
 from patternbench.report.sections.construction import REFUSED, set_by_limits
 from patternbench.terms.quantities import number
-from patternbench.terms.responses import BESIDE, HEADLINES, Better
+from patternbench.terms.responses import ALONGSIDE, HEADLINES, Better
 
 _NAMED = 4
 _REPORTED = 2
@@ -41,7 +41,7 @@ class Findings:
 
     The tables are those of ``statements.lines.compared``, from rounds that count; ``failure_limit`` is the limit on
     failed calls.
-    ``beside`` names the condition of each scenario without the level of the axis. ``set_by_limits`` are the responses
+    ``off_axis`` names the condition of each scenario without the level of the axis. ``set_by_limits`` are the responses
     of which nothing is said, because the limits of the study set them (``construction``).
     """
 
@@ -51,7 +51,7 @@ class Findings:
     by_scenario: pd.DataFrame
     by_level: pd.DataFrame
     by_item: pd.DataFrame
-    beside: Mapping[str, str] = field(default_factory=dict)
+    off_axis: Mapping[str, str] = field(default_factory=dict)
     set_by_limits: frozenset[str] = frozenset()
 
 
@@ -69,21 +69,21 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
     """Compare every line with the reference under the same conditions."""
     tables = against_references(report.done, pairs_with_reference(arrangement), report.failure_limit)
     names = arrangement.reference, arrangement.axis
-    beside = {placed.scenario: placed.beside for placed in arrangement.scenarios}
+    off_axis = {placed.scenario: placed.off_axis for placed in arrangement.scenarios}
     return Findings(
         *names,
         report.failure_limit,
         tables["scenario"],
         tables["level"],
         tables["item"],
-        beside,
+        off_axis,
         set_by_limits(report.done),
     )
 
 
 def against_references(rounds: pd.DataFrame, pairs: Sequence[Pair], failure_limit: float) -> dict[str, pd.DataFrame]:
     """Return the comparisons of ``lines.compared`` in the responses that findings cover."""
-    better = {name: RESPONSES[name].better for name in (*HEADLINES, *BESIDE) if name in rounds.columns}
+    better = {name: RESPONSES[name].better for name in (*HEADLINES, *ALONGSIDE) if name in rounds.columns}
     return compared(rounds, pairs, better, failure_limit)
 
 
@@ -325,7 +325,7 @@ def _single(comparisons: Findings, level: pd.DataFrame, row: Change) -> pd.DataF
     mine = every[(every["item"] == row.item) & (every["response"] == row.response)]
     mine = mine[mine["x"].isin(level["x"])] if level["x_text"].iloc[0] else mine
     places = zip(mine["scenario"].astype(str), mine["condition"].astype(str), strict=True)
-    return mine.assign(where=[comparisons.beside.get(scenario) or condition for scenario, condition in places])
+    return mine.assign(where=[comparisons.off_axis.get(scenario) or condition for scenario, condition in places])
 
 
 def _calls(row: Change) -> str:

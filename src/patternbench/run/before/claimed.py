@@ -114,11 +114,11 @@ def _no_pair(claim: Claim, path: str, levels: list[Levels]) -> Problem:
             )
     if starts == ends:
         return Problem("`from` and `to` are the same scenarios", path, allowed="levels that differ")
-    beside = min((differing(claim, levels[a], levels[b]) for a in starts for b in ends if a != b), key=len, default=[])
+    others = min((differing(claim, levels[a], levels[b]) for a in starts for b in ends if a != b), key=len, default=[])
     message = "no two scenarios differ in just what `from` and `to` name"
-    names = " and ".join(beside)
-    hint = f"name {names} in both" if beside else ""
-    return Problem(f"{message}: they differ in {names}, too" if beside else message, path, hint=hint)
+    names = " and ".join(others)
+    hint = f"name {names} in both" if others else ""
+    return Problem(f"{message}: they differ in {names}, too" if others else message, path, hint=hint)
 
 
 def _levels(named: LevelSets) -> str:

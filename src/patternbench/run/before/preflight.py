@@ -88,7 +88,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     declared = study.system
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
-    system = systems.load(declared.name, inputs.beside)
+    system = systems.load(declared.name, inputs.study_folder)
     limits_problems = startable.limits_problems(system, declared.settings)
     return _endpoint_problems(system, declared, study) + limits_problems + lacking(study, inputs)
 
@@ -98,7 +98,7 @@ def lacking(study: Study, inputs: Inputs) -> list[Problem]:
     declared = study.system
     if not isinstance(declared, NamedSystem):
         return []
-    system = systems.load(declared.name, inputs.beside)
+    system = systems.load(declared.name, inputs.study_folder)
     needed = startable.needs_problems(system, declared.settings)
     return needed + tracing.problems(system.kinds(declared.settings), study.traces)
 
@@ -108,13 +108,13 @@ def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem
     problems = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
     problems += _template_problems(study, plan, inputs)
     if isinstance(study.system, NamedSystem):
-        problems += _setting_problems(systems.load(study.system.name, inputs.beside), study.system, plan)
+        problems += _setting_problems(systems.load(study.system.name, inputs.study_folder), study.system, plan)
     return problems + _fault_problems(study, plan, inputs) + watch_problems.described(study, plan, inputs)
 
 
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Faults that would act nowhere, or at no time, in some scenario."""
-    file = systems.file_of(study.system, inputs.beside) if study.faults else None
+    file = systems.file_of(study.system, inputs.study_folder) if study.faults else None
     expected = _faults_by_system(study, plan)
     problems = [problem for system, numbers in expected for problem in _misplaced_faults(study, system, numbers, file)]
     problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
@@ -260,7 +260,7 @@ def expanded(study: Study, inputs: Inputs) -> Plan:
     """Return the plan of a study, with what the system that it names says of its settings."""
     if not isinstance(study.system, NamedSystem):
         return expand(study)
-    return expand(study, systems.load(study.system.name, inputs.beside))
+    return expand(study, systems.load(study.system.name, inputs.study_folder))
 
 
 def check_system(study: Study, inputs: Inputs) -> None:
@@ -274,7 +274,7 @@ def check_system(study: Study, inputs: Inputs) -> None:
 def check_reach(study: Study, inputs: Inputs, out: Path) -> None:
     """Raise InputError naming each component whose user cannot reach the folder of the run."""
     if isinstance(study.system, NamedSystem):
-        system = systems.load(study.system.name, inputs.beside)
+        system = systems.load(study.system.name, inputs.study_folder)
         problems = startable.reach_problems(system, study.system.settings, out)
         if problems:
             raise InputError(problems)

@@ -31,7 +31,7 @@ Starts = Mapping[str, str]
 def topology_of(system: System, inputs: Inputs, file: SystemFile | None = None) -> Topology:
     """Return the topology to launch for a concrete system. ``file`` describes a system by name."""
     if isinstance(system, NamedSystem):
-        return topologies.of_file(file or systems.load(system.name, inputs.beside), system.setting_levels)
+        return topologies.of_file(file or systems.load(system.name, inputs.study_folder), system.setting_levels)
     if isinstance(system, UrlSystem):
         return topologies.of_url(system.url.level, _trusted(system.trust, inputs))
     return topologies.direct([endpoint.url for endpoint in system.endpoints()])
@@ -61,7 +61,7 @@ class Reconfigurations:
 
     def __init__(self, study: Study, inputs: Inputs) -> None:
         self._study, self._inputs = study, inputs
-        self._file = systems.file_of(study.system, inputs.beside)
+        self._file = systems.file_of(study.system, inputs.study_folder)
         self._setups: dict[str, Setup] = {}
         self._between: dict[tuple[str, str], Starts] = {}
 

@@ -47,7 +47,7 @@ def _missing(needed: NeededComponent, names: Sequence[str]) -> Problem:
 
 def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Launch]]:
     """Yield the components of each different system."""
-    file = systems.file_of(study.system, inputs.beside)
+    file = systems.file_of(study.system, inputs.study_folder)
     for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
         with suppress(InputError):  # settings that no component takes are reported separately
             topology = links.topology_of(system, file)

@@ -92,11 +92,11 @@ class LocalExecutor:
 
     def _fixture_of(self, order: RoundOrder) -> RoundFixture:
         """Return the fixture with the files of an order: that of the round before where they are the same."""
-        files = (dict(order.inputs), order.beside)
+        files = (dict(order.inputs), order.study_folder)
         if self._fixture is None or self._files != files:
             self._open.close()
             self._fixture = None
-            inputs = copies.by_hash(self._folder, order.inputs, Path(order.beside))
+            inputs = copies.by_hash(self._folder, order.inputs, Path(order.study_folder))
             alone = self._engine_only and order.generators == 1
             self._core = self._open.enter_context(machine.kept_free(alone))
             self._fixture, self._files = self._open.enter_context(RoundFixture(self._folder.logs, inputs)), files

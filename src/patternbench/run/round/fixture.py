@@ -94,7 +94,7 @@ class RoundFixture:
         if client is not None and client.alive and client.cpus == cpus:
             return client
         self.drop_client(spec.name)
-        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.beside, cpus)
+        fresh = self._clients[spec.name] = Client(spec, self.folder, self.inputs.study_folder, cpus)
         self.limits |= fresh.limits()
         self.cold.add(client_named(spec.name))
         return fresh

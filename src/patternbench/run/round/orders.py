@@ -34,7 +34,7 @@ class RoundOrder:
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
     of the warm-up before it, where something was started for it. ``inputs`` are the SHA-256 of the files that the study
     names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in the folder ``beside``. Each of the ``links`` has a fault proxy. ``watch`` is what observers record.
+    command runs in ``study_folder``. Each of the ``links`` has a fault proxy. ``watch`` is what observers record.
     ``lane`` is the one that is to run it, where there are several; ``attempt`` counts the tries of its round from 1.
     As many ``generators`` make its load.
     """
@@ -53,7 +53,7 @@ class RoundOrder:
     system_file: SystemFile | None = None
     client_at: ClientAt | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
-    beside: str = ""
+    study_folder: str = ""
     links: tuple[Link, ...] = ()
     watch: Watch = field(default_factory=Watch)
     warm_up_requests: int | None = None
@@ -141,7 +141,7 @@ class Orders:
 
     study: Study
     inputs: Mapping[str, str]
-    beside: Path
+    study_folder: Path
     by_engine: frozenset[str] | None = None
 
     def of(self, round_: Round, scenario: Scenario, file: str, warm_up_file: str, attempt: int = 1) -> RoundOrder:
@@ -165,7 +165,7 @@ class Orders:
             system_file=self._system_file,
             client_at=study.clients.get(scenario.client),
             inputs=self.inputs,
-            beside=str(self.beside),
+            study_folder=str(self.study_folder),
             links=tuple(links.of_scenario(self.study, scenario.system, self._system_file)),
             watch=counting_watch(study.watch) if round_.counting else sampled(study.watch, scenario.sample),
             attempt=attempt,
@@ -179,7 +179,7 @@ class Orders:
     @cached_property
     def _system_file(self) -> SystemFile | None:
         system = self.study.system
-        return systems.load(system.name, self.beside) if isinstance(system, NamedSystem) else None
+        return systems.load(system.name, self.study_folder) if isinstance(system, NamedSystem) else None
 
     def _seed(self, round_: Round) -> int:
         """Return a seed of the generator's own draws: fixed by the study's, different in every round."""

@@ -107,12 +107,12 @@ class RateFixture:
 @contextmanager
 def rate_fixture(requested: StudyFile, duration: Duration, objective: RateObjective) -> Iterator[RateFixture]:
     """Yield the system of an open study, or a URL, up and ready for rounds; everything is down on leaving."""
-    study, inputs = requested.study(), Inputs(requested.beside)
+    study, inputs = requested.study(), Inputs(requested.study_folder)
     with requested.placed():
         scenario = _one_scenario(study)
         preflight.check_system(study, inputs)
     with scratch("patternbench-capacity-") as folder, RoundFixture(folder, inputs) as fixture:
-        file = systems.file_of(scenario.system, inputs.beside)
+        file = systems.file_of(scenario.system, inputs.study_folder)
         environment = fixture.environment(scenario.system, file, tuple(links.of_scenario(study, scenario.system, file)))
         targets = scenario.system.endpoints() or tuple(map(Endpoint, environment.targets))
         yield RateFixture(scenario, targets, fixture, environment, study, duration, objective, folder)

@@ -46,7 +46,7 @@ def trials(file: StudyFile) -> Iterator[Trial]:
 
     Raises InputError for what is wrong with the study, StartError or DriverError when it cannot be driven.
     """
-    study, inputs = file.study(), Inputs(file.beside)
+    study, inputs = file.study(), Inputs(file.study_folder)
     with _ready(study, inputs, file) as (bare, folder):
         set_up = jobs.set_up(bare)
         if set_up:

@@ -46,7 +46,7 @@ def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPair
     both = [
         (pairs, than)
         for (levels, pairs), (other, than) in product(own.items(), others.items())
-        if _beside(claim, levels) == _beside(claim, other)
+        if _without_than(claim, levels) == _without_than(claim, other)
     ]
     reported = distinguishing(claim, [_against(claim, scenarios, pairs[0], than[0]) for pairs, than in both])
     return [ClaimedPairs(where, tuple(a), tuple(b)) for where, (a, b) in zip(reported, both, strict=True)]
@@ -73,7 +73,7 @@ def _shared(claim: Claim, a: Levels, b: Levels) -> _Shared:
     return frozenset((name, level) for name, level in merged.items() if name not in claim.over)
 
 
-def _beside(claim: Claim, shared: _Shared) -> _Shared:
+def _without_than(claim: Claim, shared: _Shared) -> _Shared:
     return frozenset((name, level) for name, level in shared if name not in claim.than)
 
 
