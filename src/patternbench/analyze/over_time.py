@@ -13,7 +13,7 @@ NOT_ENDED = ("cancelled", "dropped", "rejected")
 
 
 def width_for(seconds: float) -> float:
-    """Return the width of a step, in seconds, with which a length of time has no more steps than a picture can show."""
+    """Return the width of a step, in seconds, with which a length of time has no more steps than a figure can show."""
     return next((width for width in WIDTHS_S if seconds <= width * MOST_STEPS), WIDTHS_S[-1])
 
 

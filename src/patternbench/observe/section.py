@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 Spec = Mapping[str, object]
-"""A picture as Vega-Lite describes it."""
+"""A figure as Vega-Lite describes it."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture of a section: its title, a Vega-Lite specification with its data, how to read it."""
+    """A figure of a section: its title, a Vega-Lite specification with its data, how to read it."""
 
     title: str
     spec: Spec
@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of a section that is drawn by itself: its title, one SVG element, how to read it.
+    """A figure of a section that is drawn by itself: its title, one SVG element, how to read it.
 
     It takes its colours from the page (``var(--text, #1c2430)``), so that it fits the light theme and the dark one, and
     has its own if it is drawn by itself.
@@ -65,7 +65,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: plain words first, then a list of ``points``, warnings, drawings, tables and pictures.
+    """A section of a page: plain words first, then a list of ``points``, warnings, drawings, tables and figures.
 
     ``anchor`` is its address in the page (letters, digits, hyphens) and the stem of its files. ``choice`` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.

@@ -1,4 +1,4 @@
-"""The report's sections on evidence: words, tables and pictures of what the study asks for."""
+"""The report's sections on evidence: words, tables and figures of what the study asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawings of calls: whole, whatever components are called, and nothing of them outside the picture."""
+"""The drawings of calls: whole, whatever components are called, and nothing of them outside the diagram."""
 
 from __future__ import annotations
 

@@ -516,15 +516,15 @@ def judged(raw: Sequence[Difference], level: float) -> tuple[Difference, ...]:
     differs, a whole table is right in ``level`` of the cases. A correction against any single error (Holm) would find
     little among hundreds of differences of few rounds, however large they are.
     """
-    doubts = PValues.of((_doubt(d.p), _doubt(d.firm_p)) for d in raw).corrected(false_discoveries)
-    found = zip(raw, doubts.even.tolist(), doubts.shown(1 - level), strict=True)
+    p_values = PValues.of((_p_or_nan(d.p), _p_or_nan(d.firm_p)) for d in raw).corrected(false_discoveries)
+    found = zip(raw, p_values.even.tolist(), p_values.shown(1 - level), strict=True)
     return tuple(
         d if d.p is None else replace(d, p_adjusted=p, verdict=_verdict(d, shown), firm=shown is not Shown.IF_EVEN)
         for d, p, shown in found
     )
 
 
-def _doubt(p: float | None) -> float:
+def _p_or_nan(p: float | None) -> float:
     return float("nan") if p is None else p
 
 

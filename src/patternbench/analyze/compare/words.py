@@ -33,13 +33,13 @@ def _floor_words(of_it: Sequence[Difference], floor: float) -> str:
 
 def by_chance(comparison: Comparison) -> list[str]:
     """Say how many intervals exclude zero, although the correction for many comparisons leaves them inconclusive."""
-    doubt = round(1 - comparison.level, 6)
-    alone = sum(d.p is not None and d.p <= doubt and d.verdict is Verdict.INCONCLUSIVE for d in comparison.differences)
+    level = round(1 - comparison.level, 6)
+    alone = sum(d.p is not None and d.p <= level and d.verdict is Verdict.INCONCLUSIVE for d in comparison.differences)
     if not alone:
         return []
     return [
         f"{alone:,} of {len(comparison.differences):,} differences are inconclusive although their interval excludes "
-        f"zero: among many comparisons some look real by chance. Verdicts use p <= {doubt:g}, corrected for that."
+        f"zero: among many comparisons some look real by chance. Verdicts use p <= {level:g}, corrected for that."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Tests of a linear model's assumptions, and the numbers behind their pictures."""
+"""Tests of a linear model's assumptions, and the numbers behind their figures."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _henze_zirkler_moments(beta: float, q: int) -> tuple[float, float]:
     return mean, variance
 
 
-# --- numbers behind pictures
+# --- numbers behind figures
 # --------------------------------------------------------------------------------------
 
 
@@ -215,7 +215,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class QuantilePoints:
-    """Points of a quantile-quantile picture: expected, observed, and the rule that chose them."""
+    """Points of a quantile-quantile plot: expected, observed, and the rule that chose them."""
 
     expected: Floats
     observed: Floats

@@ -214,7 +214,7 @@ def histogram_json(bins: Histogram) -> dict[str, object]:
 
 
 def quantiles_json(points: QuantilePoints) -> dict[str, object]:
-    """Lay out the points of a quantile-quantile picture."""
+    """Lay out the points of a quantile-quantile plot."""
     return {"expected": points.expected.tolist(), "observed": points.observed.tolist(), "rule": points.rule}
 
 

@@ -9,7 +9,7 @@ way. Source: Gutmann and Maymin, Is the selected population the best?, Annals of
 
 That a configuration beats the baseline is tested for each, and corrected for how many there are (Holm).
 
-Every doubt comes twice, by t and where rounds need not scatter evenly: ``statements.shown`` has the rule of the words.
+Every p comes twice, by t and where rounds need not scatter evenly: ``statements.shown`` has the rule of the words.
 
 A limit on a share of calls is kept for sure only if the rounds, all calls together (Clopper and Pearson, Biometrika
 26, 1934), and the number of rounds say so: failures come in episodes, and of those that strike a fifth of all rounds
@@ -58,12 +58,12 @@ class Duels:
         return self._known[one, other]
 
     def better(self, one: int, other: int) -> PValue:
-        """Return the doubts that one is better than the other; 1 if it is not."""
+        """Return the p of the claim that one is better than the other; 1 if it is not."""
         loss = self.loss(one, other)
         return PValue.of(loss) if loss.value < 0 else UNSURE
 
     def within(self, one: int, other: int, margin: float) -> PValue:
-        """Return the one-sided doubts that one is less than a margin worse than the other, where both have ratios."""
+        """Return the one-sided p that one is less than a margin worse than the other, where both have ratios."""
         room = self.loss(one, other).shifted(float(np.log1p(margin)))
         if np.isnan(room.error) or not self._in_percent or not room.value < 0:
             return UNSURE
@@ -77,7 +77,7 @@ class Ranking:
     """The configurations under one condition in order: ``order`` lists those that keep the limits, the best first.
 
     ``centres`` gives each response's middle per configuration, ``in_percent`` which responses are compared by ratios.
-    ``limits[i]`` doubts that configuration i keeps the limits, ``broken[i]`` that it breaks one.
+    ``limits[i]`` is the p of the claim that configuration i keeps the limits, ``broken[i]`` that it breaks one.
     """
 
     order: tuple[int, ...]
@@ -90,15 +90,15 @@ class Ranking:
     _gains: dict[int, Mapping[int, PValue]] = field(default_factory=dict, repr=False, compare=False)
 
     def beats(self, one: int, other: int) -> PValue:
-        """Return the doubts that one is better than the other; if the other breaks a limit, either of both will do."""
+        """Return the p that one is better than the other; if the other breaks a limit, either of both will do."""
         better = self.duels.better(one, other)
         return better if self.feasible[other] else either(better, self.broken[other])
 
     @property
-    def doubts(self) -> Sequence[PValue]:
-        """The doubts that the first beats each configuration, and of the first itself that it keeps the limits.
+    def p_values(self) -> Sequence[PValue]:
+        """The p that the first beats each configuration, and of the first itself that it keeps the limits.
 
-        Where none keeps them, the doubts that each breaks them.
+        Where none keeps them, the p that each breaks them.
         """
         if not self.order:
             return self.broken
@@ -106,31 +106,31 @@ class Ranking:
         return [self.limits[i] if i == first else self.beats(first, i) for i in range(len(self.feasible))]
 
     @property
-    def doubt(self) -> PValue:
-        """The doubts of the claim that the first is the choice, or that nothing keeps the limits."""
-        return all_of(self.doubts)
+    def p(self) -> PValue:
+        """The p of the claim that the first is the choice, or that nothing keeps the limits."""
+        return all_of(self.p_values)
 
     @property
     def lead(self) -> PValue:
-        """The doubts that the first is better than every other one, whether or not it keeps the limits."""
+        """The p of the claim that the first is better than every other one, whether or not it keeps the limits."""
         return all_of([self.beats(self.order[0], i) for i in range(len(self.feasible)) if i != self.order[0]])
 
     def within(self, one: int, margin: float) -> PValue:
-        """Return the doubts that one is less than a margin worse than each other one that keeps the limits."""
+        """Return the p of the claim that one is less than a margin worse than each other one that keeps the limits."""
         return all_of([self.duels.within(one, other, margin) for other in self.order if other != one])
 
     def gains(self, base: int) -> Mapping[int, PValue]:
-        """Give the doubts that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
+        """Give the p that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
         if base not in self._gains:
             self._gains[base] = self._gains_over(base)
         return self._gains[base]
 
     def _gains_over(self, base: int) -> Mapping[int, PValue]:
         others = [one for one in self.order if one != base]
-        doubts = [self.beats(one, base) for one in others]
-        even = PValues.of(doubts).corrected(any_error)
+        p_values = [self.beats(one, base) for one in others]
+        even = PValues.of(p_values).corrected(any_error)
         # Far out Hall's transformation takes away a little too much: firmly, a claim more counts that is never made.
-        firm = PValues.of([*doubts, UNSURE]).corrected(any_error) if len(doubts) > 1 else even
+        firm = PValues.of([*p_values, UNSURE]).corrected(any_error) if len(p_values) > 1 else even
         pairs = zip(even, firm, strict=False)
         return {one: PValue(a.even, b.firm) for one, (a, b) in zip(others, pairs, strict=True)}
 
@@ -170,20 +170,20 @@ def kept_in_all_rounds(scenario: ScenarioRounds, limits: Sequence[Constraint]) -
 
 
 def _breaks(scenario: ScenarioRounds, limits: Sequence[Constraint], in_percent: Mapping[str, bool]) -> PValue:
-    """Return the doubts of the claim that some limit is broken, corrected for the number of limits."""
-    doubts = [_side(scenario, one, in_percent, kept=False) for one in limits]
-    return either(*doubts) if doubts else UNSURE
+    """Return the p of the claim that some limit is broken, corrected for the number of limits."""
+    p_values = [_side(scenario, one, in_percent, kept=False) for one in limits]
+    return either(*p_values) if p_values else UNSURE
 
 
 def _kept(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool]) -> PValue:
-    """Return the doubts that a limit is kept; for a share, at least the chance that its rounds missed a failure."""
-    doubt = _side(scenario, limit, in_percent, kept=True)
+    """Return the p that a limit is kept; for a share, at least the chance that its rounds missed a failure."""
+    p = _side(scenario, limit, in_percent, kept=True)
     missed = (1 - RARE) ** len(scenario.values[limit.response])
-    return all_of([doubt, PValue(missed, missed)]) if limit.response in SHARES else doubt
+    return all_of([p, PValue(missed, missed)]) if limit.response in SHARES else p
 
 
 def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, bool], kept: bool) -> PValue:
-    """Return the doubts of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
+    """Return the p of the claim that a limit is kept (or broken); 1 if the rounds are on the other side."""
     values, bound = scenario.values[limit.response], np.full_like(scenario.values[limit.response], limit.bound)
     if in_percent[limit.response] and limit.bound > 0:
         values, bound = np.log(values), np.log(bound)
@@ -197,7 +197,7 @@ def _side(scenario: ScenarioRounds, limit: Constraint, in_percent: Mapping[str, 
 
 
 def _constant(scenario: ScenarioRounds, limit: Constraint, change: Estimate) -> PValue:
-    """Return the doubts of rounds that never vary: for shares what calls say decides, where they were counted."""
+    """Return the p of rounds that never vary: for shares what calls say decides, where they were counted."""
     p = 0.0 if limit.response in scenario.counts else float(change.least_p)
     return PValue(p, p)
 

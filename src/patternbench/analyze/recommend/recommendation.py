@@ -1,6 +1,6 @@
 """Chooses a configuration: the best that keeps the limits, whether that is clear, and where the choice flips.
 
-*Clearly* rests on the tests of ``ranking``, with false discoveries held at the level's doubt over all conditions that
+*Clearly* rests on the tests of ``ranking``, with false discoveries held at 1 less the level over all conditions that
 are chosen for (``statements.family``). Where it can't be said, the baseline is the choice unless others show a gain
 over it: a pattern that shows no gain is not worth having. Of those that show one, the best is. What can't be
 distinguished from the choice is a tie with it.
@@ -60,10 +60,10 @@ _TWO = 2
 class Candidate:
     """One configuration under one set of given conditions.
 
-    ``means`` per response (geometric if differences are in percent); ``feasible`` whether they keep all limits;
-    ``p`` doubts that the first in rank really beats this one (of the first, that it keeps the limits). ``wins`` is the
-    share of resampled blocks in which it comes first, ``feasible_share`` in how many it keeps the limits: pictures of
-    the spread, on which no word rests. ``on_front``: no other is better on one response and no worse on the rest.
+    ``means`` per response (geometric if differences are in percent); ``feasible`` whether they keep all limits; ``p``
+    of the claim that the first in rank beats this one (of the first, that it keeps the limits). ``wins`` is the share
+    of resampled blocks in which it comes first, ``feasible_share`` in how many it keeps the limits: both show the
+    spread, and no word rests on them. ``on_front``: no other is better on one response and no worse on the rest.
     """
 
     scenario: ScenarioRounds
@@ -110,7 +110,7 @@ class Choice:
     ``verdict``: ``clear``; ``kept`` (clear on the objective, and it kept the limits in all rounds, which are too few to
     show that it always does); ``tie`` (with ``ties``, in rank: the chosen one and what can't be distinguished from it);
     ``unsure`` (the first in rank may break a limit, or another may keep it); ``nothing`` (none keeps the limits). ``p``
-    doubts that the verdict could be ``clear``, and of ``nothing`` that it is so; ``sure`` says whether it is small
+    is that of the verdict ``clear``, and of ``nothing`` that it is so; ``sure`` says whether it is small
     enough among all choices. ``shown`` is how surely *clearly* (or *nothing keeps*) is shown, ``gains`` whether it
     shows a gain over the baseline (None where it wasn't asked), ``near`` that it is less than the margin worse than the
     best.
@@ -156,7 +156,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bars:
-    """The doubts up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
+    """The p up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
 
     clear: Threshold
     lead: Threshold
@@ -367,9 +367,9 @@ class _Chooser:
         ranked = [one for one in rankings if one.order]
         gains = [g for one, base in zip(rankings, bases, strict=True) if base is not None and (g := one.gains(base))]
         clear, lead, gain = (
-            PValues.of(doubts).bar(1 - self.level)
-            for doubts in (
-                [one.doubt for one in rankings],
+            PValues.of(p_values).bar(1 - self.level)
+            for p_values in (
+                [one.p for one in rankings],
                 [one.lead for one in ranked],
                 # The surest of corrected ones is corrected already.
                 [(min(g.even for g in one.values()), min(g.firm for g in one.values())) for one in gains],
@@ -404,7 +404,7 @@ class _Chooser:
                 feasible_share=float(kept[:, i].mean()),
                 wins=float(wins[i]),
                 on_front=bool(front[i]),
-                p=ranking.doubts[i].even,
+                p=ranking.p_values[i].even,
             )
             for i, s in enumerate(group)
         )
@@ -456,10 +456,10 @@ class _Chooser:
             text="",
             verdict=verdict,
             ties=tuple(candidates[i] for i in ties) if verdict == "tie" else (),
-            p=ranking.doubt.even,
-            sure=bool(bars.clear.shown(ranking.doubt)),
+            p=ranking.p.even,
+            sure=bool(bars.clear.shown(ranking.p)),
             gains=self._gains(picked, candidates, ranking, bars),
-            shown=bars.lead.shown(ranking.lead) if verdict == "kept" else bars.clear.shown(ranking.doubt),
+            shown=bars.lead.shown(ranking.lead) if verdict == "kept" else bars.clear.shown(ranking.p),
             margin=self.margin,
             near=Shown.NOT if picked is None else bars.near.shown(ranking.within(picked, self.margin / 100)),
         )
@@ -468,7 +468,7 @@ class _Chooser:
     def _verdict(self, chosen: Candidate | None, ranking: Ranking, bars: Bars, ties: int) -> str:
         if chosen is None:
             return "nothing"
-        if bars.clear.shown(ranking.doubt):
+        if bars.clear.shown(ranking.p):
             return "clear"
         if bars.lead.shown(ranking.lead):
             return "kept" if kept_in_all_rounds(chosen.scenario, self.limits) else "unsure"
@@ -672,9 +672,9 @@ def flips_in_words(flips: Sequence[Flip]) -> list[str]:
 def flip_words(flip: Flip) -> str:
     """Say where a choice flips."""
     where = f" at {label(flip.others)}" if flip.others else ""
-    doubt = "" if flip.sure else " (not sure on both sides)"
+    unsure = "" if flip.sure else " (not sure on both sides)"
     low, high = map(level_text, flip.between)
     return (
         f"Between {flip.factor}={low} and {high}{where} the choice flips from "
-        f"{flip.choices[0]} to {flip.choices[1]}{doubt}."
+        f"{flip.choices[0]} to {flip.choices[1]}{unsure}."
     )

@@ -2,7 +2,7 @@
 
 Rounds of one block ran close together, so what disturbed one disturbed its partner too: differences are taken within
 blocks, and the interval and the p are those of one t statistic over blocks, so that the interval excludes zero exactly
-when p falls below the doubt that its confidence leaves, at three blocks as at thirty. Without shared blocks (two runs)
+when p falls below 1 less its confidence, at three blocks as at thirty. Without shared blocks (two runs)
 the statistic is Welch's.
 
 - Positive responses are compared by their ratio: the mean over blocks of log(y / x). Times and rates are skewed, and

@@ -25,13 +25,13 @@ def false_discoveries(p: Floats) -> Floats:
     return corrected
 
 
-def bar(doubts: Sequence[float], doubt: float) -> float:
-    """Return the p up to which claims count, so that at most a share of ``doubt`` of those that count is wrong.
+def bar(p_values: Sequence[float], level: float) -> float:
+    """Return the p up to which claims count, so that at most a share of ``level`` of those that count is wrong.
 
-    Benjamini and Hochberg: the greatest k / m * doubt that k of the m claims keep; doubt / m if none does.
+    Benjamini and Hochberg: the greatest k / m * level that k of the m claims keep; level / m if none does.
     """
-    ordered = np.sort(doubts)
-    bars = doubt * np.arange(1, len(ordered) + 1) / len(ordered)
+    ordered = np.sort(p_values)
+    bars = level * np.arange(1, len(ordered) + 1) / len(ordered)
     kept = np.flatnonzero(ordered <= bars)
     return float(bars[kept[-1]] if len(kept) else bars[0])
 

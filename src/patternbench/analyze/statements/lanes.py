@@ -59,7 +59,7 @@ class Heterogeneity:
     """
 
     on: Mapping[str, Estimate]
-    doubt: PValue
+    p: PValue
     i2: float
     i2_ends: tuple[float, float]
     between: Sequence[Estimate]
@@ -88,15 +88,15 @@ def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
         return Heterogeneity(on, UNSURE, np.nan, (np.nan, np.nan), [])
     # Where a lane shows too little, no one knows of all lanes.
     between = [apart(a, b) for a, b in combinations(groups, 2)] if len(groups) == len(changes) else []
-    return Heterogeneity(on, _doubt(groups), *_excess_share(groups), between)
+    return Heterogeneity(on, _p_of(groups), *_excess_share(groups), between)
 
 
-def shown(found: Sequence[Heterogeneity], doubt: float) -> list[Shown]:
+def shown(found: Sequence[Heterogeneity], level: float) -> list[Shown]:
     """Which of several items surely differ between lanes, so that at most a share of those named is wrong."""
-    return PValues.of(one.doubt for one in found).corrected(false_discoveries).shown(doubt)
+    return PValues.of(one.p for one in found).corrected(false_discoveries).shown(level)
 
 
-def _doubt(groups: Groups) -> PValue:
+def _p_of(groups: Groups) -> PValue:
     """Return the p of no difference between lanes, by variance and where blocks need not scatter evenly."""
     even = _by_variance(groups)
     lanes = range(len(groups))

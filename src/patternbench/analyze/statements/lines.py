@@ -153,8 +153,8 @@ def _judged(table: pd.DataFrame, better: Directions) -> pd.DataFrame:
     if table.empty:
         return table
     bears = np.array([better[name] is not Better.NEITHER for name in table["response"]])
-    doubts = PValues(table["p"].to_numpy(float), table["firm_p"].to_numpy(float))
-    corrected = doubts.corrected(lambda p: _corrected(p, bears))
+    p_values = PValues(table["p"].to_numpy(float), table["firm_p"].to_numpy(float))
+    corrected = p_values.corrected(lambda p: _corrected(p, bears))
     shown = corrected.shown(FALSE_DISCOVERIES)
     table = table.assign(p=corrected.even, firm=[one is not Shown.IF_EVEN for one in shown]).drop(columns="firm_p")
     judged = zip(table["response"], table["p"], table["change"], shown, strict=True)

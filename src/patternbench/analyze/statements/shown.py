@@ -37,74 +37,74 @@ class Shown(IntEnum):
 
 
 class PValue(NamedTuple):
-    """The doubt of one claim: by t, and where rounds need not scatter evenly; NaN where it could not be tested."""
+    """The p of one claim: by t, and where rounds need not scatter evenly; NaN where it could not be tested."""
 
     even: float
     firm: float
 
     @classmethod
     def of(cls, estimate: Estimate) -> PValue:
-        """Return the doubts that there is a difference; without enough rounds there may well be none."""
+        """Return the p of the claim that there is a difference; without enough rounds there may well be none."""
         return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
 
 
 UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
 
 
-def all_of(doubts: Sequence[PValue]) -> PValue:
-    """Return the doubts of the claim that all of several hold: the greatest of theirs."""
-    return PValue(*(max(kind) for kind in zip(*doubts, strict=True))) if doubts else CERTAIN
+def all_of(p_values: Sequence[PValue]) -> PValue:
+    """Return the p of the claim that all of several hold: the greatest of theirs."""
+    return PValue(*(max(kind) for kind in zip(*p_values, strict=True))) if p_values else CERTAIN
 
 
-def either(*doubts: PValue) -> PValue:
-    """Return the doubts of the claim that some of several holds: the smallest of theirs, as many times."""
-    return PValue(*(min(1.0, len(doubts) * min(kind)) for kind in zip(*doubts, strict=True)))
+def either(*p_values: PValue) -> PValue:
+    """Return the p of the claim that some of several holds: the smallest of theirs, as many times."""
+    return PValue(*(min(1.0, len(p_values) * min(kind)) for kind in zip(*p_values, strict=True)))
 
 
 @dataclass(frozen=True)
 class PValues:
-    """The doubts of claims that are made together."""
+    """The p of claims that are made together."""
 
     even: Floats
     firm: Floats
 
     @classmethod
-    def of(cls, doubts: Iterable[tuple[float, float]]) -> PValues:
-        """Return the doubts of several claims, each by t and where rounds need not scatter evenly."""
-        table = np.array(list(doubts), dtype=float).reshape(-1, 2)
+    def of(cls, p_values: Iterable[tuple[float, float]]) -> PValues:
+        """Return the p of several claims, each by t and where rounds need not scatter evenly."""
+        table = np.array(list(p_values), dtype=float).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
     def __iter__(self) -> Iterator[PValue]:
-        """Return the doubt of each claim."""
+        """Return the p of each claim."""
         return map(PValue, self.even.tolist(), self.firm.tolist())
 
     def corrected(self, correction: Callable[[Floats], Floats]) -> PValues:
-        """Return the doubts corrected for their number, both kinds by the same correction."""
+        """Return the p corrected for their number, both kinds by the same correction."""
         return PValues(correction(self.even), correction(self.firm))
 
-    def shown(self, doubt: float) -> list[Shown]:
-        """Whether each claim is shown, where its doubt may be at most this."""
-        return [Threshold(doubt, doubt).shown(one) for one in self]
+    def shown(self, level: float) -> list[Shown]:
+        """Whether each claim is shown, where its p may be at most this."""
+        return [Threshold(level, level).shown(one) for one in self]
 
-    def bar(self, doubt: float) -> Threshold:
-        """Return the doubt up to which claims count, so that at most a share ``doubt`` of them is wrong."""
+    def bar(self, level: float) -> Threshold:
+        """Return the p up to which claims count, so that at most a share ``level`` of them is wrong."""
         return (
-            Threshold(bar(self.even.tolist(), doubt), bar(self.firm.tolist(), doubt)) if len(self.even) else NONE_COUNTS
+            Threshold(bar(self.even.tolist(), level), bar(self.firm.tolist(), level)) if len(self.even) else NONE_COUNTS
         )
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """The doubt up to which a claim counts: by t, and where rounds need not scatter evenly."""
+    """The p up to which a claim counts: by t, and where rounds need not scatter evenly."""
 
     even: float
     firm: float
 
-    def shown(self, doubt: PValue) -> Shown:
-        """Whether a claim with this doubt is shown."""
-        if not doubt.even <= self.even:
+    def shown(self, p: PValue) -> Shown:
+        """Whether a claim with this p is shown."""
+        if not p.even <= self.even:
             return Shown.NOT
-        return Shown.FIRMLY if doubt.firm <= self.firm else Shown.IF_EVEN
+        return Shown.FIRMLY if p.firm <= self.firm else Shown.IF_EVEN
 
 
 NONE_COUNTS = Threshold(-1.0, -1.0)

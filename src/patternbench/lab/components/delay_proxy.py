@@ -1,4 +1,4 @@
-"""A delaying TCP proxy in front of another component, which simulates the distance to it."""
+"""A TCP proxy that adds network latency in front of another component."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures as Vega-Lite specifications."""
+"""Figures as Vega-Lite specifications."""

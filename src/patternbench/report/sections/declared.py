@@ -1,6 +1,6 @@
 """The sections of a run's report that its study asks for: claims, what stopping early saved, models, what to choose.
 
-Plain words first, then tables, then pictures. What cannot be analyzed is a section that says why.
+Plain words first, then tables, then figures. What cannot be analyzed is a section that says why.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ PATH_CAPTION = (
 
 
 def figures(requests: Mapping[str, Sequence[TracedRequest]]) -> list[Figure]:
-    """Return the pictures of requests by scenario; none where there are no requests."""
+    """Return the diagrams of requests by scenario; none where there are no requests."""
     types, paths = _types(requests), _paths(requests)
     if types.empty or paths.empty:
         return []
@@ -64,7 +64,7 @@ def _line(scenario: str, operation: str, requests: Mapping[str, Sequence[TracedR
 
 
 def _first(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first lines, so that a picture stays readable."""
+    """Return the rows of the first lines, so that a diagram stays readable."""
     return table[table["line"].isin(list(dict.fromkeys(table["line"]))[:MOST_BARS])]
 
 

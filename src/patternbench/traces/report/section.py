@@ -1,8 +1,8 @@
 """The report's section on calls: how many there are, where the time goes, who calls whom, what is repeated.
 
-This file puts it together from the traced rounds of each scenario. Scenarios whose calls are alike share a picture.
+This file puts it together from the traced rounds of each scenario. Scenarios whose calls are alike share a diagram.
 Rounds are read one after another. What tables need of them is added up; the spans themselves are kept of a bounded
-number of requests, for the pictures.
+number of requests, for the diagrams.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TracedScenario:
 
     ``counted`` are the requests of which calls are counted: of the counting pass if there was one (``passed``), else of
     all rounds. ``timed`` are the traced requests of its rounds; where there are none, those of its counting pass.
-    ``edges`` say who calls whom in the first ``MOST_REQUESTS`` of these; ``requests`` has them where pictures are drawn
+    ``edges`` say who calls whom in the first ``MOST_REQUESTS`` of these; ``requests`` has them where diagrams are drawn
     of them. ``throughput`` is that of each round, in requests per second.
     """
 
@@ -70,7 +70,7 @@ class TracedScenario:
 
     @property
     def shape(self) -> object:
-        """What makes its picture the same as that of another scenario: who calls whom, and about how often."""
+        """What makes its diagram the same as that of another scenario: who calls whom, and about how often."""
         return frozenset((edge.caller, edge.callee, f"{edge.per_request:.2g}") for edge in self.edges)
 
 
@@ -140,9 +140,9 @@ def traced_scenario(
 
 
 def pictured(scenarios: Iterable[TracedScenario]) -> Iterator[TracedScenario]:
-    """Yield the scenarios; only those of which pictures are drawn keep their requests.
+    """Yield the scenarios; only those of which diagrams are drawn keep their requests.
 
-    Pictures are drawn of the first of those alike, of few in all.
+    Diagrams are drawn of the first of those alike, of few in all.
     """
     drawn: set[object] = set()
     for scenario in scenarios:

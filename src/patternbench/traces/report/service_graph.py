@@ -32,7 +32,7 @@ from patternbench.traces.report.drawing import (
 from patternbench.traces.report.graph_layers import BEND, Chain, chains_of, layers_of
 
 GAP_X, WIDE_GAP_X, GAP_Y, HEIGHT, MARGIN = 210.0, 300.0, 116.0, 46.0, 26.0
-"""Gaps between layers, of few edges and of more, between rows; the height of boxes; the margin of the picture."""
+"""Gaps between layers, of few edges and of more, between rows; the height of boxes; the margin of the diagram."""
 FEW = 2
 ROOM = 14.0
 """Least room between words and a box to their left or right."""

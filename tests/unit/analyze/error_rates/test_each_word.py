@@ -35,7 +35,7 @@ def test_a_run_of_ten_conditions_where_nothing_differs_says_clearly_in_5_percent
     source, stated, runs = np.random.default_rng(7), 0, 120
     for _ in range(runs):
         groups = [rates.configurations(source, 2, 6) for _ in range(10)]
-        doubted = [rank(group, Objective("p95", minimise=True), ()).doubt.even for group in groups]
+        doubted = [rank(group, Objective("p95", minimise=True), ()).p.even for group in groups]
         stated += min(doubted) <= bar(doubted, 0.05)
     assert stated / runs <= bound(runs)
 

@@ -74,7 +74,7 @@ def table_of(logs: Floats, levels: Sequence[str]) -> pd.DataFrame:
 @pytest.mark.parametrize("noise", noises.NOISES)
 def test_of_two_equal_configurations_one_is_clearly_the_choice_in_5_percent_at_most(noise: str, rounds: int) -> None:
     drawn = noises.NOISES[noise](np.random.default_rng(rounds), (400, rounds, 2))
-    clear = np.mean([one.doubt.even <= DOUBT for one in rankings(drawn)])
+    clear = np.mean([one.p.even <= DOUBT for one in rankings(drawn)])
     assert clear <= bound(400, WRONG_MORE_OFTEN.get(noise, DOUBT))
 
 
@@ -113,7 +113,7 @@ def test_a_gain_of_20_percent_is_clear_without_a_condition_in_95_of_100_runs_of_
 def test_of_a_tied_pair_before_others_one_is_clearly_the_choice_in_5_percent_at_most(noise: str) -> None:
     """The hardest case for the claim that all rivals are worse: one is as good, the others are far off."""
     drawn = noises.NOISES[noise](np.random.default_rng(6), (400, 6, 4)) + np.array([0.0, 0.0, 1.0, 1.0])
-    assert np.mean([one.doubt.even <= DOUBT for one in rankings(drawn)]) <= bound(400)
+    assert np.mean([one.p.even <= DOUBT for one in rankings(drawn)]) <= bound(400)
 
 
 @pytest.mark.parametrize("noise", ["log-normal", "2 % tenfold", "drifting in time", "unequal spreads"])
@@ -135,7 +135,7 @@ def test_a_configuration_that_breaks_the_limit_on_failures_is_clearly_the_choice
         with_calls(configurations(one, failure_rate=fails), calls) for one, fails in zip(logs, failed, strict=True)
     ]
     found = [rank(group, FASTEST, (FEW_FAIL,)) for group in groups]
-    assert np.mean([one.order[:1] == (0,) and one.doubt.even <= DOUBT for one in found]) <= bound(runs)
+    assert np.mean([one.order[:1] == (0,) and one.p.even <= DOUBT for one in found]) <= bound(runs)
 
 
 @pytest.mark.parametrize("rounds", [3, 10, 14, 30])
@@ -150,7 +150,7 @@ def test_a_limit_that_a_configuration_broke_in_its_run_is_clearly_kept_in_5_perc
     failed = np.stack([100 * rng.binomial(calls, rate) / calls, np.zeros((runs, rounds))], axis=2)
     groups = [with_calls(configurations(one, failure_rate=f), calls) for one, f in zip(logs, failed, strict=True)]
     clearly = [
-        one.order[:1] == (0,) and one.doubt.even <= DOUBT for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)
+        one.order[:1] == (0,) and one.p.even <= DOUBT for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)
     ]
     broke = rate.mean(axis=1) > 0.01
     assert np.mean(np.array(clearly) & broke) <= bound(runs)
@@ -175,7 +175,7 @@ def test_a_limit_on_failures_is_surely_kept_from_fourteen_quiet_rounds_and_400_c
     def doubt(rounds: int, calls: int) -> float:
         steady = noises.log_normal(np.random.default_rng(1), (1, rounds, 2), spread=0.01)[0] + np.array([0.0, 0.7])
         group = with_calls(configurations(steady, failure_rate=np.zeros((rounds, 2))), calls)
-        return rank(group, FASTEST, (FEW_FAIL,)).doubt.even
+        return rank(group, FASTEST, (FEW_FAIL,)).p.even
 
     assert doubt(14, 400) <= DOUBT
     assert doubt(13, 400) > DOUBT, "episodes in a fifth of rounds"

@@ -43,8 +43,8 @@ def test_the_test_is_the_larger_of_fishers_and_welchs_analysis_of_variance() -> 
     groups = list(LANES.values())
     fisher = anova_oneway(groups, use_var="equal").pvalue
     welch = anova_oneway(groups, use_var="unequal", welch_correction=True).pvalue
-    assert found.doubt.even == pytest.approx(max(fisher, welch))
-    assert found.doubt.firm >= found.doubt.even
+    assert found.p.even == pytest.approx(max(fisher, welch))
+    assert found.p.firm >= found.p.even
 
 
 def test_i2_is_what_of_the_scatter_is_more_than_chance_and_its_interval_is_that_of_f() -> None:
@@ -72,8 +72,8 @@ def test_a_lane_with_one_block_is_shown_and_decides_nothing() -> None:
 
 def test_changes_that_never_scatter_are_no_surer_than_the_ways_in_which_blocks_fall_to_lanes() -> None:
     unlike = heterogeneity({"a": np.zeros(3), "b": np.ones(3)})
-    assert unlike.doubt.even == pytest.approx(1 / 20)
-    assert heterogeneity({"a": np.ones(3), "b": np.ones(3)}).doubt.even == 1.0
+    assert unlike.p.even == pytest.approx(1 / 20)
+    assert heterogeneity({"a": np.ones(3), "b": np.ones(3)}).p.even == 1.0
     assert heterogeneity({"a": np.ones(3), "b": np.ones(3)}).is_same(0.01)
 
 
