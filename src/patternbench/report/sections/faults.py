@@ -12,7 +12,7 @@ from patternbench.records import attempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
 from patternbench.records.stored import PlannedScenario
-from patternbench.report.figures import over_time
+from patternbench.report.figures import over_time as figure
 from patternbench.report.sections.steps import scenario_name
 
 MOST_SCENARIOS = 12
@@ -39,13 +39,13 @@ def sections(run: RunFolder, entries: Sequence[Entry], scenarios: Sequence[Plann
     return [Section("faults", "Faults over time", words, [table], [_figure(run, entries, order, names)])]
 
 
-def bands(entries: Iterable[Entry], names: Mapping[str, str]) -> list[over_time.Band]:
+def bands(entries: Iterable[Entry], names: Mapping[str, str]) -> list[figure.Band]:
     """From when to when faults acted within rounds, medians over rounds; ``names`` are those of the scenarios."""
     rows = pd.DataFrame([row for entry in entries for row in _rows(entry)])
     if rows.empty:
         return []
     acted = _spans(rows)[_BAND].itertuples(index=False, name=None)
-    return [over_time.Band(names[scenario], fault, began, ended) for scenario, fault, began, ended in acted]
+    return [figure.Band(names[scenario], fault, began, ended) for scenario, fault, began, ended in acted]
 
 
 def _rows(entry: Entry) -> list[dict[str, object]]:
@@ -106,7 +106,7 @@ def _figure(run: RunFolder, entries: Sequence[Entry], order: Sequence[str], name
     mine = [entry for entry in entries if entry.scenario in shown]
     width = width_for(max(entry.seconds for entry in mine))
     steps = {names[name]: _steps(run, [entry for entry in mine if entry.scenario == name], width) for name in shown}
-    return Figure("What happened when", over_time.spec(steps, bands(mine, names)), _CAPTION.format(width=width))
+    return Figure("What happened when", figure.spec(steps, bands(mine, names)), _CAPTION.format(width=width))
 
 
 def _steps(run: RunFolder, entries: Sequence[Entry], width: float) -> pd.DataFrame:
