@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
             round_.abandon()  # patternbench has closed the connection
             return
         finally:
-            self.busy.release()  # before the end is sent: whoever has read it may start a round
+            self.busy.release()  # before the end is sent: a reader of it may start a round
         self.line(round_.end())
 
     def line(self, value):

@@ -82,7 +82,7 @@ func checked(s *settings, rest []string, secretFile string) (*settings, error) {
 	note(s.maxKeys >= 1 && s.maxKeys <= 100_000_000, "--max-keys is %d; allowed: 1 to 100000000", s.maxKeys)
 	note(s.maxConnections >= 1 && s.maxConnections <= 65_536, "--max-connections is %d; allowed: 1 to 65536", s.maxConnections)
 	note(secretFile != "" || !isBindable(s.gossip) || isLoopback(s.gossip), "--gossip is %q, beyond loopback, without --secret-file: "+
-		"whoever reaches it could remove or exhaust any limit; write one secret for all peers with: head -c 32 /dev/urandom | base64", s.gossip)
+		"anybody who reaches it could remove or exhaust any limit; write one secret for all peers with: head -c 32 /dev/urandom | base64", s.gossip)
 	if secretFile != "" {
 		var err error
 		s.secret, err = readSecret(secretFile)

@@ -108,7 +108,7 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// ready is one line of JSON for whoever started us: where we can be reached.
+// ready is one line of JSON for the process that started us: where we can be reached.
 func (c *sidecar) ready() string {
 	address := c.listener.Addr().String()
 	if c.listener.Addr().Network() == "unix" {

@@ -11,7 +11,7 @@ from scripts.checks.cases import SKIPPED, Case
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "tests" / "allowed-skips.toml"
 CAP_SYS_ADMIN = 1 << 21
-"""What the kernel asks of whoever mounts or makes namespaces: root has it, though in few containers."""
+"""What the kernel asks of a process that mounts or makes namespaces: root has it, though in few containers."""
 
 
 @dataclass(frozen=True)

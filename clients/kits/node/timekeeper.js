@@ -13,7 +13,7 @@ const nowMs = () => {
 
 /**
  * Keeps pauses to a fraction of a millisecond, on its own thread: Node's timers count whole milliseconds, and
- * whoever waits for the rest of one by looking at the clock takes CPU time from what is measured.
+ * waiting for the rest of one by looking at the clock takes CPU time from what is measured.
  */
 export class Timekeeper {
   /** For this many pauses at once, each known by its place from 0 on. */
@@ -42,7 +42,7 @@ export class Timekeeper {
     this.changed();
   }
 
-  /** Ends the thread; whoever still waits, waits for ever. */
+  /** Ends the thread; callers that still wait, wait for ever. */
   close() {
     return this.worker.terminate();
   }

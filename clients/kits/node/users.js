@@ -4,7 +4,7 @@ import { policiesOf } from './refusals.js';
 import { Rows } from './rows.js';
 import { timekeeper } from './timekeeper.js';
 
-/** An attempt of a round that is over: whoever still waits in a library ends with it. */
+/** An attempt of a round that is over: calls that still wait in a library end with it. */
 class Stopped extends Error {}
 
 /** An attempt of what a policy has ended: it does not begin. */

@@ -117,7 +117,7 @@ def finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
 
 
 def as_stored(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return rounds that were measured, as whoever reads ``rounds.parquet`` gets them."""
+    """Return rounds that were measured, as a reader of ``rounds.parquet`` gets them."""
     table: pd.DataFrame = _as_defined(rounds, ROUND_COLUMNS, {}).to_pandas()
     return table
 

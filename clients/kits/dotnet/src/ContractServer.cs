@@ -30,7 +30,7 @@ internal sealed class ContractServer : IAsyncDisposable
         _adapter = adapter;
         var builder = WebApplication.CreateSlimBuilder();
         builder.Logging.ClearProviders();
-        // Whoever ends this process does not wait for a round.
+        // The process may be ended in the middle of a round.
         builder.Services.Configure<HostOptions>(host => host.ShutdownTimeout = TimeSpan.FromSeconds(1));
         builder.WebHost.ConfigureKestrel(kestrel =>
         {

@@ -64,7 +64,7 @@ internal sealed class RunningRound : IAsyncDisposable
         }
         catch (Exception e)
         {
-            // Whoever still waits in a library when the round is over ends with an exception.
+            // Calls that still wait in a library when the round is over end with an exception.
             await NoteAsync(_ending.IsCancellationRequested ? null : e).ConfigureAwait(false);
             return;
         }

@@ -34,7 +34,7 @@ impl Connection {
 
     /// One attempt: its outcome once the last byte has been read, or when it failed.
     ///
-    /// Whoever drops it before that closes the connection.
+    /// Dropping it before that closes the connection.
     pub(crate) async fn send(&self) -> Outcome {
         match tokio::time::timeout(self.timeout, self.exchange()).await {
             Ok(Ok(status)) => Outcome::of_status(status),
@@ -79,7 +79,7 @@ async fn connect(target: &Target) -> Result<Open, Fault> {
 async fn open(stream: impl AsyncRead + AsyncWrite + Unpin + 'static) -> Result<Open, Fault> {
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     let task = tokio::task::spawn_local(async move {
-        // What goes wrong with it is told to whoever sends.
+        // An error of it is reported to the sender.
         let _ = connection.await;
     });
     Ok(Open { sender, task })

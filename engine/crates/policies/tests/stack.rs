@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    /// Lets time pass, and wakes whoever is to be woken on the way.
+    /// Lets time pass, and wakes everything that is due meanwhile.
     fn pass_until(&mut self, at_us: u64) {
         while let Some((due_us, call)) = self.next_wake().filter(|(due_us, _)| *due_us <= at_us) {
             self.now_us = self.now_us.max(due_us);

@@ -88,7 +88,7 @@ fn certificates_in(file: &std::path::Path) -> Result<Vec<CertificateDer<'static>
 /// Trusts what the roots vouch for, and the roots themselves.
 ///
 /// A certificate that signed itself, as `openssl req -x509` makes it, says that it is an authority. Rustls doesn't take it
-/// for a server's, whoever trusts it; one that was named as trusted, byte for byte, is what the user meant.
+/// for a server's even if it is trusted; one that was named as trusted, byte for byte, is what the user meant.
 #[derive(Debug)]
 struct Verified {
     inner: Arc<WebPkiServerVerifier>,

@@ -37,7 +37,7 @@ const (
 	pushPullSize = 4 << 20
 	rejoinEvery  = time.Second
 	forgetAfter  = time.Hour
-	// mostSkews bounds whose clocks are watched: whoever sends may call himself anything.
+	// mostSkews bounds whose clocks are watched: a sender may use any name.
 	mostSkews = 1024
 	// lateAfter is how much longer than others a message may be under way: no key is dropped as early, so a copy of an
 	// earlier one says nothing new.

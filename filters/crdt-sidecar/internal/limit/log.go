@@ -35,7 +35,7 @@ type news struct {
 	seen  bool // by anybody: it must not change any more
 }
 
-// timesTold is how often an own entry goes out; whoever misses both messages gets it by the next full exchange.
+// timesTold is how often an own entry goes out; a node that misses both messages gets it by the next full exchange.
 const timesTold = 2
 
 // holdings is what the entries of a log sum up to, by replica.

@@ -51,7 +51,7 @@ type Cells struct {
 const MaxAhead = int64(clock.AdoptAfter)
 
 // MaxReplicas bounds the replicas of one key: tens of nodes with their former lives. Every decision reads each of them,
-// and whoever sends without a secret may make up any number.
+// and a sender without a secret may make up any number.
 const MaxReplicas = 256
 
 // Foreign is what may be merged of a peer's cells, and how many it left out as too far in the future: none of self's

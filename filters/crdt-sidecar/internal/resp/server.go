@@ -104,7 +104,7 @@ func (s *Server) admit(conn net.Conn) {
 func (s *Server) serve(conn stream) {
 	defer s.done.Done()
 	defer s.forget(conn)
-	defer s.open.Add(-1) // before the client can see the end: whoever connects again at once finds a place
+	defer s.open.Add(-1) // before the client can see the end: a client that connects again at once finds a place
 	source := &hurried{stream: conn}
 	reader := bufio.NewReaderSize(source, 4096)
 	isGone := watch(conn)
@@ -126,8 +126,8 @@ func (s *Server) serve(conn stream) {
 	}
 }
 
-// hurried is a connection on which a request may begin at any time, but whose rest must come soon: whoever sends the half of
-// one would keep a connection, of which there is a most, for ever.
+// hurried is a connection on which a request may begin at any time, but whose rest must come soon: a client that sends half of
+// one would otherwise keep one of a bounded number of connections for ever.
 type hurried struct {
 	stream
 	until time.Time

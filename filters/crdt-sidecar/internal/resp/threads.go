@@ -96,7 +96,7 @@ func (t *threaded) Close() error {
 	return t.File.Close()
 }
 
-// watch returns what says whether the other side of a connection has closed it. Whoever asked has then given up, as a load
+// watch returns what says whether the other side of a connection has closed it. The client has then given up, as a load
 // balancer does whose sidecar was held up: its request was answered in another way, and must not be counted.
 func watch(conn stream) (isGone func() bool) {
 	asks, ok := conn.(syscall.Conn)

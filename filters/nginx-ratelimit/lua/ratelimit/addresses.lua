@@ -63,7 +63,7 @@ local function in_four(high, low)
 end
 
 -- IPv4 within IPv6: mapped (RFC 4291, ::ffff:0:0/96), translated in front of servers that have IPv6 alone (RFC 6052), and the
--- 65,536 networks that whoever has an IPv4 address makes of it (6to4, RFC 3056, 2002::/16).
+-- 65,536 networks that the owner of an IPv4 address can make of it (6to4, RFC 3056, 2002::/16).
 local function ipv4_within(groups)
   if begins(groups, 0, 0, 0xffff) or begins(groups, 0x64, 0xff9b, 0) then
     return in_four(groups[7], groups[8])

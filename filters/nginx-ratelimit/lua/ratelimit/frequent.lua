@@ -18,7 +18,7 @@ local function greater(one, other)
   return one > other
 end
 
--- Forgets all but the `most` most frequent; whoever comes again may have been among the forgotten.
+-- Forgets all but the `most` most frequent; a key that comes again may have been forgotten before.
 local function make_room(self)
   local sorted, alike = {}, self.most
   for _, count in pairs(self.counts) do

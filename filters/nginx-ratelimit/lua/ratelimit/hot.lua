@@ -1,6 +1,6 @@
 --- Hot keys: who asks most under each limit, and who is rejected most, in the last one to two minutes.
 --
--- Each worker counts in bounded memory and publishes a summary every second; whoever looks adds up those of all workers. A
+-- Each worker counts in bounded memory and publishes a summary every second; a reader adds up those of all workers. A
 -- summary that is not renewed goes away, as its worker has.
 
 local cjson = require("cjson.safe")

@@ -68,7 +68,7 @@ def _pairs(arrangement: Layout, client: str) -> list[Pair]:
 
 
 def _others(levels: Levels, client: str) -> frozenset[tuple[str, str]]:
-    """Return what a scenario does, and under which conditions, whoever does it."""
+    """Return what a scenario does, and under which conditions, without the client that does it."""
     return frozenset((name, level_text(level)) for name, level in levels.items() if name != client)
 
 

@@ -1,4 +1,4 @@
-"""A generator of a split load on its own machine: the load engine, and what it says, for whoever asks."""
+"""A generator of a split load on its own machine: the load engine, and its output for any caller."""
 
 from __future__ import annotations
 

@@ -103,13 +103,13 @@ def _own(lanes: int, folder: RunFolder, opened: ExitStack) -> str:
 
 
 def _refuse_unsafe(place: RayPlace, folder: RunFolder) -> None:
-    """Raise InputError for an address where no one answers, and for a cluster that lets in whoever asks."""
+    """Raise InputError for an address where no one answers, and for a cluster that lets anybody in."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if not ray_cluster.answers(place.address):
         raise InputError(Problem("no Ray cluster answers there", value=place.address, path="--on", hint=CHECK))
     if not place.trusting and ray_cluster.takes_any_token(place.address, folder.logs):
         hint = "start it with RAY_AUTH_MODE=token, or, where nobody else can reach it, add --trust-cluster"
-        message = "is a Ray cluster that takes any token, so whoever reaches it may carry out commands there"
+        message = "is a Ray cluster that takes any token, so anybody who reaches it may carry out commands there"
         raise InputError(Problem(message, value=place.address, path="--on", hint=hint))
 
 

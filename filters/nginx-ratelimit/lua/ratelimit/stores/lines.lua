@@ -1,7 +1,7 @@
 --- One call for a key at a time from this worker. Others for that key wait in line, and the next call takes along whom it can:
 -- a busy key costs one connection, and its rate is that of whole batches.
 --
--- Whoever holds a line has an end (`till`): one that was killed meanwhile leaves the line to the next who comes.
+-- The holder of a line has an end (`till`): one that was killed meanwhile leaves the line to the next who comes.
 
 local semaphore = require("ngx.semaphore")
 local clock = require("ratelimit.clock")

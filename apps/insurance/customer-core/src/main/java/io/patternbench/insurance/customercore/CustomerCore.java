@@ -15,7 +15,7 @@ public class CustomerCore {
     SpringApplication.run(CustomerCore.class, args);
   }
 
-  /** Whoever is signed in may ask; customers get their own data only. */
+  /** Any signed-in user may ask; customers get their own data only. */
   @Bean
   AccessRules accessRules() {
     return requests -> requests.anyRequest().authenticated();

@@ -16,7 +16,7 @@ import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 
-/** The actuator on a port of its own: whoever reaches it changes settings without a token. */
+/** The actuator on a port of its own, where settings are changed without a token. */
 @MariaDb("customer_core")
 @SpringBootTest(
     webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT,

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Somebody who sends requests, with the token of whoever is signed in. */
+/** A client that sends requests with the token of the signed-in user. */
 record Client(String authorization) {
   private static final HttpClient HTTP =
       HttpClient.newBuilder()

@@ -16,7 +16,7 @@ import javax.crypto.Mac;
 import org.springframework.stereotype.Component;
 
 /**
- * Signs sessions and checks them. Whoever has the secret can, so any instance knows any session.
+ * Signs sessions and checks them. Every instance has the secret, so any instance knows any session.
  */
 @Component
 class Sessions {
@@ -28,7 +28,7 @@ class Sessions {
     this.clock = clock;
   }
 
-  /** The session of whoever has shown who he is, with the cart that he had before. */
+  /** The session of a user who has logged in, with the cart from before. */
   Session signedIn(long uid, Session before) {
     return signed(uid, newId(), before.orderItems());
   }
@@ -39,7 +39,7 @@ class Sessions {
   }
 
   /**
-   * What a visitor has sent back, if it is as it was signed; whoever has none gets an empty one.
+   * What a visitor has sent back, if it is as it was signed; a visitor without one gets an empty one.
    *
    * @throws org.springframework.web.ErrorResponseException 401 if it was changed, or is too old
    */

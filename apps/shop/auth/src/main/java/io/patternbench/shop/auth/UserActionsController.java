@@ -62,7 +62,7 @@ class UserActionsController {
     return Session.EMPTY;
   }
 
-  /** The session of whoever is signed in, and null for everybody else. */
+  /** The session of a signed-in user; null for anybody else. */
   @PostMapping("/isloggedin")
   Session isLoggedIn(@RequestBody(required = false) Session sent) {
     try {

@@ -5,7 +5,7 @@ import java.util.function.Function;
 
 /** How a recommendation is made. */
 enum Algorithm {
-  /** What most have bought, whoever asks. */
+  /** What most have bought, the same for every cart. */
   @JsonProperty("popularity")
   POPULARITY(Popularity::new),
   /** What those buy more of who have bought the same. */

@@ -18,7 +18,7 @@ class RecommenderController {
     this.setting = setting;
   }
 
-  /** The ids of up to ten products for whoever has this in his cart. */
+  /** The ids of up to ten products for a cart. */
   @PostMapping("/recommend")
   List<Long> recommend(
       @RequestParam(required = false) Long uid,

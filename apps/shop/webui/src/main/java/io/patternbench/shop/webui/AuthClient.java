@@ -15,7 +15,7 @@ interface AuthClient {
   Session login(
       @RequestParam String name, @RequestParam String password, @RequestBody Session session);
 
-  /** The session of whoever is signed in; null for everybody else. */
+  /** The session of a signed-in user; null for anybody else. */
   @Nullable
   @PostExchange("/useractions/isloggedin")
   Session isLoggedIn(@RequestBody Session session);

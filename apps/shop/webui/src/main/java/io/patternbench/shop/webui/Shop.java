@@ -70,7 +70,7 @@ class Shop {
     return products.stream().map(p -> new Shown(p, pictures.get(p.id()))).toList();
   }
 
-  /** What else to look at for whoever has this in his cart, or before his eyes. */
+  /** Recommendations for a cart, or for the product that is shown. */
   List<Shown> advice(Session session, List<OrderItem> items) {
     List<Long> ids =
         orElse("recommender", () -> recommender.recommend(session.uid(), items), List.<Long>of());

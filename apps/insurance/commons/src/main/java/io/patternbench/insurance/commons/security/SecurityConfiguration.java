@@ -18,7 +18,7 @@ import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.security.web.util.matcher.RequestMatcher;
 import org.springframework.web.servlet.HandlerExceptionResolver;
 
-/** Who may come in: whoever carries a token that this insurance has signed. */
+/** Lets in requests with a token that this insurance has signed. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(TokenProperties.class)
 public class SecurityConfiguration {
@@ -53,7 +53,7 @@ public class SecurityConfiguration {
   }
 
   /**
-   * Whoever reaches the actuator's own port, where it has one, runs this service: no token there.
+   * The actuator's own port, where it has one, is the operator's: no token there.
    */
   private static RequestMatcher administration(Environment environment) {
     return request -> {

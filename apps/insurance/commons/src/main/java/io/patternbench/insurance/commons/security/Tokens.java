@@ -32,7 +32,7 @@ public final class Tokens {
     this.clock = clock;
   }
 
-  /** A signed token for whoever has shown who he is. */
+  /** A signed token for a user who has signed in. */
   public String sign(Caller caller) {
     Instant now = clock.instant();
     JwtClaimsSet claims =

@@ -17,7 +17,7 @@ import org.springframework.test.web.client.MockRestServiceServer;
 import org.springframework.web.client.RestClient;
 import org.springframework.web.service.annotation.GetExchange;
 
-/** A service asks another one in the name of whoever asked it. */
+/** A service calls another one with its caller's token. */
 class ServiceClientsTest {
   private final RestClient.Builder builder = RestClient.builder();
   private final MockRestServiceServer other = MockRestServiceServer.bindTo(builder).build();

@@ -9,7 +9,7 @@ import jakarta.validation.constraints.Size;
 import java.time.Instant;
 import java.time.LocalDate;
 
-/** A request for a quote, as far as whoever makes the quote has to know it. */
+/** The part of a request for a quote from which the quote is made. */
 record QuoteRequest(
     @NotBlank @Size(max = 36) String id,
     @NotNull Instant date,

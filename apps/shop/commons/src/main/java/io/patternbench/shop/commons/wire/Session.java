@@ -9,7 +9,7 @@ import java.util.List;
  * All that the shop knows of a visitor. The visitor keeps it and sends it back whole, so no service
  * has to.
  *
- * @param uid the user's id; null for whoever is not signed in
+ * @param uid the user's id; null for a visitor who is not signed in
  * @param sid of the session: when it began, and chance
  * @param token the signature over all of it
  */
