@@ -15,7 +15,7 @@ from benchmarks.drivers import tables as driver_tables
 from benchmarks.engine import tables as engine_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
-from benchmarks.ratelimit import goals, memory, redis_client
+from benchmarks.ratelimit import goals, memory, mysql_client, own_clients, redis_client
 from benchmarks.ratelimit.systems import BARE, PING
 from benchmarks.startup import tables as startup_tables
 from benchmarks.truth import run as truth
@@ -65,6 +65,32 @@ def test_what_redis_costs_is_measured_with_as_many_arguments_as_the_script_reads
     call = re.search(r"client:evalsha\((.*?)\)\)", redis_client.COMPARISON.theirs, re.DOTALL)
     assert call
     assert len(call[1].split(",")) - 3 == arguments_of_the_script()
+
+
+def cost(ours: float, theirs: float) -> str:
+    """What is printed of two clients that cost this much in each of six rounds, of which one is slower for both."""
+    slower = [1.0, 1.1, 1.0, 1.3, 1.0, 1.2]
+    times = {own_clients.NOTHING: slower, own_clients.OURS: [ours * by for by in slower], "peer": [theirs * by for by in slower]}
+    return own_clients.printed({"machine": MACHINE, "options": {}, "us_per_request": times}, "peer")
+
+
+def test_a_client_is_compared_within_rounds_as_a_difference_and_as_a_ratio() -> None:
+    dearer, same = cost(20, 25), cost(20, 20)
+    assert "µs; more. A whole request with it costs 1.25 [1.25, 1.25] times as much." in dearer
+    assert "0.0 [0.0, 0.0] µs; inconclusive. A whole request with it costs 1.00" in same
+
+
+@pytest.mark.parametrize("comparison", [redis_client.COMPARISON, mysql_client.COMPARISON], ids=lambda one: one.store)
+def test_a_comparison_has_a_location_for_each_client_and_one_that_calls_no_one(comparison: own_clients.Comparison) -> None:
+    config = comparison.config("server {\n    location / {\n")
+    assert re.findall(r"location = (\S+) \{", config) == ["/nothing", "/ours", "/theirs"]
+    assert config.count(f"stores.{comparison.store}.address") == 3
+    assert config.count("{") - config.count("}") == 2, "nginx finds the end of each block of Lua"
+
+
+def test_the_peer_of_the_mysql_client_carries_the_statements_of_the_store_itself() -> None:
+    assert "CALL ratelimit_decide" not in mysql_client.COMPARISON.theirs
+    assert "ratelimit.stores.mariadb" in mysql_client.COMPARISON.theirs
 
 
 # --- goals of the filter
