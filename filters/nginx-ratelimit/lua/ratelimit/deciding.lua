@@ -57,8 +57,8 @@ local function remember_rejection(subject, answer)
     return
   end
   local life, now = wait < 0 and leases.believed or math.min(wait, leases.believed), clock.steady()
-  local told = rejection(now + life, wait < 0 and -1 or now + wait, now + answer.reset, answer.remaining)
-  local bytes, seconds = ffi.string(told, ffi.sizeof(told)), life / 1e6 - clock_grain
+  local record = rejection(now + life, wait < 0 and -1 or now + wait, now + answer.reset, answer.remaining)
+  local bytes, seconds = ffi.string(record, ffi.sizeof(record)), life / 1e6 - clock_grain
   local _, _, forced = ngx.shared.ratelimit_cache:set(cache_key(subject), bytes, seconds)
   if forced then
     metrics.add("ratelimit_evictions_total")

@@ -75,27 +75,27 @@ function M.publish()
   local now, cache = ngx.now(), ngx.shared.ratelimit_cache
   for name, entry in pairs(kept) do
     turn(entry, now)
-    local told = { seconds = now - (entry.before or entry).since }
+    local published = { seconds = now - (entry.before or entry).since }
     for _, kind in ipairs(kinds) do
-      told[kind] = written(both(entry, kind))
+      published[kind] = written(both(entry, kind))
     end
-    cache:set(place(ngx.worker.id(), name), cjson.encode(told), kept_for)
+    cache:set(place(ngx.worker.id(), name), cjson.encode(published), kept_for)
   end
 end
 
-local function read(told)
+local function read(published)
   local summary = frequent.new(most)
-  for key, count in pairs(told.counts) do
-    summary.counts[key], summary.over[key], summary.size = count, told.over[key], summary.size + 1
+  for key, count in pairs(published.counts) do
+    summary.counts[key], summary.over[key], summary.size = count, published.over[key], summary.size + 1
   end
-  summary.floor, summary.total = told.floor, told.total
+  summary.floor, summary.total = published.floor, published.total
   return summary
 end
 
-local function add(sum, told)
-  sum.seconds = math.max(sum.seconds, told.seconds)
+local function add(sum, published)
+  sum.seconds = math.max(sum.seconds, published.seconds)
   for _, kind in ipairs(kinds) do
-    sum[kind] = sum[kind]:merge(read(told[kind]))
+    sum[kind] = sum[kind]:merge(read(published[kind]))
   end
 end
 
@@ -103,9 +103,9 @@ end
 local function of_all(name)
   local sum = { seconds = 0, requests = frequent.new(most), rejections = frequent.new(most) }
   for worker = 0, ngx.worker.count() - 1 do
-    local told = cjson.decode(ngx.shared.ratelimit_cache:get(place(worker, name)) or "")
-    if told then
-      add(sum, told)
+    local published = cjson.decode(ngx.shared.ratelimit_cache:get(place(worker, name)) or "")
+    if published then
+      add(sum, published)
     end
   end
   return sum

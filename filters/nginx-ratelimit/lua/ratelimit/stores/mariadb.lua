@@ -211,9 +211,9 @@ local function ask_for_all(self, requests, now)
   end
   local found = ask(self, looks, now, deadline)
   for i, place in ipairs(places) do
-    local told = answers[place]
-    told.granted, told.remaining = 0, told.remaining + told.granted
-    answers[place] = found and found[i] or told
+    local first = answers[place]
+    first.granted, first.remaining = 0, first.remaining + first.granted
+    answers[place] = found and found[i] or first
   end
   return answers
 end

@@ -109,7 +109,7 @@ local fast_success, full_wanted = "\3", "\4"
 
 -- The password itself is only told to whom no one can pose as (a Unix socket, a verified certificate), or enciphered for a key
 -- that the rules names.
-local function tell_password(address, scramble)
+local function send_password(address, scramble)
   local text = address.password .. "\0"
   if address.path or address.tls and address.tls.verify then
     return text
@@ -130,7 +130,7 @@ M.plugins.caching_sha2_password = {
     if data == fast_success then
       return ""
     elseif data == full_wanted then
-      return tell_password(address, scramble)
+      return send_password(address, scramble)
     end
     return nil, "the server sent something unknown while authenticating"
   end,
