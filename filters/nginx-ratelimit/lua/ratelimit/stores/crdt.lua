@@ -36,8 +36,8 @@ local bulk = resp.bulk
 
 -- What a command says of a limit never changes, and is encoded once.
 local function limit_part(limit)
-  limit.encoded = limit.encoded or bulk(limit.algorithm) .. bulk(limit.limit) .. bulk(math.max(1, math.floor(limit.window / 1000)))
-  return limit.encoded
+  limit.for_sidecar = limit.for_sidecar or bulk(limit.algorithm) .. bulk(limit.limit) .. bulk(math.max(1, math.floor(limit.window / 1000)))
+  return limit.for_sidecar
 end
 
 -- What a verb alone says: how old the units are that come back; the share of what remains that a lease may hold, in millionths.
