@@ -10,22 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
-from ruamel.yaml import YAML
 
-from patternbench.analyze.statements.claims.claim import (
-    Claim,
-    ClaimText,
-    Level,
-    Levels,
-    LevelSets,
-    parse_claim,
-)
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, LevelSets, parse_claim
 from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, count_of_intervals, judge_claims
 from patternbench.analyze.statements.claims.pairs import claimed_pairs
 from patternbench.analyze.statements.family import together
@@ -39,7 +30,7 @@ from patternbench.study.load import load
 from patternbench.terms.quantities import SHARES
 from reproductions.contrasts import PER_SECOND, PERCENT, PLAIN, POINTS, Contrast, Key, Scale, heads, held
 from reproductions.markdown import table
-from reproductions.pages import QUICK, STUDIES
+from reproductions.pages import QUICK, STUDIES, written
 
 Plan = Mapping[str, Levels]
 """The levels of scenarios by their ids."""
@@ -74,15 +65,15 @@ def claims(study: str) -> Sequence[Claim]:
     return claims_of(load(STUDIES / f"{study}.yaml"))
 
 
-def stated(file: Path) -> list[Claim]:
-    """Return the claims of a file, about factors that no study has."""
-    every = TypeAdapter(list[DeclaredClaim]).validate_python(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
-    return parsed(every, file.name)
+def read(file: str) -> dict[str, list[Claim]]:
+    """Return the claims that a file of this package makes of kept tables, by the names of the tables."""
+    given = TypeAdapter(dict[str, list[DeclaredClaim]]).validate_python(written(file))
+    return {name: [parsed(one, name) for one in stated] for name, stated in given.items()}
 
 
-def parsed(declared: Iterable[DeclaredClaim], where: str) -> list[Claim]:
-    """Return claims that are stated somewhere as data."""
-    return [parse_claim(cast(ClaimText, one.model_dump()), where) for one in declared]
+def parsed(one: DeclaredClaim, path: str) -> Claim:
+    """Return a claim that is written at a path."""
+    return parse_claim(cast(ClaimText, one.model_dump()), path)
 
 
 def measured(plan: Plan, rounds: pd.DataFrame) -> Plan:

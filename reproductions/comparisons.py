@@ -11,12 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
-from ruamel.yaml import YAML
 
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
 from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
@@ -27,7 +25,7 @@ from reproductions.claimed import HeldClaim
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
 from reproductions.contrasts import SAME, ends, verdict
 from reproductions.markdown import short, table, warned
-from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as
+from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -108,7 +106,7 @@ class Comparison:
     @cached_property
     def compared(self) -> list[Compared]:
         """The claims, each on two scenarios."""
-        counted = claimed.parsed(self.counted, self.study)
+        counted = (claimed.parsed(one, self.study) for one in self.counted)
         return [self._compared(one) for one in (*counted, *claimed.claims(self.study))]
 
     def _compared(self, claim: Claim) -> Compared:
@@ -130,8 +128,8 @@ class Comparison:
 
 def read(file: str) -> dict[str, Comparison]:
     """Return the comparisons of a file of this package, by the names of their studies."""
-    reported = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
-    given = {study: {"study": study, "mark": "", **one} for study, one in reported.items()}
+    stated = TypeAdapter(dict[str, dict[str, object]]).validate_python(written(file))
+    given = {study: {"study": study, "mark": "", **one} for study, one in stated.items()}
     return TypeAdapter(dict[str, Comparison]).validate_python(given)
 
 

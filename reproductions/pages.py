@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from ruamel.yaml import YAML
 
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read
@@ -95,6 +96,11 @@ def rounds_as(name: str, columns: Sequence[str]) -> Reader:
         return {name: kept}
 
     return reader
+
+
+def written(file: str) -> object:
+    """Return what a YAML file of this package holds."""
+    return YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
 
 
 def not_measured(study: str) -> str:

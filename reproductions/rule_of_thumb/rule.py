@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 
+from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, judge_claims
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.shown import Shown
@@ -52,10 +52,14 @@ def unloaded(service_time: str) -> int:
     return round(Duration.parse(service_time.partition(":")[2]).seconds * _MS_PER_S)
 
 
+def stated() -> list[Claim]:
+    """Return the claims of the rule."""
+    return claimed.read("rule_of_thumb/rule.yaml")["rule"]
+
+
 def judged(rounds: pd.DataFrame) -> Sequence[JudgedClaim]:
     """Return the claims of the rule with their changes; all intervals of all claims hold together."""
-    claims = claimed.stated(Path(__file__).with_suffix(".yaml"))
-    return judge_claims(claims, *claimed.levelled(rounds.assign(share=shares(rounds)), FACTORS), {}).claims
+    return judge_claims(stated(), *claimed.levelled(rounds.assign(share=shares(rounds)), FACTORS), {}).claims
 
 
 def verdict_of_rule(claims: Sequence[JudgedClaim]) -> tuple[Conclusion, Shown]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions import claimed
 from reproductions.pages import STUDIES
 from reproductions.rule_of_thumb import rule as measured
 
-from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import expand
 from patternbench.study.load import load
@@ -122,13 +119,9 @@ def test_the_table_has_a_row_for_each_back_off_of_each_service() -> None:
     ]
 
 
-def stated() -> list[Claim]:
-    return claimed.stated(Path(measured.__file__).with_suffix(".yaml"))
-
-
 def test_the_study_states_the_claims_of_the_rule_that_are_about_one_service() -> None:
     of_study = {one.says.partition(" (")[0] for one in load(STUDIES / "rule-of-thumb.yaml").claims}
-    assert of_study == {one.says for one in stated() if not one.than}
+    assert of_study == {one.says for one in measured.stated() if not one.than}
 
 
 def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
@@ -138,7 +131,7 @@ def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
     levels = pd.DataFrame([scenario.levels for scenario in expand(study, file).scenarios])
     delays = levels[measured.BACKOFF].dropna().map(lambda text: float(text.removesuffix("ms")) / 1000)
     reported = measured.shares(levels.assign(**{measured.BACKOFF: delays}))
-    every = {share for one in stated() for share in one.end["share"]}
+    every = {share for one in measured.stated() for share in one.end["share"]}
     assert {measured.THIRD} < every <= set(reported)
     baselines = levels[levels["strategy"] == "baseline"]
     assert {(users, fault) for users, fault in zip(baselines["users"], baselines[measured.FAULT], strict=True)} == {
