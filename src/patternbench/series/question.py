@@ -8,11 +8,9 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from patternbench.study.model.parts import Headers, Model, Name, misplaced
 from patternbench.study.model.system import reachable
-from patternbench.study.questions import Question
+from patternbench.study.questions import FormulaName, Question
 from patternbench.terms.units import Duration, PositiveDuration
 
-SeriesName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
-"""A series is known by a name that formulas can hold: ``series.NAME.mean``."""
 SUMMARIES = ("mean", "max", "last")
 """The summaries of a series in a round; each is a response."""
 SERIES_PREFIX = "series."
@@ -68,7 +66,7 @@ PrometheusChoice = Annotated[
 class SeriesQuestion(Question):
     """The queries by the names of their series; ``prometheus`` answers them."""
 
-    series: dict[SeriesName, Series] = Field(default_factory=dict)
+    series: dict[FormulaName, Series] = Field(default_factory=dict)
     prometheus: PrometheusChoice | None = None
 
     @property

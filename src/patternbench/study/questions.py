@@ -10,15 +10,17 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Self, TypeVar, cast
+from typing import Annotated, Self, TypeVar, cast
 
-from pydantic import create_model
+from pydantic import Field, create_model
 
 import patternbench
 from patternbench.study.model.parts import Model
 
 MODULE = "question"
 Asked = TypeVar("Asked", bound=Model)
+FormulaName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
+"""A name that formulas can hold, as in ``series.NAME.mean``."""
 
 
 class Question(Model):
