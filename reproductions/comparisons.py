@@ -35,6 +35,8 @@ SHORT, FIGURE = "short", "figure.svg"
 CATALOGUED = "claims"
 """The part of pages of the catalogue in which main claims stand."""
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
+_FEWEST = 2
+"""The rounds from which on it is known that they do not vary."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Compared:
-    """A claim of a study: the pairs of scenarios that it is about, and how the first pair's are called."""
+    """A claim of a study: the pairs of scenarios that it is about, and how the first pair's are called.
+
+    Where it is about what is ``counted`` exactly, rounds that never vary show it.
+    """
 
     claim: Claim
     pairs: Sequence[tuple[str, str]]
     condition: str
     first: str
     second: str
+    counted: bool = False
 
     @property
     def column(self) -> str:
@@ -69,7 +75,9 @@ class Compared:
     def held(self, study: str, rounds: pd.DataFrame) -> HeldClaim:
         """Return it with the changes that rounds show; all its intervals hold together."""
         (found,) = claimed.hold([self.claim], claimed.planned(study), rounds)
-        return found
+        if not self.counted or rounds["block"].nunique() < _FEWEST:
+            return found
+        return replace(found, changes=tuple(one if np.isfinite(one.low) else one.exact for one in found.changes))
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,8 @@ class Comparison:
     """What a page shows of a study: the mark of its part, and the columns by which its rounds are distinguished.
 
     ``main`` numbers the claims that the page begins with; ``title`` is what the figure calls the study where the page
-    has several. ``counted`` are claims before those of the study, on what is counted exactly: it never varies from round
-    to round, so that too few rounds show it together with the study's other claims.
+    has several. ``counted`` are claims before those of the study, on what is counted exactly: it never varies from
+    round to round, so that few rounds show it.
     """
 
     study: str
@@ -106,14 +114,14 @@ class Comparison:
     @cached_property
     def compared(self) -> list[Compared]:
         """The claims, each on two scenarios."""
-        counted = (claimed.parsed(one, self.study) for one in self.counted)
-        return [self._compared(one) for one in (*counted, *claimed.claims(self.study))]
+        counted = [self._compared(claimed.parsed(one, self.study), counted=True) for one in self.counted]
+        return [*counted, *(self._compared(one) for one in claimed.claims(self.study))]
 
-    def _compared(self, claim: Claim) -> Compared:
+    def _compared(self, claim: Claim, counted: bool = False) -> Compared:
         ids, levels = list(claimed.planned(self.study)), list(claimed.planned(self.study).values())
         pairs = [(ids[a], ids[b]) for a, b in pairs_of(claim, levels)]
         (condition, first), (_, second) = (self.names[scenario] for scenario in pairs[0])
-        return Compared(_scaled(claim), pairs, condition, first, second)
+        return Compared(_scaled(claim), pairs, condition, first, second, counted)
 
     def named(self, rounds: pd.DataFrame) -> pd.DataFrame:
         """Return the rounds with their condition and their configuration, in the order of the study's levels."""

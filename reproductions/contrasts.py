@@ -85,6 +85,11 @@ class Contrast:
         """The same change with the interval that holds however rounds scatter."""
         return self if self.firm is None else replace(self, low=self.firm[0], high=self.firm[1], firm=None)
 
+    @property
+    def exact(self) -> Contrast:
+        """The same change as one that is known."""
+        return replace(self, low=self.value, high=self.value, firm=None)
+
     def text(self) -> str:
         """Return the change and its interval."""
         if not np.isfinite(self.value):

@@ -33,7 +33,8 @@ local function call(address, text, talk)
   local client = assert(resty:new())
   client:set_timeout(address.timeout * 1000)
   assert(client:connect({{ host = address.host, port = address.port, user = address.user, password = address.password,
-    database = address.database, compact_arrays = true, pool = "peer", pool_size = address.pool_size, backlog = 4096 }}))
+    database = address.database, compact_arrays = true, pool = "peer", pool_size = address.pool_size,
+    backlog = 4096 }}))
   if client:get_reused_times() == 0 then assert(all_rows(client, address.setup)) end
   local rows, err, code = (talk or all_rows)(client, text)
   assert(client:set_keepalive(address.idle * 1000, address.pool_size))

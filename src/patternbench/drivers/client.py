@@ -81,7 +81,9 @@ class Client:
     ``cpus`` are those that it may run on; all if none are given.
     """
 
-    def __init__(self, spec: ClientSpec, folder: Path, study_folder: Path | None = None, cpus: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, spec: ClientSpec, folder: Path, study_folder: Path | None = None, cpus: tuple[int, ...] = ()
+    ) -> None:
         self.name, self.cpus = spec.name, cpus
         with ExitStack() as starting:
             self._host = starting.enter_context(LocalHost(folder))

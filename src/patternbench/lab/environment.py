@@ -21,7 +21,7 @@ from patternbench.lab.host.local_host import Host, LocalHost
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.running import Running
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Link
+from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing, traced
 from patternbench.study.faults import Fault
 

@@ -13,7 +13,7 @@ from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.references import URL
 from patternbench.lab.resets import resets_of
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Link
+from patternbench.lab.topology import Link, Topology
 from patternbench.study.load import validated
 from patternbench.study.text.document import Document
 from patternbench.terms.problems import InputError, Problem

@@ -1,8 +1,8 @@
 """Which observers there are: one for each folder of the package with a file ``observer.py``.
 
 Such a folder, a wing, may also have ``question.py`` with what a study may ask of it (study/questions.py),
-``report/section.py`` with its sections of the report, and ``derive.py`` with what they need beyond the records. The last
-two are loaded only when a report is made: they may draw, or start processes.
+``report/section.py`` with its sections of the report, and ``derive.py`` with what they need beyond the records. The
+last two are loaded only when a report is made: they may draw, or start processes.
 """
 
 from __future__ import annotations

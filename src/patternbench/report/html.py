@@ -130,7 +130,9 @@ def _scorecard(comparisons: Findings) -> dict[str, object]:
 def by_condition(comparisons: Findings, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the comparisons of each line, by condition where there are few, since a mean hides a turn."""
     single = comparisons.by_scenario
-    single = single.assign(where=single["scenario"].map(comparisons.off_axis))[single["response"].isin(table["response"])]
+    single = single.assign(where=single["scenario"].map(comparisons.off_axis))[
+        single["response"].isin(table["response"])
+    ]
     several = single["where"].nunique()
     if not 1 < several <= _MOST_CONDITIONS:
         return [(str(item), rows) for item, rows in table.groupby("item", sort=False)]

@@ -50,7 +50,8 @@ def _wings() -> Iterator[str]:
 
 def asking(name: str, base: type[Asked], asked: Sequence[type[Question]]) -> type[Asked]:
     """Return a model with the fields of another and those of questions, after them."""
-    fields = [field for model in (base, *asked) for field in model.model_fields]
+    models: tuple[type[Model], ...] = (base, *asked)
+    fields = [field for model in models for field in model.model_fields]
     if twice := {field for field in fields if fields.count(field) > 1}:
         raise TypeError(f"{name} would have {', '.join(sorted(twice))} twice")
     bases: tuple[type[Model], ...] = (*reversed(asked), base)

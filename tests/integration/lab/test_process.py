@@ -21,8 +21,8 @@ from patternbench.lab import environment, systems, topologies
 from patternbench.lab.environment import Environment
 from patternbench.lab.faults.act import Site
 from patternbench.lab.faults.acting import act_of
-from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.faults.links import needed
+from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host import cgroups
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault

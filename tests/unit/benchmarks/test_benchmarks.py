@@ -70,7 +70,11 @@ def test_what_redis_costs_is_measured_with_as_many_arguments_as_the_script_reads
 def cost(ours: float, theirs: float) -> str:
     """What is printed of two clients that cost this much in each of six rounds, of which one is slower for both."""
     slower = [1.0, 1.1, 1.0, 1.3, 1.0, 1.2]
-    times = {own_clients.NOTHING: slower, own_clients.OURS: [ours * by for by in slower], "peer": [theirs * by for by in slower]}
+    times = {
+        own_clients.NOTHING: slower,
+        own_clients.OURS: [ours * by for by in slower],
+        "peer": [theirs * by for by in slower],
+    }
     return own_clients.printed({"machine": MACHINE, "options": {}, "us_per_request": times}, "peer")
 
 
@@ -81,7 +85,9 @@ def test_a_client_is_compared_within_rounds_as_a_difference_and_as_a_ratio() -> 
 
 
 @pytest.mark.parametrize("comparison", [redis_client.COMPARISON, mysql_client.COMPARISON], ids=lambda one: one.store)
-def test_a_comparison_has_a_location_for_each_client_and_one_that_calls_no_one(comparison: own_clients.Comparison) -> None:
+def test_a_comparison_has_a_location_for_each_client_and_one_that_calls_no_one(
+    comparison: own_clients.Comparison,
+) -> None:
     config = comparison.config("server {\n    location / {\n")
     assert re.findall(r"location = (\S+) \{", config) == ["/nothing", "/ours", "/theirs"]
     assert config.count(f"stores.{comparison.store}.address") == 3

@@ -9,12 +9,12 @@ import pytest
 from tests.support.launches import settled
 
 from patternbench.lab import systems, topologies
+from patternbench.lab.faults.links import links_of, needed, problems, proxies_of
 from patternbench.lab.faults.replicas import at_each
-from patternbench.lab.faults.links import needed, problems, proxies_of, links_of
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
 from patternbench.lab.topologies import proxied, proxy_name
-from patternbench.lab.topology import EDGE, Topology, Link
+from patternbench.lab.topology import EDGE, Link, Topology
 from patternbench.study.faults import Fault
 
 TARGET, SHOP = "target", "shop-behind-two-balancers"

@@ -7,7 +7,7 @@ import pytest
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
 from patternbench.lab.host.references import producers
-from patternbench.lab.topology import EDGE, Topology, Link, in_order
+from patternbench.lab.topology import EDGE, Link, Topology, in_order
 from patternbench.terms.problems import InputError
 
 READY = Port("http")

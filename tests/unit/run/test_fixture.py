@@ -12,7 +12,7 @@ import pytest
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.launch import ResourceLimits
-from patternbench.lab.topology import Topology, Link
+from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.round import fixture as module

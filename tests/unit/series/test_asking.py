@@ -16,9 +16,9 @@ from patternbench.series import api
 from patternbench.series.api import PrometheusApi
 from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, Asker
 from patternbench.series.observer import OBSERVER
+from patternbench.series.question import PrometheusAt, Series
 from patternbench.series.records import kept
 from patternbench.series.records.kept import SeenSeries
-from patternbench.series.question import PrometheusAt, Series
 from patternbench.study.watching import Watch
 from patternbench.terms.units import Duration
 

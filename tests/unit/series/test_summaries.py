@@ -11,8 +11,8 @@ from patternbench.analyze.rounds import CHOSEN
 from patternbench.series.analyze.summaries import only_ones, summaries, typical
 from patternbench.series.gaps import doubts_of
 from patternbench.series.observer import OBSERVER
-from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.series.question import SERIES_PREFIX, Series
+from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
 from patternbench.study.watching import Watch
 
 ONE, TWO = '{"mode": "user"}', '{"mode": "system"}'

@@ -20,10 +20,10 @@ from patternbench.run.before import evidence
 from patternbench.speed import samples
 from patternbench.speed.observer import OBSERVER
 from patternbench.speed.probe import Samples, probing
+from patternbench.speed.question import SpeedProbe
 from patternbench.speed.report.section import sections
 from patternbench.speed.responses import PROBE_TIME
 from patternbench.study.load import loads
-from patternbench.speed.question import SpeedProbe
 from patternbench.study.watching import Watch
 
 HERE = sorted(os.sched_getaffinity(0))

@@ -12,7 +12,7 @@ from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.host.references import REFERENCE, SELF, URL
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topologies import proxy_name
-from patternbench.lab.topology import EDGE, Topology, Link
+from patternbench.lab.topology import EDGE, Link, Topology
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import Spot
 from patternbench.study.model.system import System, UrlSystem

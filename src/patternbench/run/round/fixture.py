@@ -15,7 +15,7 @@ from patternbench.lab import machine
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.changes import Start
 from patternbench.lab.systems import SystemFile
-from patternbench.lab.topology import Topology, Link
+from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.before.reconfigurations import topology_of

@@ -149,9 +149,7 @@ def test_a_limit_that_a_configuration_broke_in_its_run_is_clearly_kept_in_5_perc
     rate = rates(rng, (runs, rounds, 1), 0.012)[..., 0]
     failed = np.stack([100 * rng.binomial(calls, rate) / calls, np.zeros((runs, rounds))], axis=2)
     groups = [with_calls(configurations(one, failure_rate=f), calls) for one, f in zip(logs, failed, strict=True)]
-    clearly = [
-        one.order[:1] == (0,) and one.p.even <= DOUBT for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)
-    ]
+    clearly = [one.order[:1] == (0,) and one.p.even <= DOUBT for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)]
     broke = rate.mean(axis=1) > 0.01
     assert np.mean(np.array(clearly) & broke) <= bound(runs)
     assert np.mean(clearly) <= (0 if rounds < 14 else 0.35), "the page's rate for what is so in the long run"

@@ -112,7 +112,9 @@ public final class Problems {
     return internal("this is our fault, and it is logged", e);
   }
 
-  /** Passes on a problem that the next service reports with 4xx; other answers are a bad gateway. */
+  /**
+   * Passes on a problem that the next service reports with 4xx; other answers are a bad gateway.
+   */
   private static ErrorResponseException ofAnswer(RestClientResponseException answer) {
     if (answer.getStatusCode().is4xxClientError() && isProblem(answer)) {
       ProblemDetail theirs = answer.getResponseBodyAs(ProblemDetail.class);

@@ -79,8 +79,7 @@ class ProblemsTest {
             "read", Problems.tooLarge(10), new MockHttpInputMessage(new byte[0]));
     var answer =
         new ProblemAdvice()
-            .handleHttpMessageNotReadable(
-                unread, new HttpHeaders(), HttpStatus.BAD_REQUEST, null);
+            .handleHttpMessageNotReadable(unread, new HttpHeaders(), HttpStatus.BAD_REQUEST, null);
     assertThat(answer.getStatusCode()).isEqualTo(HttpStatus.PAYLOAD_TOO_LARGE);
   }
 
@@ -104,12 +103,10 @@ class ProblemsTest {
     headers.setContentType(contentType);
     byte[] body = "{\"detail\":\"there is no tea 7\"}".getBytes(UTF_8);
     HttpClientErrorException answer =
-        HttpClientErrorException.create(
-            HttpStatusCode.valueOf(status), "", headers, body, UTF_8);
+        HttpClientErrorException.create(HttpStatusCode.valueOf(status), "", headers, body, UTF_8);
     answer.setBodyConvertFunction(
         type ->
-            ProblemDetail.forStatusAndDetail(
-                HttpStatusCode.valueOf(status), "there is no tea 7"));
+            ProblemDetail.forStatusAndDetail(HttpStatusCode.valueOf(status), "there is no tea 7"));
     return answer;
   }
 }

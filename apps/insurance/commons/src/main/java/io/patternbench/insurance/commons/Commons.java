@@ -1,7 +1,7 @@
 package io.patternbench.insurance.commons;
 
-import io.patternbench.apps.commons.BodyLimit;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.patternbench.apps.commons.BodyLimit;
 import io.patternbench.insurance.commons.bundle.BundleConfiguration;
 import io.patternbench.insurance.commons.problem.InsuranceAdvice;
 import io.patternbench.insurance.commons.security.SecurityConfiguration;

@@ -1,10 +1,10 @@
 package io.patternbench.insurance.customercore;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.bundle.Items.Found;
-import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import java.util.function.Function;
 import org.springframework.stereotype.Service;

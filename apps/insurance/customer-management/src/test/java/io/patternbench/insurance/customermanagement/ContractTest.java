@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.patternbench.insurance.commons.Address;
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.insurance.commons.Address;
 import io.patternbench.insurance.commons.web.ServiceClients;
 import io.patternbench.insurance.testing.Contract;
 import io.patternbench.insurance.testing.Contract.Interaction;

@@ -1,12 +1,12 @@
 package io.patternbench.insurance.selfservice;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.Ids;
 import io.patternbench.insurance.commons.bundle.BundleDepth;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.bundle.Items.Found;
-import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import java.time.Clock;
 import java.util.HashSet;

@@ -12,8 +12,8 @@ import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.status;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
 import io.patternbench.insurance.testing.Callers;

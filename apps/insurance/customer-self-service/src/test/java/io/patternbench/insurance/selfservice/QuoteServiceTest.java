@@ -9,6 +9,7 @@ import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.times;
 import static org.mockito.Mockito.verify;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.apps.testing.MariaDb;
 import io.patternbench.insurance.commons.bundle.Bundle;
 import io.patternbench.insurance.commons.bundle.Bundle.Item;
@@ -16,7 +17,6 @@ import io.patternbench.insurance.commons.bundle.BundleForward;
 import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
-import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.security.Caller;
 import io.patternbench.insurance.commons.security.Role;
 import java.util.Collections;
@@ -93,7 +93,9 @@ class QuoteServiceTest {
   @Test
   void aRequestThatCannotBeWithdrawnStays() {
     String id = create(1).get(0);
-    doThrow(Problems.unavailable("the broker does not answer", null)).when(channel).withdraw(any(), any());
+    doThrow(Problems.unavailable("the broker does not answer", null))
+        .when(channel)
+        .withdraw(any(), any());
     assertThat(statuses(delete(List.of(id)))).containsExactly(503);
     assertThat(stored()).isEqualTo(1);
   }

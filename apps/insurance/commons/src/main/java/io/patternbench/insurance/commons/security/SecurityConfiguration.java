@@ -52,9 +52,7 @@ public class SecurityConfiguration {
         .build();
   }
 
-  /**
-   * The actuator's own port, where it has one, is the operator's: no token there.
-   */
+  /** The actuator's own port, where it has one, is the operator's: no token there. */
   private static RequestMatcher administration(Environment environment) {
     return request -> {
       Integer own = environment.getProperty("local.management.port", Integer.class);

@@ -3,8 +3,8 @@ package io.patternbench.insurance.commons.bundle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.patternbench.insurance.commons.bundle.Bundle.Item;
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.insurance.commons.bundle.Bundle.Item;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

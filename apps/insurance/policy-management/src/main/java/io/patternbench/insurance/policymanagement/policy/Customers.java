@@ -1,9 +1,9 @@
 package io.patternbench.insurance.policymanagement.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.bundle.Bundle;
 import io.patternbench.insurance.commons.bundle.Bundle.Item;
-import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;

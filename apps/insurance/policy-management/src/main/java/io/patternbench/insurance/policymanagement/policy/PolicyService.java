@@ -1,6 +1,7 @@
 package io.patternbench.insurance.policymanagement.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.insurance.commons.Ids;
 import io.patternbench.insurance.commons.bundle.BundleDepth;
 import io.patternbench.insurance.commons.bundle.BundleForward;
@@ -8,7 +9,6 @@ import io.patternbench.insurance.commons.bundle.BundleReads;
 import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.commons.bundle.Items;
 import io.patternbench.insurance.commons.bundle.Items.Found;
-import io.patternbench.apps.commons.Problems;
 import java.time.Clock;
 import java.util.List;
 import java.util.Set;

@@ -1,7 +1,7 @@
 package io.patternbench.insurance.policymanagement.quote;
 
-import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.insurance.commons.bundle.BundleSettings;
 import io.patternbench.insurance.policymanagement.quote.QuoteMessage.Withdrawal;
 import java.util.List;
 import org.springframework.stereotype.Service;
