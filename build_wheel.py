@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib.util
 import platform
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ENGINE = "engine/target/release/patternbench-engine"
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 OLDEST_GLIBC = 17
-CARRIES = re.compile(r"^carries: \[(.*)\]$", re.MULTILINE)
-"""The field of a ``client.yaml``; no YAML library is there where wheels are built."""
-KIT_SOURCES = {".py", ".js", ".json", ".go", ".mod", ".cs", ".csproj", ".props"}
 
 
 class NativeParts(BuildHookInterface):
@@ -27,48 +23,32 @@ class NativeParts(BuildHookInterface):
         if version == "editable":
             return
         root = Path(self.root)
-        if not (root / ENGINE).is_file():
-            raise FileNotFoundError(f"{ENGINE} is missing; type `make setup` first")
-        build_data["tag"] = f"py3-none-{platform_tag(root / ENGINE)}"
+        carried = loaded(root / "src/patternbench/lab/carried.py")
+        if not (root / carried.ENGINE).is_file():
+            raise FileNotFoundError(f"{carried.ENGINE} is missing; type `make setup` first")
+        build_data["tag"] = f"py3-none-{platform_tag(root / carried.ENGINE)}"
         build_data["pure_python"] = False
         included = build_data["force_include"]
-        included[ENGINE] = "patternbench/_bin/patternbench-engine"
-        for file in client_files(root / "clients"):
-            inside = file.relative_to(root / "clients").as_posix()
-            included[str(file.relative_to(root))] = f"patternbench/_clients/{inside}"
-        for jar in (root / "agents").glob("*/target/patternbench-*.jar"):
-            inside = jar.relative_to(root / "agents").as_posix()
-            included[str(jar.relative_to(root))] = f"patternbench/_agents/{inside}"
+        for file, name in carried.native_parts(root):
+            included[str(file.relative_to(root))] = f"patternbench/{name}"
         included[str(self._notices(root))] = "patternbench/THIRD-PARTY-NOTICES.txt"
 
     def _notices(self, root: Path) -> Path:
         """Write the licences of what the native parts contain, by ``scripts/third_party_notices.py``."""
-        script = root / "scripts" / "third_party_notices.py"
-        spec = importlib.util.spec_from_file_location("third_party_notices", script)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = loaded(root / "scripts" / "third_party_notices.py")
         file = root / "dist" / "THIRD-PARTY-NOTICES.txt"
         file.parent.mkdir(exist_ok=True)
         file.write_text(module.notices(root), encoding="utf-8")
         return file.relative_to(root)
 
 
-def client_files(clients: Path) -> Iterator[Path]:
-    """Return every ``client.yaml``, the files that it says a wheel carries, and kits that run as they are."""
-    for description in sorted(clients.glob("*/client.yaml")):
-        yield description
-        for patterns in CARRIES.findall(description.read_text(encoding="utf-8")):
-            for pattern in patterns.split(", "):
-                yield from sorted(description.parent.glob(pattern))
-    for kit in ("python", "node", "go", "dotnet"):
-        folder = clients / "kits" / kit
-        yield from sorted(file for file in folder.rglob("*.*") if _is_source(file.relative_to(folder)))
-
-
-def _is_source(file: Path) -> bool:
-    """Whether a file of a kit is one that clients are run or built from."""
-    return file.suffix in KIT_SOURCES and not {"bin", "obj"} & set(file.parts)
+def loaded(script: Path) -> ModuleType:
+    """Return the module of a file, whose package may not be installed where wheels are built."""
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def platform_tag(binary: Path) -> str:

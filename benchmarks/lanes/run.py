@@ -17,16 +17,17 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from benchmarks.lanes.sleeping import delivery_of
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import rounds_of
 from patternbench.records.folder import RunFolder
-from patternbench.records.journal import DONE, Entry, Journal
+from patternbench.records.journal import Journal
 from patternbench.run.lanes.dealing import DealingExecutor, Delivered
-from patternbench.run.lanes.worker import LaneDelivery, sha256
-from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round.orders import Orders, RoundOrder
 from patternbench.study.load import StudyFile
 
 LANES = (10, 100, 1000)
@@ -35,6 +36,8 @@ STUDY = """\
 patternbench: 1
 name: lanes
 system: {url: "http://127.0.0.1:1"}
+warm_up: 50ms
+time_limit: LIMIT
 workload: {closed: {users: [1, 2, 3], requests: 1}, request: {path: /}}
 """
 
@@ -51,20 +54,19 @@ class AtOnce:
         return self.names
 
     def begin(self, lane: str, order: RoundOrder) -> None:
-        name = f"attempts/{order.file}.parquet"
-        entry = Entry(order.index, order.block, order.treatment.id, DONE, order.file, 0.0, 1.0)
-        entry = replace(entry, sha256=sha256(self.content), lane=lane)
-        result = RoundResult(entry, files=[name], order=order.id, lane=lane)
-        self.ready.append(Delivered(lane, LaneDelivery(result.as_json(), {name: self.content}, {name: entry.sha256})))
+        self.ready.append(Delivered(lane, delivery_of(order, self.content)))
+
+    def drop(self, lane: str) -> None:
+        raise AssertionError(f"nothing that {lane} handed over was damaged")
 
     def event(self, within_s: float) -> Delivered | None:
         return self.ready.popleft() if self.ready else None
 
 
-def orders_of(blocks: int, folder: Path) -> Iterator[RoundOrder]:
-    """Yield the orders of this many blocks of three scenarios."""
+def orders_of(blocks: int, folder: Path, limit: str = "2m") -> Iterator[RoundOrder]:
+    """Yield the orders of this many blocks of three scenarios, whose rounds have a time limit."""
     file = folder / "study.yaml"
-    file.write_text(STUDY, encoding="utf-8")
+    file.write_text(STUDY.replace("LIMIT", limit), encoding="utf-8")
     study = StudyFile.read(file).study()
     by_id = {scenario.id: scenario for scenario in expand(study).scenarios}
     orders = Orders(study, {}, folder)

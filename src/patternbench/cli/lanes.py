@@ -15,6 +15,9 @@ RAY = "ray"
 Command = TypeVar("Command", bound=Callable[..., object])
 MOST = 1000
 """More lanes than this would wait for the coordinator."""
+SEND_PACKAGE = click.option(
+    "--send-package", is_flag=True, help="Send this patternbench with its engine to the nodes, instead of using theirs."
+)
 
 
 class LaneOptions(TypedDict):
@@ -24,6 +27,7 @@ class LaneOptions(TypedDict):
     lanes: int | None
     trust_cluster: bool
     lane_here: bool
+    send_package: bool
 
 
 def lane_options(command: Command) -> Command:
@@ -38,16 +42,24 @@ def lane_options(command: Command) -> Command:
         click.option("--lanes", type=click.IntRange(1, MOST), help="How many nodes at most. [default: 2]"),
         click.option("--trust-cluster", is_flag=True, help="Use a cluster that takes any token."),
         click.option("--lane-here", is_flag=True, help="Make a lane of this node of the cluster as well."),
+        SEND_PACKAGE,
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def place_of(order: Order, *, on: str | None, lanes: int | None, trust_cluster: bool, lane_here: bool) -> Place:
+def place_of(
+    order: Order, *, on: str | None, lanes: int | None, trust_cluster: bool, lane_here: bool, send_package: bool
+) -> Place:
     """Return the place that the options name. Raises InputError for options or an order that don't go with it."""
     if on is None:
-        alone = {"--lanes": lanes, "--trust-cluster": trust_cluster, "--lane-here": lane_here}
+        alone = {
+            "--lanes": lanes,
+            "--trust-cluster": trust_cluster,
+            "--lane-here": lane_here,
+            "--send-package": send_package,
+        }
         option = next((option for option, value in alone.items() if value), None)
         if option:
             raise InputError(Problem(f"{option} says nothing without --on", hint="add --on ray, or leave it out"))
@@ -58,7 +70,7 @@ def place_of(order: Order, *, on: str | None, lanes: int | None, trust_cluster: 
         raise InputError(Problem(message, path="order", hint="use `order: shuffled`, or leave --on out"))
     from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415 - few runs have lanes
 
-    return RayPlace(address, lanes or 2, trust_cluster, lane_here)
+    return RayPlace(address, lanes or 2, trust_cluster, lane_here, send_package)
 
 
 def cluster_of(on: str) -> str:

@@ -14,7 +14,7 @@ import click
 from rich.live import Live
 
 from patternbench.cli import output
-from patternbench.cli.lanes import cluster_of
+from patternbench.cli.lanes import SEND_PACKAGE, cluster_of
 from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
@@ -196,13 +196,16 @@ class WeightsType(click.ParamType):  # type: ignore[type-arg]
     "trial.",
 )
 @click.option("--trust-cluster", is_flag=True, help="Use a cluster that takes any token.")
+@SEND_PACKAGE
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write attempts.parquet, histograms.json and summary.json to this folder.",
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a live view.")
-def load(out: Path | None, json_: bool, on: str | None, trust_cluster: bool, **given: object) -> int:
+def load(
+    out: Path | None, json_: bool, on: str | None, trust_cluster: bool, send_package: bool, **given: object
+) -> int:
     """Drive load at URL and show what comes back. Calls go to several URLs in turn.
 
     Exit code 1: the load couldn't be driven, or no call succeeded. Exit code 3: the generator couldn't keep up with the
@@ -214,7 +217,7 @@ def load(out: Path | None, json_: bool, on: str | None, trust_cluster: bool, **g
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-load-")))
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-log-")))
-        place = stack.enter_context(generators_at(on, options.generators, trust_cluster, logs))
+        place = stack.enter_context(generators_at(on, options.generators, trust_cluster, send_package, logs))
         summary = drive(job, folder, logs, options, quiet=json_, place=place)
     tell(summary, json_, out)
     if options.insecure:
@@ -223,12 +226,15 @@ def load(out: Path | None, json_: bool, on: str | None, trust_cluster: bool, **g
 
 
 @contextmanager
-def generators_at(on: str | None, generators: int, trusting: bool, logs: Path) -> Iterator[GeneratorPlace]:
+def generators_at(
+    on: str | None, generators: int, trusting: bool, sending: bool, logs: Path
+) -> Iterator[GeneratorPlace]:
     """Where generators run. Raises InputError for a place that doesn't go with the load."""
     if on is None:
-        if trusting:
+        if trusting or sending:
+            alone = "--trust-cluster" if trusting else "--send-package"
             raise InputError(
-                Problem("--trust-cluster says nothing without --on", hint="add --on ray:ADDRESS, or leave it out")
+                Problem(f"{alone} says nothing without --on", hint="add --on ray:ADDRESS, or leave it out")
             )
         yield HERE
         return
@@ -239,7 +245,7 @@ def generators_at(on: str | None, generators: int, trusting: bool, logs: Path) -
     from patternbench.run.lanes.ray_generators import generators_on  # noqa: PLC0415 - few loads need a cluster
     from patternbench.run.lanes.ray_lanes import RayPlace  # noqa: PLC0415 - few loads need a cluster
 
-    with generators_on(RayPlace(address, generators, trusting), logs) as place:
+    with generators_on(RayPlace(address, generators, trusting, sending=sending), logs) as place:
         yield place
 
 

@@ -85,7 +85,7 @@ class PreparedRun:
 
     def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection) -> None:
         """Have lanes run what is still to do, and what they had to void."""
-        void_divided(self.folder, lanes.up(), self.todo(again))
+        void_divided(self.folder, [*lanes.up(), *lanes.coming()], self.todo(again))
         coming = self._coming(again, lambda: len(lanes.up()))
         first = next(coming, None)
         if first:

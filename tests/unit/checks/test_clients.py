@@ -13,6 +13,7 @@ from scripts.checks import cases, clients, suites
 from scripts.checks.clients import BUILT, FAILED, LACKING, READY, Client
 
 from patternbench.drivers import registry
+from patternbench.lab.carried import client_files
 
 
 def client(folder: Path, *command: str) -> Client:
@@ -137,7 +138,7 @@ def test_a_wheel_carries_the_sources_of_a_kit_and_nothing_that_a_build_made(tmp_
     for name in ("go/go.mod", "go/rows.go", "dotnet/src/Kit.csproj", "dotnet/src/obj/a.json", "dotnet/src/bin/b.json"):
         (tmp_path / "kits" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "kits" / name).write_text("")
-    carried = [file.name for file in build_wheel.client_files(tmp_path)]
+    carried = [file.name for file in client_files(tmp_path)]
     assert carried == ["go.mod", "rows.go", "Kit.csproj"]
 
 
@@ -169,7 +170,7 @@ def test_a_wheel_carries_what_each_client_says(tmp_path: Path) -> None:
     (folder / "client.yaml").write_text("about: one\ncarries: [target/one.jar, two.lock]\n")
     for name in ("target/one.jar", "target/other.jar", "two.lock"):
         (folder / name).write_text("")
-    carried = [file.name for file in build_wheel.client_files(tmp_path / "clients")]
+    carried = [file.name for file in client_files(tmp_path / "clients")]
     assert carried == ["client.yaml", "one.jar", "two.lock"]
 
 

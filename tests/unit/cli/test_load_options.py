@@ -41,3 +41,9 @@ def test_a_pipe_is_refused_where_a_file_is_needed(flag: str, tmp_path: Path) -> 
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is a pipe, a socket or a device; a file is needed"):
         CliRunner().invoke(load, ["http://127.0.0.1:1", flag.format(tmp_path / "pipe")], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("flag", ["--trust-cluster", "--send-package"])
+def test_a_flag_that_only_a_cluster_can_have_is_refused_without_one(flag: str) -> None:
+    with pytest.raises(InputError, match=f"{flag} says nothing without --on"):
+        CliRunner().invoke(load, ["http://127.0.0.1:1", flag], catch_exceptions=False)

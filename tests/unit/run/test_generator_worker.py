@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from tests.support.made_up_engine import MadeUp, ending, made_up, over
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.load import JobError
 from patternbench.records.load_summaries import SUMMARY, LoadProgress
-from patternbench.run.lanes import ray_generators
+from patternbench.run.lanes import generator_worker, ray_generators
 from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
+from patternbench.run.lanes.identity import identity
 from patternbench.run.lanes.ray_generators import SLOWEST_BYTES_PER_S, RayGenerator
 from patternbench.run.lanes.ray_lanes import CALL_S
 from patternbench.run.lanes.worker import sha256
@@ -23,9 +26,21 @@ READY: dict[str, Any] = {"ready": True}
 PART = {"index": 1, "of": 2}
 
 
+class PlainFolder:
+    """A scratch folder without the process that would remove it."""
+
+    def __init__(self, prefix: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+
+    def close(self) -> None:
+        shutil.rmtree(self.path)
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_up(monkeypatch)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(generator_worker, "ScratchFolder", PlainFolder)
     monkeypatch.setattr(ray_generators, "GLANCE_S", 0.001)
 
 
@@ -65,9 +80,11 @@ class Actor:
         return Remote
 
 
-def generator(folder: Path, job: dict[str, Any], files: dict[str, bytes]) -> tuple[RayGenerator, MadeUpRay]:
-    ray = MadeUpRay()
-    return RayGenerator(ray, Actor(GeneratorWorker("generator-2", job, files)), folder), ray  # type: ignore[arg-type]
+def generator(
+    folder: Path, job: dict[str, Any], files: dict[str, bytes], **expected: object
+) -> tuple[RayGenerator, MadeUpRay]:
+    ray, actor = MadeUpRay(), Actor(GeneratorWorker("generator-2", job, files))
+    return RayGenerator(ray, actor, folder, {**identity(), **expected}), ray  # type: ignore[arg-type]
 
 
 def test_a_generator_begins_when_told_tells_all_that_it_says_and_hands_its_files_over(
@@ -113,8 +130,7 @@ def test_a_node_that_is_gone_is_a_lost_generator(tmp_path: Path, monkeypatch: py
 
 def test_a_node_with_another_patternbench_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ending(monkeypatch, [READY])
-    asked, _ = generator(tmp_path, {"part": PART}, {})
-    monkeypatch.setattr(ray_generators, "identity", lambda: {"version": "other"})
+    asked, _ = generator(tmp_path, {"part": PART}, {}, version="other")
     with pytest.raises(DriverError, match=r"its node runs another patternbench \(version differ\)"):
         asked.ready()
 

@@ -53,7 +53,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_worker_hands_over_a_round_with_its_records_and_keeps_none(tmp_path: Path) -> None:
     lane = LaneWorker({"inputs/a.csv": b"a,b\n"}, engine_only=True)
-    folder = lane._folder.path
+    folder, around = lane._folder.path, lane._scratch.path
     assert (folder / "inputs/a.csv").read_bytes() == b"a,b\n"
     made = lane.carry_out(order_of("native", tmp_path).as_json())
     result = RoundResult.from_json(made.result)
@@ -67,7 +67,7 @@ def test_a_worker_hands_over_a_round_with_its_records_and_keeps_none(tmp_path: P
     (folder / "logs/deep/b.log").write_bytes(b"b")
     logs = lane.close()
     assert logs == {"deep/b.log": b"b", "shop.log": b"y" * worker.MOST_OF_A_LOG}
-    assert not folder.exists()
+    assert not around.exists()
 
 
 def test_a_lane_says_which_patternbench_it_runs_on_which_boot_of_which_machine() -> None:
@@ -88,12 +88,14 @@ def test_a_lane_that_runs_other_code_or_lacks_a_package_is_refused_and_other_ver
     lane = LaneWorker({}, engine_only=False)
     facts: dict[str, Any] = lane.facts()
     lane.close()
-    assert identity.why_unlike(facts) == ""
+    ours = identity.identity()
+    assert identity.why_unlike(facts, ours) == ""
     others = {**facts["libraries"], "numpy": "0.1"}
-    assert identity.why_unlike({**facts, "libraries": others, "cpu": "another"}) == ""
-    for what in ("version", "code_sha256", "engine_sha256"):
-        assert identity.why_unlike({**facts, what: "x"}) == f"runs another patternbench ({what} differ)"
-    assert identity.why_unlike({**facts, "libraries": {**others, "scipy": ""}}) == "lacks packages (scipy)"
+    assert identity.why_unlike({**facts, "libraries": others, "cpu": "another"}, ours) == ""
+    for what in ("version", "code_sha256", "engine_sha256", "sent_sha256"):
+        assert identity.why_unlike({**facts, what: "x"}, ours) == f"runs another patternbench ({what} differ)"
+    lacking = {**facts, "libraries": {**others, "scipy": ""}}
+    assert identity.why_unlike(lacking, ours) == "lacks packages (scipy)"
 
 
 class Library:

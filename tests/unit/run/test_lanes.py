@@ -21,7 +21,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, VOIDED, Entry, Journal, latest, standing, voids
 from patternbench.run.lanes import dealing
 from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
-from patternbench.run.lanes.receiving import UnusableError, received
+from patternbench.run.lanes.receiving import UnusableError, checked, keep
 from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.lanes.worker import LaneDelivery, sha256
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
@@ -72,6 +72,9 @@ class Scripted:
         assert order.lane == lane
         self.begun.append(order.id)
         self.at[lane] = order
+
+    def drop(self, lane: str) -> None:
+        self.names.remove(lane)
 
     def event(self, within_s: float) -> Delivered | Lost | None:
         if self.ghosts and self.source.random() < 0.5:
@@ -160,6 +163,12 @@ def test_a_block_of_a_lane_that_was_lost_is_run_again_whole_and_its_rounds_are_k
     assert [entry.file for entry in latest(entries) if entry.block == 0] == ["00000-2", "00001-2", "00002-2"]
 
 
+def received(made: LaneDelivery, order: RoundOrder | None, run: RunFolder) -> RoundResult:
+    result = checked(made, order)
+    keep(made, run)
+    return result
+
+
 def refusal(made: LaneDelivery, order: RoundOrder | None, run: RunFolder) -> UnusableError:
     with pytest.raises(UnusableError) as caught:
         received(made, order, run)
@@ -173,6 +182,46 @@ def test_a_result_comes_once_and_only_for_the_try_that_is_open(folder: RunFolder
     assert not refusal(delivery(order), order.again(), folder).of_open_order, "of a try that was given up"
     assert not refusal(delivery(order, lane="b"), order, folder).of_open_order
     assert received(delivery(order), order, folder).entry.round == order.index
+
+
+def test_a_lane_begins_its_next_round_before_the_disk_has_the_one_before(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted = Scripted(["a"])
+    begun: list[list[str]] = []
+    monkeypatch.setattr(dealing, "keep", lambda *_: begun.append([*scripted.begun]))
+    entries = kept(folder, DealingExecutor(scripted, folder), ORDERS[:3])
+    assert [entry.file for entry in entries] == ["00000", "00001", "00002"]
+    assert begun == [["00000", "00001"], ["00000", "00001", "00002"], ["00000", "00001", "00002"]]
+
+
+def test_a_new_block_begins_only_when_the_journal_has_the_one_before_on_which_it_may_depend(folder: RunFolder) -> None:
+    scripted, written = Scripted(["a"]), Journal(folder.journal)
+
+    def orders() -> Iterator[RoundOrder]:
+        for order in ORDERS[:6]:
+            assert order.index <= 3 or len(written.entries()) == 3, "one order is looked at ahead, as it ends a block"
+            yield order
+
+    for result in DealingExecutor(scripted, folder).map([orders()]):
+        written.append(result.entry)
+    assert len(written.entries()) == 6
+
+
+def test_a_lane_that_hands_over_damaged_records_is_given_up_and_its_block_runs_elsewhere(folder: RunFolder) -> None:
+    class DamagesOnA(Scripted):
+        def event(self, within_s: float) -> Delivered | Lost | None:
+            lane = sorted(self.at)[0]
+            made = delivery(self.at.pop(lane))
+            return Delivered(lane, replace(made, sha256=dict.fromkeys(made.files, "0")) if lane == "a" else made)
+
+    scripted = DamagesOnA(["a", "b"])
+    executor = DealingExecutor(scripted, folder)
+    entries = kept(folder, executor, ORDERS)
+    assert_whole(entries, ORDERS)
+    assert (scripted.names, executor.refused) == (["b"], 1)
+    (void,) = (entry for entry in entries if entry.status == VOIDED)
+    assert (void.lane, void.cause) == ("a", "attempts/00000.parquet was damaged on its way")
 
 
 def test_a_record_is_on_the_disk_before_its_line_in_the_journal_is(
@@ -267,6 +316,46 @@ def test_a_block_of_an_earlier_session_that_loses_its_lane_is_left_to_the_caller
     assert executor.divided == {0}
     assert not [entry for entry in standing(entries) if entry.block == 0]
     assert {entry.block for entry in standing(entries)} == {1, 2, 3, 4, 5}
+
+
+def test_an_open_block_waits_for_its_lane_that_is_still_coming_and_continues_there(folder: RunFolder) -> None:
+    class ComesLate(Scripted):
+        def event(self, within_s: float) -> Delivered | Lost | None:
+            if len(self.begun) > 4 and "b" not in self.names:
+                self.names.append("b")
+            return super().event(within_s)
+
+    written = Journal(folder.journal)
+    written.append(received(delivery(ORDERS[0].on("b")), ORDERS[0].on("b"), folder).entry)
+    left = [Round(order.index, order.block, order.treatment.id) for order in ORDERS[1:]]
+    void_divided(folder, ["a", "b"], left)
+    entries = kept(folder, DealingExecutor(ComesLate(["a"]), folder), ORDERS[1:])
+    assert_whole(entries, ORDERS)
+    assert {entry.lane for entry in latest(entries) if entry.block == 0} == {"b"}
+    assert not [entry for entry in entries if entry.status == VOIDED]
+
+
+def test_an_open_block_whose_lane_was_lost_before_it_was_due_is_voided_and_waits_for_nobody(folder: RunFolder) -> None:
+    class NeverComes(Scripted):
+        lost = False
+
+        def event(self, within_s: float) -> Delivered | Lost | None:
+            if not self.lost:
+                self.lost = True
+                return Lost("b", "can't run a lane")
+            return super().event(within_s)
+
+    written = Journal(folder.journal)
+    written.append(received(delivery(ORDERS[3].on("b")), ORDERS[3].on("b"), folder).entry)
+    executor = DealingExecutor(NeverComes(["a"]), folder)
+    for result in executor.map([ORDERS[:3], ORDERS[4:]]):
+        written.append(result.entry)
+    entries = written.entries()
+    assert executor.divided == {1}
+    assert [(entry.block, entry.lane, entry.cause) for entry in entries if entry.status == VOIDED] == [
+        (1, "b", "can't run a lane")
+    ]
+    assert {entry.block for entry in standing(entries)} == {0, 2, 3, 4, 5}
 
 
 def test_a_run_without_a_lane_waits_for_one_and_then_says_so(folder: RunFolder) -> None:

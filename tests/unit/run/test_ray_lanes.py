@@ -131,7 +131,7 @@ def lanes_of(
         monkeypatch.setitem(sys.modules, "ray", cluster)
         noted: dict[str, Any] = {}
         task = LaneTask(RunFolder(tmp_path), True, note=lambda part, facts: noted.setdefault(part, {}).update(facts))
-        return RayLanes(RayPlace("", count, with_this=with_this), task), noted
+        return RayLanes(RayPlace("", count, with_this=with_this), task, identity()), noted
 
     return made
 
@@ -143,7 +143,8 @@ def test_a_lane_demands_a_whole_node_and_is_neither_restarted_nor_asked_again(la
     assert lanes.up() == ["host-a", "host-b"] == list(noted["lanes"])
     for actor, (name, cpus) in zip(cluster.actors, [("a", 4.0), ("b", 8.0)], strict=True):
         room = {"bundles": [{"CPU": cpus}], "strategy": "STRICT_PACK", "node": name}
-        assert actor.requested == {"max_restarts": 0, "max_task_retries": 0, "num_cpus": cpus, "room": room}
+        assert actor.requested == {**ray_lanes.OF_ACTORS, "num_cpus": cpus, "room": room}
+        assert (actor.requested["max_restarts"], actor.requested["max_task_retries"]) == (0, 0)
     assert all(0 < timeout <= ray_lanes.START_S for timeout in cluster.waited), "every call is bounded"
 
 
@@ -203,8 +204,10 @@ def test_a_node_whose_lane_does_not_come_up_holds_up_nobody_and_is_given_up(lane
     begun = now[0]
     assert lanes.event(0.5) == Delivered("host-a", made)
     assert now[0] == begun, "nobody waits for the one that comes"
+    assert lanes.coming() == ["host-b"]
     now[0] += ray_lanes.START_S + 1
-    lanes.event(0.5)
+    assert lanes.event(0.5) == Lost("host-b", "can't run a lane: it did not answer in time")
+    assert lanes.coming() == []
     assert noted["refused_lanes"] == {"host-b": "can't run a lane: it did not answer in time"}
     assert cluster.killed == [cluster.actors[1]]
     assert len(cluster.returned) == 1
@@ -280,6 +283,53 @@ def test_a_refused_lane_leaves_nothing_on_its_node_and_is_then_killed(lanes_of: 
     assert [actor.closed for actor in cluster.actors] == [True]
     assert cluster.killed == cluster.actors
     assert cluster.waited[-1] == ray_lanes.CLOSE_S, "it holds up nobody"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            "ray::LaneWorker.__init__() (pid=7)\nModuleNotFoundError: No module named 'patternbench'",
+            "lacks packages (patternbench): install it there, or add --send-package",
+        ),
+        ("The actor died, ray::L() (pid=7)\nNo module named 'scipy.stats'", "lacks packages (scipy)"),
+        ("ray::LaneWorker.facts() (pid=7)\n  File x\nOSError: no room", "can't run a lane: OSError: no room"),
+        ("The actor died unexpectedly.\nclass_name: L", "can't run a lane: The actor died unexpectedly."),
+        ("", "can't run a lane: RayError"),
+    ],
+)
+def test_a_node_that_can_run_no_lane_is_refused_with_what_is_wrong_there(lanes_of: Any, said: str, why: str) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    cluster.facts = RayError(said)
+    lanes, noted = lanes_of(cluster)
+    with pytest.raises(InputError) as caught:
+        lanes.await_first()
+    assert noted == {"refused_lanes": {"host-a": why}}
+    assert f"node host-a {why}" in str(caught.value)
+
+
+def test_a_lane_that_answers_with_the_result_of_another_order_is_lost_at_once(lanes_of: Any) -> None:
+    """Each call has one answer: nobody would wait for the one that was due."""
+    cluster = Cluster(head=0.0, a=2.0)
+    lanes, _ = lanes_of(cluster, count=1)
+    lanes.await_first()
+    lanes.begin("host-a", ORDERS[1].on("host-a"))
+    stale = delivery(ORDERS[0].on("host-a"))
+    cluster.actors[0].calls[-1].answer, cluster.actors[0].calls[-1].ready = stale, True
+    assert lanes.event(0.5) == Delivered("host-a", stale)
+    assert lanes.event(0.5) == Lost("host-a", "it handed over the result of another order")
+    assert cluster.killed == cluster.actors
+
+
+def test_a_lane_that_is_dropped_is_closed_killed_and_not_taken_again(lanes_of: Any, now: list[float]) -> None:
+    cluster = Cluster(head=0.0, a=2.0)
+    lanes, _ = lanes_of(cluster, count=1)
+    lanes.await_first()
+    lanes.drop("host-a")
+    now[0] += 2
+    lanes.event(0.5)
+    assert lanes.up() == []
+    assert (cluster.killed, [actor.closed for actor in cluster.actors]) == (cluster.actors, [True])
 
 
 def test_a_lane_that_hangs_is_killed_without_a_wait_for_its_close(lanes_of: Any, now: list[float]) -> None:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import voids
-from patternbench.run.lanes.receiving import UnusableError, received
+from patternbench.run.lanes.receiving import UnusableError, checked, keep
 from patternbench.run.lanes.voiding import owners
 from patternbench.run.lanes.worker import LaneDelivery
 from patternbench.run.round.orders import RoundOrder, RoundResult
@@ -56,6 +56,9 @@ class Lanes(Protocol):
     def event(self, within_s: float) -> Delivered | Lost | None:
         """Return what happened first; None where nothing did in that time."""
 
+    def drop(self, lane: str) -> None:
+        """Have nothing more to do with a lane, which can't be relied on."""
+
 
 @dataclass
 class _OpenBlock:
@@ -86,6 +89,8 @@ class DealingExecutor:
         self._begun: set[str] = set()
         self._dealt: dict[str, _OpenBlock] = {}
         self._waiting: deque[list[RoundOrder]] = deque()
+        self._lost: dict[str, str] = {}
+        """The lanes that were lost, with why: none of them comes again."""
         self._idle_since: float | None = None
         self._all_given = False
 
@@ -100,6 +105,7 @@ class DealingExecutor:
         self._all_given = False
         while True:
             self._deal(blocks)
+            yield from self._orphaned()
             if self._all_given and not self._dealt and not self._waiting:
                 return
             self._check_patience()
@@ -163,29 +169,45 @@ class DealingExecutor:
             raise InputError(Problem("no lane is left", file=str(self.folder.path), hint=hint))
 
     def _taken(self, event: Delivered) -> Iterator[RoundResult]:
-        """Yield the result of the order that the lane has; others are refused, and so are damaged ones."""
+        """Yield the result of the order that the lane has; others are refused, and so are damaged ones.
+
+        The lane begins the next round of its block before the disk has this one: it need not wait for that.
+        """
         dealt = self._dealt.get(event.lane)
         expected = dealt.current if dealt else None
         try:
-            result = received(event.delivery, expected, self.folder)
+            result = checked(event.delivery, expected)
         except UnusableError as error:
             self.refused += 1
             if error.of_open_order:
+                self.lanes.drop(event.lane)
                 yield from self._voided(Lost(event.lane, str(error)))
             return
-        yield replace(result, entry=replace(result.entry, lane=event.lane))
         self._begin_next(event.lane)
+        keep(event.delivery, self.folder)
+        yield replace(result, entry=replace(result.entry, lane=event.lane))
 
     def _voided(self, event: Lost) -> Iterator[RoundResult]:
         """Void the block that a lost lane has, and those that waited for it; they are run again."""
+        self._lost[event.lane] = event.why
         dealt = self._dealt.pop(event.lane, None)
-        waiting = [block for block in self._waiting if self._owners.get(block[0].block) == event.lane]
-        for block in [*([dealt.whole] if dealt else []), *waiting]:
-            number = block[0].block
-            if block in self._waiting:
+        if dealt:
+            yield self._void(dealt.whole, event.lane)
+        yield from self._orphaned()
+
+    def _orphaned(self) -> Iterator[RoundResult]:
+        """Void the blocks that wait for a lane which was lost, also where it was lost before they were due."""
+        for block in [*self._waiting]:
+            lane = self._owners.get(block[0].block, "")
+            if lane in self._lost:
                 self._waiting.remove(block)
-            if self._owners.pop(number, None) is None:
-                self._waiting.append(block)
-            else:
-                self.divided.add(number)
-            yield RoundResult(voids(number, event.lane, event.why))
+                yield self._void(block, lane)
+
+    def _void(self, block: list[RoundOrder], lane: str) -> RoundResult:
+        """Return the line that voids a block of a lost lane, which is run again."""
+        number = block[0].block
+        if self._owners.pop(number, None) is None:
+            self._waiting.append(block)
+        else:
+            self.divided.add(number)
+        return RoundResult(voids(number, lane, self._lost[lane]))

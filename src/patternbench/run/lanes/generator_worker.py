@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -15,6 +13,7 @@ from patternbench.drivers.driver import DriverError
 from patternbench.drivers.job_files import named_anew
 from patternbench.drivers.load import BEGIN, JobError, Load
 from patternbench.drivers.origins import Job
+from patternbench.lab.host.scratch import ScratchFolder
 from patternbench.run.lanes.identity import identity
 from patternbench.run.lanes.worker import sha256
 
@@ -41,15 +40,16 @@ class GeneratorWorker:
     """A generator on the machine where it is. ``files`` are those that its job names, by their paths in the job."""
 
     def __init__(self, name: str, job: Job, files: Mapping[str, bytes]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix=f"patternbench-{name}-"))
-        self._out = self._folder / "out"
+        self._scratch = ScratchFolder(f"patternbench-{name}-")
+        folder = self._scratch.path
+        self._out = folder / "out"
         self._heard = Heard()
         self._stack = ExitStack()
-        own = {path: str(self._folder / f"{number}-{Path(path).name}") for number, path in enumerate(files)}
+        own = {path: str(folder / f"{number}-{Path(path).name}") for number, path in enumerate(files)}
         for path, content in files.items():
             Path(own[path]).write_bytes(content)
         mine = named_anew(job, lambda path: own[path])
-        self._load = self._stack.enter_context(Load(mine, self._out, self._folder / "logs", name))
+        self._load = self._stack.enter_context(Load(mine, self._out, folder / "logs", name))
 
     def identity(self) -> dict[str, object]:
         """Return the patternbench that runs here."""
@@ -105,7 +105,7 @@ class GeneratorWorker:
     def close(self) -> None:
         """End it, and leave nothing of it here."""
         self._stack.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
 
 def _failure(error: Exception) -> Heard:

@@ -9,14 +9,19 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import patternbench
+from patternbench.lab.carried import FOLDERS
 from patternbench.lab.software import engine
+from patternbench.run.lanes.package import sent_hash
 
 PACKAGE = Path(patternbench.__file__).parent
+CARRIED = {f"_{name}" for name in (*FOLDERS, "bin", "clients", "agents")}
+"""What a wheel has inside the package, and a checkout beside it."""
 
 
 def identity() -> dict[str, object]:
-    """Return the version of the package, and the hashes of its code and of its engine."""
-    return {"version": version("patternbench"), "code_sha256": code_hash(), "engine_sha256": _engine_hash()}
+    """Return the version of the package, the hashes of its code and of its engine, and of all of it if it was sent."""
+    hashes = {"code_sha256": code_hash(), "engine_sha256": _engine_hash(), "sent_sha256": sent_hash()}
+    return {"version": version("patternbench"), **hashes}
 
 
 def libraries() -> dict[str, str]:
@@ -35,9 +40,9 @@ def _version(name: str) -> str:
         return ""
 
 
-def why_unlike(facts: Mapping[str, object]) -> str:
-    """Why a lane with these facts can't measure for us; empty where it can."""
-    unlike = [what for what, ours in identity().items() if facts.get(what) != ours]
+def why_unlike(facts: Mapping[str, object], expected: Mapping[str, object]) -> str:
+    """Why a lane with these facts can't measure for those who expect an identity; empty where it can."""
+    unlike = [what for what, ours in expected.items() if facts.get(what) != ours]
     if unlike:
         return f"runs another patternbench ({', '.join(unlike)} differ)"
     found = facts.get("libraries")
@@ -46,11 +51,13 @@ def why_unlike(facts: Mapping[str, object]) -> str:
 
 
 def code_hash() -> str:
-    """Return the hash of the package's own code, whatever folder it is in."""
+    """Return the hash of the package's own code, whatever folder it is in: the same for a wheel and its checkout."""
     whole = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
-        whole.update(f"{path.relative_to(PACKAGE)}\0".encode())
-        whole.update(path.read_bytes())
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in CARRIED:
+            whole.update(f"{name}\0".encode())
+            whole.update(path.read_bytes())
     return whole.hexdigest()
 
 

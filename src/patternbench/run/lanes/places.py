@@ -34,10 +34,14 @@ class LaneTask:
 
 @dataclass(frozen=True)
 class ReadyLanes:
-    """The executor that gives lanes work, and which lanes are up: others may come while rounds run, or be lost."""
+    """The executor that gives lanes work, and which lanes are up: others may come while rounds run, or be lost.
+
+    ``coming`` are lanes that are being started; one that does not come up is lost.
+    """
 
     executor: Executor
     up: Callable[[], Sequence[str]] = lambda: (LOCAL,)
+    coming: Callable[[], Sequence[str]] = tuple
     divided: set[int] = field(default_factory=set)
     """Blocks whose lane was lost before their rounds of an earlier session: they are voided, and to be run again."""
 

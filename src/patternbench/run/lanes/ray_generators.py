@@ -21,8 +21,16 @@ from patternbench.drivers.split_load import Generator, GeneratorPlace
 from patternbench.records.folder import RunFolder
 from patternbench.records.load_summaries import SUMMARY, JobProblem, LoadProgress, LoadSummary
 from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
-from patternbench.run.lanes.identity import identity
-from patternbench.run.lanes.ray_lanes import CALL_S, START_S, RayPlace, connected, require_ray
+from patternbench.run.lanes.identity import why_unlike
+from patternbench.run.lanes.ray_lanes import (
+    CALL_S,
+    OF_ACTORS,
+    START_S,
+    RayPlace,
+    connected,
+    first_line,
+    require_ray,
+)
 from patternbench.run.lanes.worker import sha256
 from patternbench.terms.problems import InputError, Problem
 
@@ -39,10 +47,10 @@ PATIENCE_S = 60.0
 def generators_on(place: RayPlace, folder: Path) -> Iterator[GeneratorPlace]:
     """Yield the nodes of a cluster as places of generators; ``folder`` gets the logs of one of our own."""
     require_ray()
-    with connected(place, RunFolder(folder)):
+    with connected(place, RunFolder(folder)) as expected:
         import ray  # noqa: PLC0415 - an extra, which only this place needs
 
-        yield RayGenerators(ray, _nodes(ray, place))
+        yield RayGenerators(ray, _nodes(ray, place), expected)
 
 
 def _nodes(ray: ModuleType, place: RayPlace) -> list[str]:
@@ -64,8 +72,9 @@ def _nodes(ray: ModuleType, place: RayPlace) -> list[str]:
 class RayGenerators:
     """Nodes of the cluster that we are connected to, of which each gets one generator."""
 
-    def __init__(self, ray: ModuleType, nodes: list[str]) -> None:
-        self._ray, self._free = ray, list(nodes)
+    def __init__(self, ray: ModuleType, nodes: list[str], expected: Mapping[str, object]) -> None:
+        """Take nodes, whose patternbench has to have the ``expected`` identity."""
+        self._ray, self._free, self._expected = ray, list(nodes), expected
 
     @contextmanager
     def start(self, name: str, job: Job, out: Path, logs: Path) -> Iterator[Generator]:
@@ -73,11 +82,11 @@ class RayGenerators:
         del logs
         strategies = self._ray.util.scheduling_strategies
         at = strategies.NodeAffinitySchedulingStrategy(self._free.pop(0), soft=False)
-        kind = self._ray.remote(max_restarts=0, max_task_retries=0, num_cpus=1)(GeneratorWorker)
+        kind = self._ray.remote(**OF_ACTORS, num_cpus=1)(GeneratorWorker)
         actor = kind.options(scheduling_strategy=at).remote(name, job, contents(job))
         with ExitStack() as stack:
             stack.callback(self._end, actor)
-            yield RayGenerator(self._ray, actor, out)
+            yield RayGenerator(self._ray, actor, out, self._expected)
 
     def _end(self, actor: object) -> None:
         """Let an actor end its engine, and kill it, whose guard then ends what is left."""
@@ -90,16 +99,16 @@ class RayGenerators:
 class RayGenerator:
     """A generator on another node."""
 
-    def __init__(self, ray: ModuleType, actor: object, out: Path) -> None:
-        self._ray, self._actor, self._out = ray, actor, out
+    def __init__(self, ray: ModuleType, actor: object, out: Path, expected: Mapping[str, object]) -> None:
+        self._ray, self._actor, self._out, self._expected = ray, actor, out, expected
         self.summary: LoadSummary | None = None
 
     def ready(self) -> None:
         """Return once it can begin; raises JobError or DriverError if it can't."""
         there = cast(Mapping[str, object], self._answer("identity", within_s=START_S))
-        unlike = [what for what, ours in identity().items() if there.get(what) != ours]
+        unlike = why_unlike(there, self._expected)
         if unlike:
-            raise DriverError(f"its node runs another patternbench ({', '.join(unlike)} differ)")
+            raise DriverError(f"its node {unlike}")
         _raise(cast(Heard, self._answer("ready")))
 
     def now_ns(self) -> int:
@@ -140,8 +149,7 @@ class RayGenerator:
         try:
             return self._ray.get(getattr(self._actor, method).remote(*arguments), timeout=within_s)
         except self._ray.exceptions.RayError as error:
-            lines = str(error).strip().splitlines()
-            raise DriverError(f"its node no longer answers: {lines[0] if lines else type(error).__name__}") from None
+            raise DriverError(f"its node no longer answers: {first_line(error)}") from None
 
 
 def _raise(heard: Heard) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,10 +21,12 @@ from typing import Protocol
 
 from patternbench.drivers.at_once import at_once
 from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.scratch import ScratchFolder
 from patternbench.lab.software import ray_cluster
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
-from patternbench.run.lanes.identity import why_unlike
+from patternbench.run.lanes.identity import identity, why_unlike
+from patternbench.run.lanes.package import unpack_into
 from patternbench.run.lanes.places import LaneTask, ReadyLanes
 from patternbench.run.lanes.worker import LaneWorker
 from patternbench.run.round.orders import RoundOrder
@@ -41,6 +44,11 @@ CLOSE_S = 5.0
 CHECK = "check the address, and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are those of the cluster"
 GRACE_S = 300.0
 """How long a round may take beyond its time limit: what it starts, prepares and takes down."""
+GUARDS_STAY = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
+"""Ray kills the children of an actor that ends. Ours are guards, which would then end nothing of what they started."""
+OF_ACTORS = {"max_restarts": 0, "max_task_retries": 0, "runtime_env": GUARDS_STAY}
+"""Options of each actor: Ray never repeats a measurement."""
+_LACKING = re.compile(r"No module named '(\w+)")
 
 
 @dataclass(frozen=True)
@@ -48,23 +56,25 @@ class RayPlace:
     """A cluster to run at: that of an address, or, without one, one of our own on this machine for a trial.
 
     ``trusting`` carries orders out on a cluster that lets anybody in; ``with_this`` makes a lane of this node as well.
+    ``sending`` has nodes run this patternbench, which is sent to them.
     """
 
     address: str
     lanes: int
     trusting: bool = False
     with_this: bool = False
+    sending: bool = False
 
     @contextmanager
     def ready(self, task: LaneTask) -> Iterator[ReadyLanes]:
         """Yield the lanes of the cluster, each with its system down after the context."""
         require_ray()
         with ExitStack() as opened:
-            opened.enter_context(connected(self, task.folder))
-            lanes = opened.enter_context(RayLanes(self, task))
+            expected = opened.enter_context(connected(self, task.folder))
+            lanes = opened.enter_context(RayLanes(self, task, expected))
             lanes.await_first()
             executor = DealingExecutor(lanes, task.folder)
-            yield ReadyLanes(executor, lanes.up, executor.divided)
+            yield ReadyLanes(executor, lanes.up, lanes.coming, executor.divided)
 
 
 def require_ray() -> None:
@@ -74,22 +84,33 @@ def require_ray() -> None:
 
 
 @contextmanager
-def connected(place: RayPlace, folder: RunFolder) -> Iterator[None]:
-    """Connect to the cluster, which is our own if no address is given."""
+def connected(place: RayPlace, folder: RunFolder) -> Iterator[Mapping[str, object]]:
+    """Connect to the cluster, which is our own if no address is given; yields the identity that nodes have to have."""
     with ExitStack() as opened:
+        environment, sent = _sent(opened) if place.sending else (None, "")
         address = place.address or _own(place.lanes, folder, opened)
         if place.address:
             _refuse_unsafe(place, folder)
         import ray  # noqa: PLC0415 - an extra, which only this place needs
 
         try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=environment)
         except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-            raise InputError(
-                Problem(f"no Ray cluster answers at {address}: {_first_line(error)}", hint=CHECK)
-            ) from None
+            raise InputError(Problem(f"no Ray cluster answers at {address}: {first_line(error)}", hint=CHECK)) from None
         opened.callback(ray.shutdown)
-        yield
+        yield {**identity(), "sent_sha256": sent}
+
+
+def _sent(opened: ExitStack) -> tuple[Mapping[str, object], str]:
+    """Return the environment that sends our package to nodes as a folder, and the hash of that.
+
+    A wheel in its place would make Ray call pip there.
+    """
+    scratch = ScratchFolder("patternbench-package-")
+    opened.callback(scratch.close)
+    folder = scratch.path / "sent"
+    folder.mkdir()
+    return {"working_dir": str(folder)}, unpack_into(folder)
 
 
 def _own(lanes: int, folder: RunFolder, opened: ExitStack) -> str:
@@ -113,9 +134,19 @@ def _refuse_unsafe(place: RayPlace, folder: RunFolder) -> None:
         raise InputError(Problem(message, value=place.address, path="--on", hint=hint))
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def first_line(error: Exception) -> str:
+    """Return what an error of the cluster says in one line: of a node's traceback, that is the last."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1] if "ray::" in lines[0] else lines[0]
+
+
+def _why_not_up(error: Exception) -> str:
+    """Why a node can't run a lane, from what its first call raised."""
+    lacking = _LACKING.search(str(error))
+    if lacking is None:
+        return f"can't run a lane: {first_line(error)}"
+    hint = ": install it there, or add --send-package" if lacking[1] == "patternbench" else ""
+    return f"lacks packages ({lacking[1]}){hint}"
 
 
 class _Method(Protocol):
@@ -149,7 +180,10 @@ class _Node:
 
 @dataclass
 class _Lane:
-    """A lane: its node, its actor and the room that it holds there, and the call that it is at."""
+    """A lane: its node, its actor and the room that it holds there, and the call that it is at.
+
+    ``order`` is the one that it was given last; it is ``astray`` once it has answered it with the result of another.
+    """
 
     name: str
     node: str
@@ -157,6 +191,8 @@ class _Lane:
     room: object
     call: object | None = None
     deadline_s: float = 0.0
+    order: str = ""
+    astray: bool = False
 
     def calls(self, call: object, within_s: float) -> None:
         """Note that it is at a call that has to be answered within this time."""
@@ -166,6 +202,8 @@ class _Lane:
         """Why it can no longer be relied on; empty where it can."""
         if self.node not in alive:
             return "its node left the cluster"
+        if self.astray:
+            return "it handed over the result of another order"
         late = self.call is not None and time.monotonic() > self.deadline_s
         return "it did not answer in time" if late else ""
 
@@ -173,11 +211,12 @@ class _Lane:
 class RayLanes:
     """The lanes of the cluster that we are connected to. Use as a context."""
 
-    def __init__(self, place: RayPlace, task: LaneTask) -> None:
+    def __init__(self, place: RayPlace, task: LaneTask, expected: Mapping[str, object]) -> None:
+        """Take no node yet; each lane has to have the ``expected`` identity."""
         import ray  # noqa: PLC0415 - an extra, which only this place needs
 
         self._ray: ModuleType = ray
-        self._place, self._task = place, task
+        self._place, self._task, self._expected = place, task, expected
         self._lanes: dict[str, _Lane] = {}
         self._coming: dict[str, _Lane] = {}
         """Lanes whose actor is being started: nobody waits for one while others work."""
@@ -204,13 +243,13 @@ class RayLanes:
         self._drop(*self._lanes.values(), *self._coming.values())
 
     def await_first(self) -> None:
-        """Wait for as many lanes as were asked for, and not long for more where some are there.
+        """Wait for as many lanes as were asked for, and not long for more where some are there, or all were refused.
 
         Raises InputError where none comes.
         """
         some_by = enough_by = time.monotonic() + START_S
-        while len(self._lanes) < self._place.lanes and time.monotonic() < (enough_by if self._lanes else some_by):
-            if self._lanes:
+        while len(self._lanes) < self._place.lanes and time.monotonic() < (enough_by if self._settled() else some_by):
+            if self._settled():
                 enough_by = min(enough_by, time.monotonic() + MORE_S)
             self.event(GLANCE_S)
         if not self._lanes:
@@ -218,27 +257,33 @@ class RayLanes:
             hint = "bring a node up with `ray start --address=...`, and give it to nothing else"
             raise InputError(Problem(f"the cluster has no lane to give: {why}", hint=hint))
 
+    def _settled(self) -> bool:
+        """Whether a lane is there, or each node that was tried has been refused."""
+        return bool(self._lanes) or (bool(self._refused) and not self._coming)
+
     def up(self) -> list[str]:
         """Return the lanes that are there."""
         return list(self._lanes)
 
+    def coming(self) -> list[str]:
+        """Return the lanes that are being started."""
+        return list(self._coming)
+
     def begin(self, lane: str, order: RoundOrder) -> None:
         """Have an actor carry an order out."""
         at = self._lanes[lane]
+        at.order = order.id
         at.calls(at.actor.carry_out.remote(order.as_json()), order.time_limit.seconds + order.warm_up.seconds + GRACE_S)
 
     def event(self, within_s: float) -> Delivered | Lost | None:
-        """Return the first result that came, or the first lane that is gone."""
+        """Return the first result that came, or the first lane that is gone or can't be relied on."""
         lost = self._look()
         if lost:
             return lost
         lane = self._first_answer(within_s)
         if lane is None:
             return None
-        if lane.name in self._coming:
-            self._welcome(lane)
-            return None
-        return self._answered(lane)
+        return self._welcome(lane) if lane.name in self._coming else self._answered(lane)
 
     def _first_answer(self, within_s: float) -> _Lane | None:
         """Return the first lane that has answered; None where none does in that time."""
@@ -253,9 +298,16 @@ class RayLanes:
     def _answered(self, lane: _Lane) -> Delivered | Lost:
         call, lane.call = lane.call, None
         try:
-            return Delivered(lane.name, self._ray.get(call, timeout=CALL_S))
+            delivery = self._ray.get(call, timeout=CALL_S)
         except self._ray.exceptions.RayError as error:
-            return self._losing(lane, _first_line(error))
+            return self._losing(lane, first_line(error))
+        if delivery.result.get("order") != lane.order:
+            lane.astray, self._look_again_s = True, 0.0
+        return Delivered(lane.name, delivery)
+
+    def drop(self, lane: str) -> None:
+        """Have nothing more to do with a lane."""
+        self._losing(self._lanes[lane], "")
 
     def _look(self) -> Lost | None:
         """Every ``LOOK_S``, however busy lanes are: a lane that is gone or takes too long, and nodes that came."""
@@ -265,7 +317,7 @@ class RayLanes:
         alive = {node.id for node in nodes}
         for lane in [*self._coming.values()]:
             if why := lane.why_lost(alive):
-                self._refuse(lane, f"can't run a lane: {why}")
+                return self._refuse(lane, f"can't run a lane: {why}")
         for lane in self._lanes.values():
             if why := lane.why_lost(alive):
                 return self._losing(lane, why)
@@ -323,20 +375,20 @@ class RayLanes:
             [{"CPU": node.cpus}], strategy="STRICT_PACK", bundle_label_selector=[{"ray.io/node-id": node.id}]
         )
         strategy = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(room)
-        kind = self._ray.remote(max_restarts=0, max_task_retries=0, num_cpus=node.cpus)(LaneWorker)
+        kind = self._ray.remote(**OF_ACTORS, num_cpus=node.cpus)(LaneWorker)
         actor = kind.options(scheduling_strategy=strategy).remote(self._inputs, self._task.engine_only)
         lane = _Lane(node.name, node.id, actor, room)
         lane.calls(actor.facts.remote(), START_S)
         return lane
 
-    def _welcome(self, lane: _Lane) -> None:
+    def _welcome(self, lane: _Lane) -> Lost | None:
         """Make a lane of one that has come, if it runs the same code as we do."""
         call, lane.call = lane.call, None
         try:
             facts = self._ray.get(call, timeout=CALL_S)
         except self._ray.exceptions.RayError as error:
-            return self._refuse(lane, f"can't run a lane: {_first_line(error)}")
-        unlike = why_unlike(facts)
+            return self._refuse(lane, _why_not_up(error))
+        unlike = why_unlike(facts, self._expected)
         if unlike:
             return self._refuse(lane, unlike)
         del self._coming[lane.name]
@@ -344,12 +396,14 @@ class RayLanes:
         self._lanes[lane.name] = lane
         return None
 
-    def _refuse(self, lane: _Lane, why: str) -> None:
+    def _refuse(self, lane: _Lane, why: str) -> Lost:
+        """Give up a lane that was to come: a block may have waited for it."""
         del self._coming[lane.name]
         self._refused[lane.node] = f"node {lane.name} {why}"
         self._task.note("refused_lanes", {lane.name: why})
         self._task.on_note(self._refused[lane.node])
         self._drop(lane)
+        return Lost(lane.name, why)
 
 
 def _inputs_of(folder: RunFolder) -> Mapping[str, bytes]:

@@ -20,8 +20,8 @@ class UnusableError(Exception):
         self.of_open_order = of_open_order
 
 
-def received(delivery: LaneDelivery, expected: RoundOrder | None, folder: RunFolder) -> RoundResult:
-    """Return the result of the expected order, once its records are in the run's folder. Raises UnusableError."""
+def checked(delivery: LaneDelivery, expected: RoundOrder | None) -> RoundResult:
+    """Return the result of the expected order. Raises UnusableError for anything else."""
     try:
         result = RoundResult.from_json(delivery.result)
     except ValidationError as error:
@@ -31,9 +31,15 @@ def received(delivery: LaneDelivery, expected: RoundOrder | None, folder: RunFol
     if (result.entry.round, result.entry.scenario, result.entry.file) != _of(expected):
         raise UnusableError(f"the result of order {result.order} tells of another round", of_open_order=True)
     _refuse_altered(delivery, result, expected)
-    for name, content in delivery.files.items():
-        _write(folder, name, content)
     return result
+
+
+def keep(delivery: LaneDelivery, folder: RunFolder) -> None:
+    """Write the records of a delivery that was checked into the run's folder, and return when they are on the disk."""
+    for name, content in delivery.files.items():
+        path = folder.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content)
 
 
 def _of(order: RoundOrder) -> tuple[int, str, str]:
@@ -67,9 +73,3 @@ def _names_this(name: str, order: RoundOrder) -> bool:
 
 FOLDERS = {"attempts", "load", "component-logs", "observed"}
 """The folders of a run that hold records of rounds."""
-
-
-def _write(folder: RunFolder, name: str, content: bytes) -> None:
-    path = folder.path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, content)

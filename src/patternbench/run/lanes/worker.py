@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from patternbench.lab import machine
+from patternbench.lab.host.scratch import ScratchFolder
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes.identity import identity, libraries
 from patternbench.run.round.executor import LocalExecutor
@@ -32,11 +31,13 @@ class LaneDelivery:
 class LaneWorker:
     """Carries out orders on the machine where it is, and keeps the system up from one to the next.
 
-    ``inputs`` are the run's copies of the files that its study names, by their names in its folder.
+    ``inputs`` are the run's copies of the files that its study names, by their names in its folder. What it keeps on
+    the disk is gone with its process, however that ends.
     """
 
     def __init__(self, inputs: Mapping[str, bytes], engine_only: bool) -> None:
-        self._folder = RunFolder(tempfile.mkdtemp(prefix="patternbench-lane-"))
+        self._scratch = ScratchFolder("patternbench-lane-")
+        self._folder = RunFolder(self._scratch.path / "run")
         self._folder.create()
         self._folder.inputs.mkdir(mode=0o700)
         for name, content in inputs.items():
@@ -64,7 +65,7 @@ class LaneWorker:
         self._executor.__exit__(None, None, None)
         logs = {str(path.relative_to(self._folder.logs)): _end_of(path) for path in self._files_of_logs()}
         self._folder.unlock()
-        shutil.rmtree(self._folder.path, ignore_errors=True)
+        self._scratch.close()
         return logs
 
     def _files_of_logs(self) -> list[Path]:
