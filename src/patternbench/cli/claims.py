@@ -41,11 +41,10 @@ def needed(study: Study, plan: Plan, run: Path | None, spread: float | None) -> 
 
 
 def _rounds_of(run: Path) -> pd.DataFrame:
-    from patternbench.report.build import finished_rounds  # noqa: PLC0415 - slow to import
+    from patternbench.cli.shared import read  # noqa: PLC0415 - slow to import
 
-    folder = RunFolder(run)
-    folder.check()
-    return finished_rounds(folder).rows
+    RunFolder(run).check()
+    return read(run)
 
 
 def sentences(study: Study, claims: Sequence[RoundsNeeded], scatter_given: bool) -> Iterator[str]:

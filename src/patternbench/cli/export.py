@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from patternbench.cli import output
-from patternbench.records import damage
+from patternbench.cli.shared import tell_damage
 from patternbench.records.folder import RunFolder
 from patternbench.report.export import FORMATS, TABLES, ExportRequest, export_run
 from patternbench.terms.visible import visible
@@ -40,8 +40,7 @@ def export(
     """
     run = RunFolder(folder)
     run.check()
-    for sentence in damage.sentences(run, damage.rounds(run)):
-        output.note(sentence)
+    tell_damage(run)
     written = str(export_run(run, ExportRequest(format_, table, every_round), out, force))
     if json_:
         output.as_json({"written": [written]})

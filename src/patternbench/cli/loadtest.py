@@ -12,7 +12,15 @@ from rich.table import Table
 from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
 from patternbench.analyze.models.fit_json import notes_json, plain
 from patternbench.analyze.rounds import label
-from patternbench.cli.shared import JsonCriteria, bad_input_exits, json_options, read, seed_option, write_page
+from patternbench.cli.shared import (
+    JsonCriteria,
+    bad_input_exits,
+    json_options,
+    read,
+    seed_option,
+    tell_damage,
+    write_page,
+)
 from patternbench.cli.terminal import Plain
 from patternbench.plan.factors import Level
 from patternbench.records.folder import RunFolder
@@ -91,6 +99,7 @@ def loadtest(
 def _of_run(folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int) -> list[OneOfRun]:
     run = RunFolder(folder)
     run.check()
+    tell_damage(run)
     parts = load_tests.requests_of(run, load, unit)
     columns = load_tests.COLUMNS
     return [OneOfRun(dict(part.levels), analyze_load_test(part.requests, columns, window, seed)) for part in parts]

@@ -59,7 +59,7 @@ def percentage(_: click.Context, __: click.Parameter, text: str | None) -> float
     """Return a percentage above zero, such as 10%."""
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", text.strip())
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?%", text.strip())
     if match is None or not 0 < float(match[1]) <= MOST_SPREAD:
         raise click.BadParameter(f"{text!r} isn't a percentage from above 0 to {MOST_SPREAD}; write 10%")
     return float(match[1])

@@ -11,8 +11,9 @@ import click
 from patternbench.analyze.statements.claims.judged import JudgedClaims
 from patternbench.cli import output
 from patternbench.cli.execution import show
-from patternbench.cli.shared import bad_input_exits, built
+from patternbench.cli.shared import bad_input_exits, built, tell_damage
 from patternbench.observe import registry
+from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report.build import build, judged_claims
 from patternbench.report.markdown import markdown
@@ -77,6 +78,8 @@ def _write(run: RunFolder, requested: ReportOptions) -> JudgedClaims | None:
     """Write the whole report."""
     registry.derive(run.path)
     made = build(run, requested.include_invalid)
+    for sentence in damage.not_ended(run):
+        output.note(sentence)
     if requested.json_:
         output.as_json({"run": str(run.path), "report": str(run.report), "damage": list(made.damage)})
     else:
@@ -87,6 +90,7 @@ def _write(run: RunFolder, requested: ReportOptions) -> JudgedClaims | None:
 
 def _print_part(run: RunFolder, requested: ReportOptions) -> JudgedClaims:
     """Print the claims of the run's study, and write no report."""
+    tell_damage(run)
     judgement = _required(run, judged_claims(run, requested.include_invalid))
     if requested.form == "json":
         output.as_json(claims.as_json(judgement))

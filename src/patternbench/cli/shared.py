@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from patternbench.cli.output import note, problems_as_json
 from patternbench.cli.streams import NAME
 from patternbench.cli.terminal import printable
-from patternbench.records import tables
+from patternbench.records import damage, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.records.tables import ReadTable, TableError
@@ -81,6 +81,13 @@ def read(path: Path) -> pd.DataFrame:
     return table.rows
 
 
+def tell_damage(run: RunFolder) -> None:
+    """Print on standard error what is damaged and what is missing of a run, for verbs that read it by themselves."""
+    found = damage.rounds(run)
+    for sentence in (*damage.sentences(run, found), *damage.incomplete(run, found)):
+        note(f"{run.path}: {sentence}")
+
+
 def factors(*paths: Path) -> FactorTable:
     """Return the factors of runs, with their units; nothing for tables that no run wrote.
 
@@ -107,8 +114,11 @@ def _table(path: Path) -> ReadTable:
 
 
 def is_run(path: Path) -> bool:
-    """Whether the path is the folder of a run, rather than a table that was taken out of one."""
-    return (path / "plan.json").is_file()
+    """Whether the path is the folder of a run, rather than a table that was taken out of one.
+
+    One that has lost its plan still is: its older table must not be taken for its records.
+    """
+    return any((path / name).is_file() for name in ("plan.json", "journal.jsonl"))
 
 
 def _factor_rows(path: Path) -> list[dict[str, object]]:

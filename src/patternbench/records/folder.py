@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -243,6 +244,26 @@ def write_bytes(path: Path, content: bytes) -> None:
         replace_durably(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """Yield where to write a file that gets its name once it is whole. Raises OSError naming the file.
+
+    Whatever had the name is replaced and never opened: a pipe would wait for a reader.
+    """
+    draft = path.with_name(path.name + ".tmp")
+    try:
+        draft.unlink(missing_ok=True)
+        yield draft
+        draft.replace(path)
+    except OSError as error:
+        if not error.errno:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def replace_durably(draft: Path, path: Path) -> None:

@@ -12,10 +12,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from patternbench.observe.doubt import Doubt
 from patternbench.records.folder import LARGEST, sync_folder
+from patternbench.records.seals import Seal, short_hash
 from patternbench.study.text.files import read_bytes
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
@@ -75,7 +76,8 @@ class Entry:
     that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
     the round, and aren't part of ``seconds``. ``warmed`` is None where no one looked, as in journals of before.
     ``stored_bytes`` are the sizes of components' files after the load, of those that nothing resets. ``lane`` names the
-    machine that ran it, where a run has several.
+    machine that ran it, where a run has several. ``records`` are the hashes of its other files, by their names in the
+    run's folder; None in journals of before.
     """
 
     round: int
@@ -97,6 +99,7 @@ class Entry:
     warmed: WarmUpRecord | None = None
     stored_bytes: dict[str, int] = field(default_factory=dict)
     lane: str = ""
+    records: dict[str, str] | None = None
 
     @property
     def outside(self) -> bool:
@@ -134,30 +137,64 @@ class RerunSelection:
 
 
 _ENTRY = TypeAdapter(Entry)
+CHECK, BEFORE, OF = "check", "before", "of"
+"""What a line says besides its entry: its own hash, that of the line after which it was written, and its run's seal."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a journal: its number from 1, and its entry; None where it is damaged.
+
+    ``of`` says what its run rested on then (``seals``), ``check`` is its hash. ``gap`` says that the line before it
+    isn't the one after which it was written. Lines of earlier versions have none of the three.
+    """
+
+    number: int
+    entry: Entry | None
+    of: Seal = field(default_factory=dict)
+    check: str = ""
+    gap: bool = False
 
 
 class Journal:
-    """Appends entries durably and reads back what is whole."""
+    """Appends entries durably and reads back what is whole. ``of`` is the seal of the run, for each line."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, of: Seal | None = None) -> None:
+        self._path, self._of = path, of
+        self._last = (-1, "")
+        """How long the file was when this object last wrote to it, and the hash of its last line."""
         self._keep_whole_lines()
 
     def append(self, entry: Entry) -> None:
         """Write one entry and return when it is on disk; on failure nothing of it stays."""
         new = not self._path.exists()
         before = 0 if new else self._path.stat().st_size
+        line = self._line(entry, before)
         try:
             with self._path.open("ab") as file:
-                file.write(json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n")
+                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
+                self._last = (file.tell(), str(line[CHECK]))
             if new:
                 sync_folder(self._path.parent)
         except OSError:
             if self._path.exists():
                 os.truncate(self._path, before)
             raise
+
+    def _line(self, entry: Entry, size: int) -> dict[str, object]:
+        """Return an entry as it is written at the end of a file of this size."""
+        seal = {} if self._of is None else {OF: dict(self._of)}
+        stated = {**asdict(entry), **seal, BEFORE: self._last_check(size)}
+        return {**stated, CHECK: short_hash(stated)}
+
+    def _last_check(self, size: int) -> str:
+        """Return the hash of the last line of a file of this size; empty where it has none."""
+        if self._last[0] != size:
+            whole = [line for line in checked(self._path) if line.entry is not None]
+            self._last = (size, whole[-1].check if whole else "")
+        return self._last[1]
 
     def entries(self) -> list[Entry]:
         """All entries in their order."""
@@ -175,21 +212,38 @@ class Journal:
 
 def read(path: Path) -> Iterator[Entry]:
     """Return the entries of a journal file; what is damaged of it is passed over."""
-    return (entry for _, entry in lines(path) if entry is not None)
+    return (line.entry for line in checked(path) if line.entry is not None)
 
 
-def lines(path: Path) -> Iterator[tuple[int, Entry | None]]:
-    """Yield the lines of a journal file with their numbers; None for one that is damaged.
+def checked(path: Path) -> Iterator[Line]:
+    """Yield the lines of a journal file. One that was changed, or that is there a second time, is damaged.
 
     An incomplete last line is ignored: its round had not ended.
     """
     if not os.path.lexists(path):  # lexists: a broken link must not look like a new run
         return
-    for number, line in enumerate(read_bytes(path, LARGEST).split(b"\n")[:-1], start=1):
-        try:
-            yield number, _ENTRY.validate_json(line)
-        except ValidationError:
-            yield number, None
+    seen: set[str] = set()
+    before: str | None = ""
+    for number, text in enumerate(read_bytes(path, LARGEST).split(b"\n")[:-1], start=1):
+        line = _read_line(number, text, before)
+        if line.check in seen:
+            line = Line(number, None)
+        seen |= {line.check} - {""}
+        before = None if line.entry is None else line.check
+        yield line
+
+
+def _read_line(number: int, text: bytes, before: str | None) -> Line:
+    """Return a line; ``before`` is the hash of the line before it, None where that is damaged."""
+    try:
+        entry, tree = _ENTRY.validate_json(text), json.loads(text)
+    except (ValueError, RecursionError):
+        return Line(number, None)
+    check, of = tree.pop(CHECK, ""), tree.get(OF)
+    if check and check != short_hash(tree):
+        return Line(number, None)
+    gap = bool(check) and before is not None and tree.get(BEFORE) != before
+    return Line(number, entry, of if isinstance(of, dict) else {}, check, gap)
 
 
 def voids(block: int, lane: str, cause: str) -> Entry:
@@ -217,8 +271,3 @@ def latest(entries: list[Entry]) -> list[Entry]:
 def counting_passes(entries: Iterable[Entry]) -> dict[str, Entry]:
     """Return the counting pass of each scenario, by its id: the last one, as it may have been run again."""
     return {entry.scenario: entry for entry in entries if entry.counting}
-
-
-def files_of_rounds(path: Path) -> dict[int, str]:
-    """Return the name of each round's records: of its last try."""
-    return {entry.round: entry.file for entry in latest(list(read(path)))}

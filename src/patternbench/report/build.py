@@ -21,8 +21,8 @@ from patternbench.observe import registry
 from patternbench.observe.seam import Settings
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factor, Factors
-from patternbench.records import attempts, damage, journal, observed, stored, tables
-from patternbench.records.folder import RunFolder
+from patternbench.records import attempts, damage, observed, stored, tables
+from patternbench.records.folder import RunFolder, drafted
 from patternbench.records.journal import DONE, Entry, WarmUpRecord
 from patternbench.report import csv, grown_state, html, svg
 from patternbench.report.colder import with_colder
@@ -122,7 +122,7 @@ def _with_lanes(run: RunFolder, report: RunReport) -> RunReport:
     """Return the report with the section on its lanes, if it had any."""
     if not report.lanes:
         return report
-    found = lanes.sections(report.lanes, list(journal.read(run.journal)), report)
+    found = lanes.sections(report.lanes, damage.entries(run), report)
     return replace(report, sections=(*report.sections, *found))
 
 
@@ -172,6 +172,7 @@ def gather(run: RunFolder, include_invalid: bool = False, measured: RunMeasures 
             *({"what": f"client {name}", "why": why} for name, why in noted.left_out.items()),
             *({"what": "combinations", "why": why} for why in planned.left_out),
             *({"what": DAMAGE, "why": why} for why in damage.sentences(run, measured.entries)),
+            *({"what": "rounds", "why": why} for why in damage.not_ended(run)),
             *({"what": "counted calls", "why": why} for why in damage.uncounted(run)),
         ],
         sections=[
@@ -205,10 +206,10 @@ def refresh_rounds(run: RunFolder) -> RunMeasures:
     """Return the results recomputed from journal and attempts. Rounds and steps are also written to the folder."""
     measured = measures(run)
     declared = [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
-    with writing(run, run.rounds):
-        tables.write_rounds(measured.rounds, declared, run.rounds, units_of_responses(run))
-    with writing(run, run.steps):
-        tables.write_steps(measured.steps, run.steps)
+    with writing(run, run.rounds), drafted(run.rounds) as draft:
+        tables.write_rounds(measured.rounds, declared, draft, units_of_responses(run))
+    with writing(run, run.steps), drafted(run.steps) as draft:
+        tables.write_steps(measured.steps, draft)
     return measured
 
 
@@ -220,9 +221,12 @@ def units_of_responses(run: RunFolder) -> dict[str, str]:
 def finished_rounds(run: RunFolder) -> tables.ReadTable:
     """Return the finished, valid rounds, from the records as they are now, never from an older table.
 
-    Nothing is written. Raises TableError where no round counts.
+    Nothing is written. Notes say what is damaged and what is missing. Raises TableError where no round counts.
     """
-    return tables.finished(measures(run).rounds, run.path)
+    measured = measures(run)
+    found = tables.finished(measured.rounds, run.path)
+    notes = [*damage.sentences(run, measured.entries), *damage.incomplete(run, measured.entries)]
+    return replace(found, notes=[*found.notes, *notes])
 
 
 def measures(run: RunFolder) -> RunMeasures:

@@ -7,6 +7,7 @@ import pandas as pd
 from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
 from patternbench.records import csv_file
+from patternbench.records.folder import drafted
 from patternbench.report.figures.scenarios import figure_responses
 from patternbench.report.layout import Layout, layout
 from patternbench.report.model import RunReport, warnings
@@ -82,5 +83,6 @@ def _of_sections(report: RunReport) -> dict[str, pd.DataFrame]:
 
 
 def _written(path: Path, table: pd.DataFrame) -> Path:
-    csv_file.write(table, path)
+    with drafted(path) as draft:
+        csv_file.write(table, draft)
     return path

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import vl_convert
 
+from patternbench.records.folder import drafted
 from patternbench.report.figures.scenarios import (
     PAPER_FIGURES,
     axis_title,
@@ -71,5 +72,6 @@ def _of_sections(report: RunReport) -> dict[str, str]:
 
 
 def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
+    with drafted(path) as draft:
+        draft.write_text(text, encoding="utf-8")
     return path

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import damage
+from patternbench.records import damage, seals
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import VOIDED, WARM_UP, Entry, Journal
 from patternbench.records.load_summaries import LoadProgress
@@ -51,7 +52,7 @@ class Runner:
         self._folder = folder
         self._listener = listener
         self._note = note
-        self._journal = Journal(folder.journal)
+        self._journal = Journal(folder.journal, seals.of_run(folder))
         self._tries = Counter(
             (entry.round, entry.scenario) for entry in self._journal.entries() if entry.status != WARM_UP
         )
@@ -99,7 +100,8 @@ class Runner:
         for warm_up in result.warm_ups:
             self._journal.append(warm_up)
             self._warm_ups += 1
-        self._journal.append(result.entry)
+        records = damage.hashes(self._folder, result.entry.file)
+        self._journal.append(replace(result.entry, records=records))
 
     def _count_starts(self, entry: Entry) -> None:
         for start in entry.starts:

@@ -18,11 +18,11 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
-Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9]\d)$")]
+Fraction = Annotated[str, Field(pattern=r"^1/([2-9]|[1-9][0-9])$")]
 """The part of all combinations that is run: ``1/2``, ``1/3``."""
 
 
-WIDTH = r"^\d+(\.\d+)? ?(%|us|ms|s|m)?$"
+WIDTH = r"^[0-9]+(\.[0-9]+)? ?(%|us|ms|s|m)?$"
 
 
 def _width(value: object) -> str:

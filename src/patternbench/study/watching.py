@@ -16,7 +16,7 @@ from patternbench.study.model.parts import Model
 from patternbench.study.questions import asking, questions
 from patternbench.terms.roles import Role, Unit
 
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?%")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?%")
 
 
 def _portion(value: object) -> object:

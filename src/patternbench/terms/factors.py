@@ -15,7 +15,7 @@ from patternbench.terms.quantities import UNITS, Seconds, duration_text, level_t
 
 LOAD, FAULT, WORLD, CLIENT, PATTERN = ROLES = ("load", "fault", "world", "client", "pattern")
 DURATION, PERCENT, RATE, COUNT, TEXT = MEASURED_IN = ("duration", "percent", "rate", "count", "text")
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(us|ms|s|m|h)$")
+_DURATION = re.compile(r"^([0-9]+(?:\.[0-9]+)?)(us|ms|s|m|h)$")
 
 
 NO_UNITS: Mapping[str, str] = {}

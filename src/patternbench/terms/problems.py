@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 LONGEST_VALUE = 60
 MOST_BITS = 1000
 """Of a number that is shown with its decimal digits: Python refuses to write those of one with 4,300."""
-LOGIN = re.compile(r"://[^/@\s]*@")
-"""User and password in a URL, which no message shows."""
+LOGIN = re.compile(r"://(?:[^/@\s:]*:(?![0-9]{1,5}[/?#])\S*|[^/@\s]*)@")
+"""User and password in a URL, which no message shows, whatever signs (`/`, `?`, `#`, `@`) the password has."""
+LONGEST_SEARCHED = 5000
+"""Characters of a value that are looked through before it is cut."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def shown(value: object) -> str:
         text = f"{'-' if value < 0 else ''}0x{hex(abs(value))[2:LONGEST_VALUE]}…"
     else:
         text = str(value)
-    text = LOGIN.sub("://***@", text)
+    text = LOGIN.sub("://***@", text[:LONGEST_SEARCHED])
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 

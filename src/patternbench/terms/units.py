@@ -16,7 +16,7 @@ NS_PER_S = 1_000_000_000
 NS_PER_US = 1_000
 """Nanoseconds in a microsecond: clocks give the former, records hold the latter."""
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
-_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(us|ms|s|m|h)")
+_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?(us|ms|s|m|h)")
 LONGEST_US = 24 * _UNITS["h"]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.integration.run.conftest import TINY, entries, mounted, patternbench
+from tests.support.journal_lines import altered
 
 from patternbench.cli.main import main
 from patternbench.lab.software import engine
@@ -84,9 +85,13 @@ def test_a_damaged_attempts_file_costs_its_round_and_nothing_else(
     assert set(pd.read_csv(run / "export/attempts.csv")["round"]) == set(range(ROUNDS)) - {3}
 
 
+NEWER = ("sha256", "records", "of")
+"""What lines of earlier versions don't have."""
+
+
 def test_a_damaged_round_of_a_run_without_hashes_is_noticed_too(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
-    old = [{name: value for name, value in line.items() if name != "sha256"} for line in lines]
+    old = [altered({name: value for name, value in line.items() if name not in NEWER}) for line in lines]
     (run / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
     assert reported(capsys, "report", str(run))[2] == ""
     (run / f"attempts/{DAMAGED}.parquet").write_bytes(b"PAR1")
@@ -133,7 +138,7 @@ def test_a_line_of_the_journal_about_no_round_of_the_plan_is_damage_and_so_is_on
 ) -> None:
     number = len((run / "journal.jsonl").read_text().splitlines()) + 1
     with (run / "journal.jsonl").open("a") as file:
-        file.write(json.dumps({**entries(run)[0], **foreign}) + "\n")
+        file.write(json.dumps(altered(entries(run)[0], **foreign)) + "\n")
     code, _, message = reported(capsys, "report", str(run))
     assert (code, f"journal.jsonl is damaged at line {number};" in message) == (0, True)
 
@@ -255,7 +260,7 @@ def test_a_run_that_was_killed_while_its_folder_was_made_is_explained_and_can_be
 
 def test_rounds_that_failed_are_offered_to_be_run_again(run: Path) -> None:
     lines = (run / "journal.jsonl").read_text().splitlines()
-    failed = {**json.loads(lines[-1]), "status": "failed", "cause": "the attempts could not be written: [/x]"}
+    failed = altered(json.loads(lines[-1]), status="failed", cause="the attempts could not be written: [/x]")
     (run / "journal.jsonl").write_text("\n".join([*lines[:-1], json.dumps(failed)]) + "\n")
     done = patternbench("resume", str(run))
     assert done.returncode == 1

@@ -27,6 +27,7 @@ from tests.integration.run.conftest import (
     patternbench,
 )
 from tests.integration.run.test_run import wait_for_rounds
+from tests.support.journal_lines import altered
 
 
 def processes(mark: str, folder: Path) -> list[int]:
@@ -117,9 +118,8 @@ def test_a_round_that_is_not_valid_runs_again_when_asked_and_keeps_its_earlier_r
     late = {"kind": "late_schedule", "message": "late", "remedy": "rest", "invalidates": True}
     lines = entries(folder)
     victim = next(line for line in lines if line["round"] == 1)
-    (folder / "journal.jsonl").write_text(
-        "".join(json.dumps(line | ({"doubts": [late]} if line is victim else {})) + "\n" for line in lines)
-    )
+    judged = [altered(line, doubts=[late]) if line is victim else altered(line) for line in lines]
+    (folder / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in judged))
     done = patternbench("resume", str(folder), "--retry-invalid", "--json")
     assert done.returncode == 0, done.stderr
     assert [e["file"] for e in entries(folder) if e["round"] == 1] == ["00001", "00001-2"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.run.conftest import entries, patternbench
+from tests.support.journal_lines import altered
 
 STUDY = """\
 patternbench: 1
@@ -45,7 +46,7 @@ def test_rounds_of_the_engine_stop_by_themselves_and_a_failed_one_is_made_up_for
 
     journal = run / "journal.jsonl"
     first = json.loads(journal.read_text().splitlines()[0])
-    failed = {**first, "status": "failed", "cause": "made to fail by a test"}
+    failed = altered(first, status="failed", cause="made to fail by a test")
     journal.write_text(journal.read_text() + json.dumps(failed) + "\n")
     again = patternbench("resume", str(run), "--retry-failed", "--json")
     assert again.returncode == 0, again.stderr

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.integration.run.conftest import entries, patternbench
 from tests.integration.run.test_live_settings import Listener
+from tests.support.journal_lines import altered
 
 from patternbench.lab.software import engine
 from patternbench.records.journal import Entry
@@ -174,9 +175,13 @@ def test_a_run_that_continues_warms_up_what_it_starts_again(tmp_path: Path) -> N
     assert [line["file"] for line in warm_ups(tmp_path)] == ["warm-up-000", "warm-up-001"]
 
 
+def without_warmth(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in altered(line).items() if name != "warmed"}
+
+
 def test_a_journal_without_a_word_on_warm_ups_is_still_read(tmp_path: Path) -> None:
     run(tmp_path, pools="1")
     journal = tmp_path / "run" / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    journal.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "warmed"}) + "\n" for line in lines))
+    journal.write_text("".join(json.dumps(without_warmth(line)) + "\n" for line in lines))
     assert patternbench("report", str(tmp_path / "run")).returncode == 0

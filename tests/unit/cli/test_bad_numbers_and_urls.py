@@ -19,7 +19,7 @@ from patternbench.study import starters
 from patternbench.study.load import loads
 from patternbench.study.model.cpus import Cpus
 from patternbench.study.starters import GOALS, Budget, RunningService
-from patternbench.terms.problems import InputError
+from patternbench.terms.problems import InputError, shown
 
 URL = "http://127.0.0.1:1/"
 HALF_URLS = (
@@ -75,6 +75,23 @@ def test_a_login_in_a_url_is_neither_kept_nor_shown() -> None:
         with pytest.raises(InputError, match="holds a login") as refused:
             ask("http://me:secret@127.0.0.1:1/")
         assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("password", ["se/cret", "se?cret", "se#cret", "se@cret", "s%3Acret"])
+def test_no_message_shows_a_password_whatever_signs_it_has(password: str) -> None:
+    """A password that is not encoded ends the address at its first ``/``, for whoever reads the URL by the rules."""
+    url = f"http://me:{password}@127.0.0.1:1/"
+    study = f"patternbench: 1\nname: x\nsystem: {{url: '{url}'}}\n"
+    for ask in (subjects.running, of_url, lambda _: loads(study, "s.yaml")):
+        with pytest.raises(InputError) as refused:
+            ask(url)
+        assert "cret" not in str(refused.value)
+        assert "cret" not in str([problem.as_json() for problem in refused.value.problems])
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080/@me", "http://host/a?mail=me@host", "http://host:80?@me"])
+def test_an_at_sign_behind_the_address_is_no_login(url: str) -> None:
+    assert shown(url) == repr(url)
 
 
 def test_capacity_shows_no_password(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from pathlib import Path
 
 import pytest
 
-from patternbench.records.folder import RunFolder, unused
+from patternbench.records.folder import RunFolder, drafted, unused
 from patternbench.terms.problems import InputError
 
 
@@ -93,3 +94,20 @@ def test_links_that_form_a_circle_are_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises(InputError, match="circle"):
         RunFolder(tmp_path / "a" / "run").create()
+
+
+def test_what_a_report_writes_replaces_a_pipe_and_waits_for_no_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rounds.parquet")
+    with drafted(tmp_path / "rounds.parquet") as draft:
+        draft.write_text("whole")
+    assert (tmp_path / "rounds.parquet").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["rounds.parquet"]
+
+
+def test_what_cannot_be_written_whole_leaves_the_old_file_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("old")
+    with pytest.raises(OSError, match="No space left") as failed, drafted(tmp_path / "a.csv") as draft:
+        draft.write_text("ha")
+        raise OSError(errno.ENOSPC, "while it was written")
+    assert failed.value.filename == str(tmp_path / "a.csv")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.csv": "old"}

@@ -23,9 +23,8 @@ from patternbench.records.journal import (
     Entry,
     Journal,
     RerunSelection,
-    files_of_rounds,
+    checked,
     latest,
-    lines,
     read,
 )
 from patternbench.terms.problems import InputError
@@ -145,15 +144,8 @@ def test_a_damaged_line_is_named_by_its_number_and_the_rounds_around_it_stay(tmp
         journal.append(entry(index))
     whole = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([whole[0], b"[1, 2]", *whole[2:]]))
-    assert [(number, known is not None) for number, known in lines(path)] == [(1, True), (2, False), (3, True)]
+    assert [(one.number, one.entry is not None) for one in checked(path)] == [(1, True), (2, False), (3, True)]
     assert [known.round for known in read(path)] == [0, 2]
-
-
-def test_the_records_of_a_round_are_those_of_its_last_try(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
-    for each in (entry(0, WARM_UP), entry(1, FAILED), replace(entry(1), file="00001-2"), entry(2)):
-        journal.append(each)
-    assert files_of_rounds(tmp_path / "journal.jsonl") == {1: "00001-2", 2: "00002"}
 
 
 def test_damaged_rounds_are_run_again_when_asked_for_and_only_they() -> None:
@@ -185,3 +177,72 @@ def test_a_journal_that_is_a_link_to_nowhere_is_no_run_without_rounds(tmp_path: 
     for look in (lambda: list(read(path)), lambda: Journal(path)):
         with pytest.raises(InputError, match=r"journal\.jsonl"):
             look()
+
+
+@pytest.fixture
+def journal_of_five(tmp_path: Path) -> Path:
+    journal = Journal(tmp_path / "journal.jsonl", {"plan": "p", "manifest": "m", "study": "s"})
+    for index in range(5):
+        journal.append(entry(index))
+    return tmp_path / "journal.jsonl"
+
+
+def rewritten(path: Path, lines: list[bytes]) -> list[tuple[int, bool, bool]]:
+    """The lines of a journal with this content: number, whether it is damaged, whether one is missing before it."""
+    path.write_bytes(b"\n".join([*lines, b""]))
+    return [(line.number, line.entry is None, line.gap) for line in checked(path)]
+
+
+def test_a_journal_as_it_was_written_has_neither_damage_nor_gaps(journal_of_five: Path) -> None:
+    lines = journal_of_five.read_bytes().splitlines()
+    assert rewritten(journal_of_five, lines) == [(number, False, False) for number in range(1, 6)]
+    again = Journal(journal_of_five)
+    again.append(entry(7))
+    again.append(entry(8))
+    assert not any(line.gap or line.entry is None for line in checked(journal_of_five))
+
+
+@pytest.mark.parametrize("place", range(0, 200, 7))
+def test_no_changed_sign_of_a_line_is_believed(place: int, journal_of_five: Path) -> None:
+    """But for the name of the hash itself, without which a line is one of an earlier version, with all it says."""
+    lines = journal_of_five.read_bytes().splitlines()
+    line = bytearray(lines[2])
+    line[place % len(line)] ^= 1
+    lines[2] = bytes(line)
+    assert rewritten(journal_of_five, lines)[2][1:] == (True, False)
+    assert [one.round for one in read(journal_of_five)] == [0, 1, 3, 4]
+
+
+def test_a_line_that_was_removed_is_missed_by_the_one_after_it(journal_of_five: Path) -> None:
+    lines = journal_of_five.read_bytes().splitlines()
+    found = rewritten(journal_of_five, [*lines[:1], *lines[2:]])
+    assert found == [(1, False, False), (2, False, True), (3, False, False), (4, False, False)]
+    assert rewritten(journal_of_five, lines[1:])[0] == (1, False, True)
+
+
+def test_a_line_that_is_there_twice_counts_once(journal_of_five: Path) -> None:
+    """A copy of an earlier try at the end would otherwise be the one that counts."""
+    lines = journal_of_five.read_bytes().splitlines()
+    assert rewritten(journal_of_five, [*lines, lines[1]])[-1] == (6, True, False)
+    assert [one.round for one in read(journal_of_five)] == [0, 1, 2, 3, 4]
+
+
+def test_lines_that_changed_places_are_noticed(journal_of_five: Path) -> None:
+    lines = journal_of_five.read_bytes().splitlines()
+    found = rewritten(journal_of_five, [lines[0], lines[2], lines[1], *lines[3:]])
+    assert [gap for _, _, gap in found] == [False, True, True, True, False]
+
+
+def test_after_a_damaged_line_a_journal_goes_on_without_a_gap(journal_of_five: Path) -> None:
+    lines = journal_of_five.read_bytes().splitlines()
+    rewritten(journal_of_five, [*lines[:-1], b"damaged"])
+    Journal(journal_of_five).append(entry(9))
+    assert [(line.entry is None, line.gap) for line in checked(journal_of_five)][-2:] == [(True, False), (False, False)]
+
+
+def test_the_lines_of_an_earlier_version_are_read_and_others_follow_them(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"round":0,"block":0,"scenario":"s","status":"done","file":"00000","started":1,"seconds":2}\n')
+    for index in (1, 2):
+        Journal(path).append(entry(index))
+    assert [(line.entry is None, line.gap) for line in checked(path)] == [(False, False)] * 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from tests.support.shipped_studies import shipped
 from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.plan.expand import expand
-from patternbench.study.load import load, loads, located, placed
+from patternbench.study.load import StudyFile, load, loads, located, placed
 from patternbench.study.text.document import parse
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
@@ -170,3 +171,35 @@ def test_a_problem_of_another_file_keeps_its_place_there() -> None:
     elsewhere = Problem("has no column `at_us`", file="arrivals.csv", path="faults[0]")
     assert located(elsewhere, document) == elsewhere
     assert located(replace(elsewhere, file=""), document) == replace(elsewhere, file="study.yaml", line=2)
+
+
+@pytest.mark.parametrize("keys", ["1: a, '1': b", "'1': a, 1: b", "true: a, 'True': b", "null: a, None: b"])
+def test_two_keys_that_are_one_text_are_refused_and_neither_wins(keys: str) -> None:
+    reported = only(EXAMPLE.replace("path: ", f"headers: {{{keys}}}, path: ", 1))
+    assert "twice, as a text and as something else" in reported
+
+
+@pytest.mark.parametrize("levels", ['["a", "a "]', '["\\u00e9", "e\\u0301"]', '["1", 1]', '["true", true]', "[0.5, '0.5']"])
+def test_levels_that_look_the_same_when_they_are_printed_are_refused(levels: str) -> None:
+    """A report would show two lines of one name, and a table that was exported and read again one level."""
+    found = problems(changed(system=f"{{name: x, settings: {{a: {levels}}}}}"))
+    assert [(one.path, "is printed like another one" in one.message) for one in found] == [("system.settings.a", True)]
+
+
+def test_levels_that_look_different_are_read() -> None:
+    for levels in ('["a", "A"]', '["a b", "ab"]', "[1, 1.5]", '["1.0", "1"]', "[true, false]"):
+        study(changed(system=f"{{name: x, settings: {{a: {levels}}}}}"))
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_byte_order_mark_and_line_ends_of_another_system_change_nothing(
+    quick: bool, mark: str, ending: str, tmp_path: Path
+) -> None:
+    text = EXAMPLE.rstrip("\n") + "\nquick: {rounds: 2}\n"
+    (tmp_path / "plain.yaml").write_bytes(text.encode())
+    (tmp_path / "other.yaml").write_bytes((mark + text.replace("\n", ending)).encode())
+    plain, other = (StudyFile.read(tmp_path / name, quick).study() for name in ("plain.yaml", "other.yaml"))
+    assert other == plain
+    assert [one.id for one in expand(other).scenarios] == [one.id for one in expand(plain).scenarios]

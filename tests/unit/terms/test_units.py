@@ -35,3 +35,10 @@ def test_the_canonical_writing_reads_back(us: int) -> None:
 def test_nothing_finer_than_a_microsecond_is_rounded_in_silence(text: str) -> None:
     with pytest.raises(ValueError, match="finer"):
         Duration.parse(text)
+
+
+@pytest.mark.parametrize("text", ["৪0ms", "５ms", "٥s", "1.٥s"])
+def test_a_digit_of_another_script_is_no_digit(text: str) -> None:
+    """The Bengali four looks like an eight: ``৪0ms`` would be read as 80 by a person, and as 40 by a program."""
+    with pytest.raises(ValueError, match="is not a duration"):
+        Duration.parse(text)

@@ -17,7 +17,7 @@ from patternbench.analyze.statements.verdict import Verdict
 from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean
 from patternbench.terms.quantities import SECONDS, UNITS
 
-_CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
+_CONDITION = re.compile(r"^\s*`?([^`<>=]+?)`?\s*([<>])\s*([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|us|ms|s|m)?\s*$")
 _EXAMPLE = "Write --fail-if 'p95 > +10%' (relative), 'p95 > +20ms' or 'goodput < -5%'."
 
 

@@ -26,7 +26,7 @@ from patternbench.analyze.load.crossing import Logits, crossing, logits
 from patternbench.analyze.stopping.doubts import order_p
 from patternbench.terms.data_problems import DataError, DataProblem
 
-_OBJECTIVE = re.compile(r"^\s*p(\d{2,4})\s*<=\s*(\d+(?:\.\d+)?)\s*(us|ms|s)\s*$")
+_OBJECTIVE = re.compile(r"^\s*p([0-9]{2,4})\s*<=\s*([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s)\s*$")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 NEAR = 1.25
 """How near, as a ratio, the ends of the search come before rounds are repeated between and around them."""

@@ -9,7 +9,7 @@ from patternbench.terms.data_problems import DataError, DataProblem
 from patternbench.terms.quantities import SECONDS, UNITS
 
 _OBJECTIVE = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e|min|max)\s+`?([^`]+?)`?\s*$", re.IGNORECASE)
-_LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
+_LIMIT = re.compile(r"^\s*`?([^`<>=]+?)`?\s*(<=|>=|<|>)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*(%|us|ms|s|m)?\s*$")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ LONGEST_NAME = 255
 """Bytes of a file's name, on every usual file system."""
 LONGEST_VARIABLE = 131_072
 """Bytes of a variable with its name, on Linux (MAX_ARG_STRLEN)."""
-SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s?({'|'.join(BYTES)})")
+SIZE = re.compile(rf"([0-9]+(?:\.[0-9]+)?)\s?({'|'.join(BYTES)})")
 
 
 def for_a_program(text: str) -> str:

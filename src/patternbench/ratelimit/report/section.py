@@ -26,7 +26,7 @@ from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.report import accuracy, figures, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import rule_of
-from patternbench.records import attempts, journal, observed, stored
+from patternbench.records import attempts, damage, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
 from patternbench.records.stored import PlannedScenario
@@ -74,7 +74,7 @@ def judged_rounds(run: RunFolder, rounds: pd.DataFrame) -> JudgedRounds:
     """Judge every finished round; the frame is empty if no balancer logged its decisions."""
     done = _finished(rounds)
     settings, reported = observed.settings(run), _also(stored.plan(run).scenarios)
-    files = journal.files_of_rounds(run.journal)
+    files = damage.files_of_rounds(run)
     decisions = {row.round: observed.read(run, files[row.round], OBSERVER) for row in done}
     limits = {row.round: _limit(settings[row.scenario], decisions[row.round]) for row in done}
     rules = list(dict.fromkeys(rule_of(limit) for limit in limits.values() if limit))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from patternbench.observe.section import Section, Table
-from patternbench.records import journal, load_summaries
+from patternbench.records import damage, load_summaries
 from patternbench.records.folder import RunFolder
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.labels import shown
@@ -23,7 +23,7 @@ _KEYS = ["scenario", "place", "policy"]
 
 def sections(run: RunFolder, scenarios: Sequence[PlannedScenario], rounds: pd.DataFrame) -> list[Section]:
     """Return the section, if a round had policies; else none. ``rounds`` are those that count."""
-    files = journal.files_of_rounds(run.journal)
+    files = damage.files_of_rounds(run)
     done = zip(rounds["scenario"], rounds["round"], strict=True)
     acted = pd.DataFrame([row for scenario, number in done for row in _rows(run, scenario, files[number])])
     if acted.empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from patternbench.plan.order import Round
-from patternbench.records import journal
+from patternbench.records import journal, seals
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Journal, standing, voids
 
@@ -18,7 +18,7 @@ def owners(folder: RunFolder) -> Mapping[int, str]:
 def void_divided(folder: RunFolder, lanes: Collection[str], todo: Iterable[Round]) -> None:
     """Void each block of which rounds are still to be run, and which was begun on a lane that is not there."""
     begun = owners(folder)
-    written = Journal(folder.journal)
+    written = Journal(folder.journal, seals.of_run(folder))
     for block in sorted({round_.block for round_ in todo if not round_.counting}):
         if begun.get(block, next(iter(lanes), "")) not in lanes:
             lane = begun[block]

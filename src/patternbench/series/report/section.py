@@ -12,7 +12,7 @@ import pandas as pd
 from patternbench.analyze.intervals import median_interval
 from patternbench.analyze.over_time import over_time, typical, width_for
 from patternbench.observe.section import Figure, Section, Table
-from patternbench.records import attempts, journal, observed, stored
+from patternbench.records import attempts, damage, observed, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
 from patternbench.report.model import counting
@@ -59,7 +59,7 @@ def sections(path: Path, rounds: pd.DataFrame) -> list[Section]:
 
 def _seen(run: RunFolder, rounds: pd.DataFrame) -> Iterator[SeenRound]:
     counts = set(counting(rounds)["round"]) if len(rounds) else set()
-    for entry in journal.latest(list(journal.read(run.journal))):
+    for entry in damage.recorded(run):
         seen = observed.read(run, entry.file, OBSERVER) if entry.round in counts else None
         if seen is not None:
             yield SeenRound(entry, seen)

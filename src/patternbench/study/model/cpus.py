@@ -18,7 +18,7 @@ def _cpus(value: object) -> object:
     """Return the numbers of CPUs: one, a list, or a text such as ``0-1,3``. Empty for ``all``: there is no limit."""
     if value == ALL_CPUS:
         return ()
-    if isinstance(value, str) and re.fullmatch(r"\d{1,20}(-\d{1,20})?(,\d{1,20}(-\d{1,20})?)*", value):
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,20}(-[0-9]{1,20})?(,[0-9]{1,20}(-[0-9]{1,20})?)*", value):
         spans = [[int(end) for end in part.split("-")] for part in value.split(",")]
         if any(end > LAST for span in spans for end in span):
             raise PydanticCustomError("cpus", "names a CPU that is too high", {"allowed": f"numbers up to {LAST}"})

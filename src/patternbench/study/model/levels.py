@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
@@ -60,12 +61,28 @@ class Levels(tuple[T_co, ...], Generic[T_co]):
         if not value:
             raise PydanticCustomError("levels_empty", "is an empty list", {"allowed": "one value, or a list of levels"})
         levels = handler(value)
-        for index, level in enumerate(levels):
-            if level in levels[:index]:
-                raise PydanticCustomError(
-                    "levels_twice", "names the level {level} twice", {"level": str(level), "allowed": "each level once"}
-                )
+        _check_each_once(levels)
         return cls.of(levels, varied=True)
+
+
+def _check_each_once(levels: Sequence[object]) -> None:
+    """Raise an error for a level that is named twice, and for two that look the same wherever they are printed."""
+    printed = [_printed(level) for level in levels]
+    for index, level in enumerate(levels):
+        if level in levels[:index]:
+            said = {"level": str(level), "allowed": "each level once"}
+            raise PydanticCustomError("levels_twice", "names the level {level} twice", said)
+        if printed[index] is not None and printed[index] in printed[:index]:
+            said = {"level": repr(level), "allowed": "levels that look different when they are printed"}
+            raise PydanticCustomError("levels_alike", "has the level {level}, which is printed like another one", said)
+
+
+def _printed(level: object) -> str | None:
+    """Return what tables and pages show of a text or a number; None for any other level."""
+    if not isinstance(level, (str, int, float)):
+        return None
+    text = str(level).lower() if isinstance(level, bool) else str(level)
+    return unicodedata.normalize("NFC", text.strip())
 
 
 def only(levels: Levels[T_co] | None) -> T_co | None:

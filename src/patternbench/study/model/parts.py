@@ -31,7 +31,7 @@ Status = Annotated[int, Field(ge=200, le=599)]
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 FASTEST = 10_000_000
-_RATE = re.compile(r"(\d+(?:\.\d+)?)\s?/\s?(s|m|h)")
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?/\s?(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 

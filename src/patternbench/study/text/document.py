@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ruamel.yaml import YAML
@@ -104,10 +106,21 @@ def _broken(error: MarkedYAMLError, file: str) -> Problem:
 def _plain(node: object, path: Path, document: Document) -> object:
     if isinstance(node, CommentedMap):
         places = {key: (*path, _joined(str(key))) for key in node}
+        _check_keys(node, places, document)
         return {at[-1]: _child(node[key], _place(node, key), at, document) for key, at in places.items()}
     if isinstance(node, CommentedSeq):
         return [_child(node[i], node.lc.item(i), (*path, i), document) for i in range(len(node))]
     return _scalar(node)
+
+
+def _check_keys(node: CommentedMap, places: Mapping[object, Path], document: Document) -> None:
+    """Raise InputError for keys that YAML tells apart by their types and that are one text: ``1`` and ``'1'``."""
+    names = Counter(at[-1] for at in places.values())
+    twice = [key for key, at in places.items() if names[at[-1]] > 1]
+    if twice:
+        message, hint = f"has the key {twice[-1]} twice, as a text and as something else", "leave one of them out"
+        line = _place(node, twice[-1])[0] + 1
+        raise InputError(Problem(message, file=document.file, line=line, hint=hint))
 
 
 def _place(node: CommentedMap, key: object) -> tuple[int, int]:

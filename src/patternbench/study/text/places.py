@@ -20,7 +20,7 @@ from patternbench.terms.problems import InputError, Problem, did_you_mean
 Part = TypeVar("Part")
 PLACE = re.compile(r"(?<!\$)\$\{([^}]*)\}")
 TYPED = re.compile(r"\$\{([^}|]*)\|(?:number|json)\}")
-MADE = re.compile(r"counter:.*|(?:random|cycle):(\d{1,19})-(\d{1,19})")
+MADE = re.compile(r"counter:.*|(?:random|cycle):([0-9]{1,19})-([0-9]{1,19})")
 """Names of values that the load engine makes."""
 VARIABLE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 """Names of variables of the environment, which every text of a request or an expectation may have."""

@@ -27,7 +27,7 @@ Parameter = int | float | bool | Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]
 """A level for ``${NAME}``: a number, or a text that means the same in a path, a query and a body."""
 Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 PathText = Annotated[str, Field(pattern=r"^(/|\$\{)\S*$", max_length=8000), AfterValidator(sent_as_written)]
-Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
+Statuses = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9][0-9]{2}-[1-9][0-9]{2}$")]
 TIMEOUT = Duration.parse("10s")
 
 

@@ -19,7 +19,7 @@ Million = Annotated[int, Field(ge=1, le=1_000_000)]
 UpToAMillion = Annotated[int, Field(ge=0, le=1_000_000)]
 Attempts = Annotated[int, Field(ge=1, le=1000)]
 Scope = Literal["client", "user"]
-StatusRange = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9]\d\d-[1-9]\d\d$")]
+StatusRange = Annotated[int, Field(ge=100, le=999)] | Annotated[str, Field(pattern=r"^[1-9][0-9]{2}-[1-9][0-9]{2}$")]
 Failure = Literal["timeout", "connection_error", "expectation_failed"] | StatusRange
 LONGEST_RETRY_AFTER = Duration.parse("1m")
 MOST_ATTEMPTS = 10_000

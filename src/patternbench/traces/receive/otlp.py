@@ -242,8 +242,11 @@ def _parts(url: str) -> tuple[str, str]:
 SQL = re.compile(  # possessive: blanks that are given back one by one would cost the square of their number
     r"\s*+\(?+\s*+(select|insert|update|delete|replace|merge|with|call|begin|commit|rollback|set|create|drop)\b", re.I
 )
-LITERAL = re.compile(r"'(?:[^'\\]|''|\\.)*'|\b0x[0-9a-f]+\b|(?<![\w?$:])-?\d+(?:\.\d+)?(?:e-?\d+)?\b", re.I)
-DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|""|\\.)*"')
+# A text that isn't closed runs to the end: with a new look from each quote it would take the square of its length.
+LITERAL = re.compile(
+    r"'(?:[^'\\]|''|\\.?)*+'?|\b0x[0-9a-f]+\b|(?<![\w?$:])-?\d+(?:\.\d+)?(?:e-?\d+)?\b", re.IGNORECASE | re.DOTALL
+)
+DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|""|\\.?)*+"?', re.DOTALL)
 LISTED = re.compile(r"\(\s*(?:\?|%s|\$\d+)(?:\s*,\s*(?:\?|%s|\$\d+))+\s*\)")
 QUOTES_ARE_TEXT = ("mysql", "mariadb")
 LONGEST_STATEMENT = 10_000

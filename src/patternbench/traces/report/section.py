@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from patternbench.observe.section import Drawing, Section, Table
-from patternbench.records import damage, journal, stored
+from patternbench.records import damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
 from patternbench.records.stored import PlannedScenario
@@ -107,7 +107,7 @@ class MeasuredRound:
 
 def _measured(run: RunFolder, rounds: pd.DataFrame) -> dict[str, list[MeasuredRound]]:
     """Return the rounds of each scenario."""
-    files = journal.files_of_rounds(run.journal)
+    files = damage.files_of_rounds(run)
     columns = (rounds[name].tolist() for name in ("round", "scenario", "Throughput") if len(rounds))
     measured: dict[str, list[MeasuredRound]] = {}
     for index, scenario, throughput in zip(*columns, strict=True):

@@ -12,7 +12,7 @@ from patternbench.study.faults.kind import Kind
 from patternbench.study.model.levels import Levels
 
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
-_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s?(B|kB|MB|GB)\s?/\s?s")
+_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?(B|kB|MB|GB)\s?/\s?s")
 UNLIMITED = "unlimited"
 
 
