@@ -34,6 +34,9 @@ FRAME = "at "
 GRACE = Duration.parse("2s")
 """How long a family has between being asked and being made to end, where nothing else is said."""
 TERMINATE = "SIGTERM"
+PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+"""Variables by which programs are told of a proxy, in small letters or in capitals."""
+HERE = "127.0.0.1,localhost,::1"
 AFTER_GRACE_S = 3.0
 """How long the guard has after that, before it is killed itself."""
 
@@ -41,6 +44,24 @@ AFTER_GRACE_S = 3.0
 def absolute(path: str | Path) -> str:
     """Return a user's path in absolute form for our processes, each of which runs in its own folder."""
     return str(Path(path).absolute())
+
+
+def environment(ours: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process: ours with its own, in which ours sends no call on this machine to a proxy.
+
+    All that the lab starts is at loopback addresses, which a proxy of a company cannot reach. A proxy that a system
+    file names itself is meant, and stays.
+    """
+    whole = {**ours, **own}
+    if any(map(_is_proxy, own)) or not any(value for name, value in ours.items() if _is_proxy(name)):
+        return whole
+    kept = whole.get("no_proxy") or whole.get("NO_PROXY") or ""
+    direct = kept if kept == "*" else ",".join(filter(None, [kept, HERE]))
+    return {**whole, "no_proxy": direct, "NO_PROXY": direct}
+
+
+def _is_proxy(name: str) -> bool:
+    return name.lower() in PROXIES
 
 
 class StartError(Exception):
@@ -83,7 +104,7 @@ class Process:
             stdout=subprocess.PIPE if piped else self._output,
             stderr=self._output,
             cwd=cwd or folder,
-            env={**os.environ, **(env or {})},
+            env=environment(os.environ, env or {}),
             start_new_session=True,
         )
 
