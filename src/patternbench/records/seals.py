@@ -16,7 +16,8 @@ from patternbench.terms.problems import InputError, Problem
 DIGITS = 16
 """Hex digits of a hash that tells whether something was changed."""
 STUDY, PLAN, MANIFEST = "study", "plan", "manifest"
-_OF_PLAN = ("factors", "scenarios", "left_out")
+_FACTORS = "factors"
+_OF_PLAN = (_FACTORS, "scenarios", "left_out")
 _OF_MANIFEST = (
     *("patternbench", "study", "seed", "rounds", "objective_s", "derived", "started", "git_commit", "engine", "envoy"),
     *("machine", "disturbances", "left_out", "files", "certificates_verified"),
@@ -53,7 +54,16 @@ def short_hash(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
+def listed(factors: object) -> object:
+    """Return the factors of a plan as a list; plans of before map names to levels, until they are written anew."""
+    if not isinstance(factors, Mapping):
+        return factors
+    return [{"name": name, "levels": levels} for name, levels in factors.items()]
+
+
 def _fixed(path: Path, names: Sequence[str]) -> str:
     """Return the hash of these fields of a JSON file."""
     tree = read_json(path) if path.is_file() else None
-    return short_hash({name: tree[name] for name in names if name in tree}) if isinstance(tree, dict) else ""
+    if not isinstance(tree, dict):
+        return ""
+    return short_hash({name: listed(tree[name]) if name == _FACTORS else tree[name] for name in names if name in tree})

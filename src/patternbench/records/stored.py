@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from patternbench.records.folder import RunFolder, read_json, write_json
 from patternbench.records.journal import RecordedStart
+from patternbench.records.seals import listed
 from patternbench.study.load import dotted
 from patternbench.study.model.configuration import Configuration
 from patternbench.terms.problems import InputError, Problem
@@ -80,20 +81,13 @@ class PlannedLook(StoredPart):
     step: int
 
 
-def _listed(factors: object) -> object:
-    """Factors as a list; plans of before map names to levels."""
-    if not isinstance(factors, Mapping):
-        return factors
-    return [{"name": name, "levels": levels} for name, levels in factors.items()]
-
-
 class RunPlan(StoredPart):
     """``plan.json``: the factors, the scenarios and the rounds of a run, and which combinations are left out.
 
     ``looks`` are those of a run whose rounds stop by themselves; plans of before lack them.
     """
 
-    factors: Annotated[list[PlannedFactor], BeforeValidator(_listed)]
+    factors: Annotated[list[PlannedFactor], BeforeValidator(listed)]
     scenarios: list[PlannedScenario]
     rounds: list[PlannedRound]
     left_out: list[str] = []

@@ -14,7 +14,7 @@ from tests.support.measured_run import measured_run
 from tests.support.recorded_run import pinned
 
 from patternbench.plan.order import Round
-from patternbench.records import damage, stored
+from patternbench.records import damage, seals, stored
 from patternbench.records.folder import RunFolder, write_json
 from patternbench.records.journal import DAMAGED, DONE, FAILED, WARM_UP, Entry, Journal, checked
 from patternbench.records.stored import PlannedRound
@@ -202,3 +202,13 @@ def test_rounds_that_failed_are_said_with_the_first_cause(measured: RunFolder) -
     (message,) = damage.incomplete(measured, damage.rounds(measured))
     assert message.startswith("1 of 4 rounds failed; the first: it died; type `patternbench resume")
     assert message.endswith("--retry-failed`")
+
+
+def test_a_plan_of_before_that_is_written_anew_is_still_that_of_its_rounds(tmp_path: Path) -> None:
+    """Such plans map the names of factors to their levels; written anew, they list them."""
+    place = [Round(0, 0, "a")]
+    run = pinned(RunFolder(tmp_path), [{"id": "a", "levels": {"users": 2}}], place, {"users": [2]})
+    Journal(run.journal, seals.of_run(run)).append(entry(0, "a"))
+    stored.write_plan(run, stored.plan(run))
+    assert isinstance(json.loads(run.plan.read_text())["factors"], list)
+    assert [one.scenario for one in damage.rounds(run)] == ["a"]
