@@ -15,7 +15,7 @@ import pandas as pd
 from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.analyze.recovery import Recovery, recovery
-from patternbench.records import attempts, journal, observed, tables
+from patternbench.records import attempts, damage, journal, observed, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import ActedFault, Entry
 from patternbench.report import load_tests
@@ -151,7 +151,7 @@ def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[Any]:
     """Yield the rounds that count, with the name of each one's attempts, and columns under names of their own."""
-    rounds, files = tables.read_table(run.path), journal.files_of_rounds(run.journal)
+    rounds, files = tables.read_table(run.path), damage.files_of_rounds(run)
     suffixed = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
     shown = pd.DataFrame({name: rounds[column] for name, column in suffixed.items()})
     shown = shown.assign(**{name: rounds[name] for name in ("architecture", "block", "round")})

@@ -14,7 +14,7 @@ import pandas as pd
 
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.ratelimit.analyze.cost import REJECTED
-from patternbench.records import attempts, journal
+from patternbench.records import attempts, damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
 from reproductions.comparisons import Comparison, part, read
@@ -77,7 +77,7 @@ def by_group(one: Comparison, reported: Callable[[pd.DataFrame], pd.DataFrame]) 
     """Return a reader of a study's rounds, with what each group got as columns such as ``shoppers.good_per_s``."""
 
     def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
-        rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
+        rounds, files = read_table(run.path), damage.files_of_rounds(run)
         own = [reported(attempts.read(run.attempts_of(files[number]))).to_dict("index") for number in rounds["round"]]
         wide = pd.DataFrame([{f"{one}.{name}": row[one][name] for one in row for name in row[one]} for row in own])
         levels = rounds[["block", "scenario", "strategy", *one.factors, "warnings"]]

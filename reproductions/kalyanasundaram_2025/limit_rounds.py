@@ -17,7 +17,7 @@ from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
 from patternbench.ratelimit.report.tables import NONE
-from patternbench.records import attempts, journal, observed
+from patternbench.records import attempts, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from patternbench.study.load import load
@@ -94,7 +94,7 @@ def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
 
 def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return the judged rounds that are valid, and what shoppers saw in each: their transactions, and whole passes."""
-    rounds, files = read_table(run.path), journal.files_of_rounds(run.journal)
+    rounds, files = read_table(run.path), damage.files_of_rounds(run)
     rows = judged(run)
     distances = {name: str(one.get("distance", NEAR)) for name, one in observed.settings(run).items()}
     ways = dict(zip(rounds["round"], rounds["scenario"].map(distances), strict=True))

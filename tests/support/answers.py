@@ -65,7 +65,7 @@ def told(before: Answer, after: Answer) -> bool:
     if "Traceback" in after.said or after.code not in (before.code, 2):
         return False
     if after.code == 2 and before.code != 2:
-        return "error: " in after.said
+        return "error: " in after.said.lower()
     return (after.code, after.result) == (before.code, before.result) or bool(_more(before, after))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 LONGEST_VALUE = 60
 MOST_BITS = 1000
 """Of a number that is shown with its decimal digits: Python refuses to write those of one with 4,300."""
-LOGIN = re.compile(r"://(?:[^/@\s:]*:(?![0-9]{1,5}[/?#])\S*|[^/@\s]*)@")
+LOGIN = re.compile(r"://(?:[^/@\s:]*:(?![0-9]{1,5}[/?#])\S*|[^/@\s:?#]*)@")
 """User and password in a URL, which no message shows, whatever signs (`/`, `?`, `#`, `@`) the password has."""
 LONGEST_SEARCHED = 5000
 """Characters of a value that are looked through before it is cut."""

@@ -179,7 +179,9 @@ def test_two_keys_that_are_one_text_are_refused_and_neither_wins(keys: str) -> N
     assert "twice, as a text and as something else" in reported
 
 
-@pytest.mark.parametrize("levels", ['["a", "a "]', '["\\u00e9", "e\\u0301"]', '["1", 1]', '["true", true]', "[0.5, '0.5']"])
+@pytest.mark.parametrize(
+    "levels", ['["a", "a "]', '["\\u00e9", "e\\u0301"]', '["1", 1]', '["true", true]', "[0.5, '0.5']"]
+)
 def test_levels_that_look_the_same_when_they_are_printed_are_refused(levels: str) -> None:
     """A report would show two lines of one name, and a table that was exported and read again one level."""
     found = problems(changed(system=f"{{name: x, settings: {{a: {levels}}}}}"))
