@@ -82,20 +82,33 @@ def measured(plan: Plan, rounds: pd.DataFrame) -> Plan:
     return {scenario: levels for scenario, levels in plan.items() if scenario in there}
 
 
-def hold(every: Iterable[Claim], plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
-    """Claims held against rounds, each alone; what no two scenarios of the plan decide is left out."""
+def hold(every: Iterable[Claim], plan: Plan, rounds: pd.DataFrame, among: Sequence[Claim] = ()) -> list[HeldClaim]:
+    """Claims held against rounds, each alone or together with others (``among``).
+
+    What no two scenarios of the plan decide is left out.
+    """
     parts: dict[str, list[Claim]] = {}
     for one in every:
         parts.setdefault(one.says, []).append(one)
-    found = (_held(says, of_it, plan, rounds) for says, of_it in parts.items())
+    found = (_held(says, of_it, plan, rounds, among or of_it) for says, of_it in parts.items())
     return [one for one in found if one.changes]
 
 
-def _held(says: str, parts: Sequence[Claim], plan: Plan, rounds: pd.DataFrame) -> HeldClaim:
-    each = together(LEVEL, count_of_intervals(parts, list(plan.values())))
+def _held(says: str, parts: Sequence[Claim], plan: Plan, rounds: pd.DataFrame, among: Sequence[Claim]) -> HeldClaim:
+    each = each_of(among, plan)
     judged = judge_claims(parts, plan, rounds, {}, each).claims
     changes = tuple(change for one in judged for change in contrasts_of(one))
     return HeldClaim(says, parts[0].expected, changes, tuple(change.where for one in judged for change in one.changes))
+
+
+def each_of(every: Sequence[Claim], plan: Plan) -> float:
+    """Return the confidence of each interval of some claims, so that all hold together with 95 %."""
+    return together(LEVEL, count_of_intervals(every, list(plan.values())))
+
+
+def together_of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:
+    """Return the claims of a study held against rounds as its report holds them: all intervals of all hold together."""
+    return hold(claims(study), plan, rounds, claims(study))
 
 
 def of_study(study: str, plan: Plan, rounds: pd.DataFrame) -> list[HeldClaim]:

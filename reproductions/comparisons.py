@@ -25,7 +25,7 @@ from reproductions.claimed import HeldClaim
 from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
 from reproductions.contrasts import SAME, ends, verdict
 from reproductions.markdown import short, table, warned
-from reproductions.pages import Page, Parts, Tables, not_measured, rounds_as, written
+from reproductions.pages import QUICK, Page, Parts, Tables, not_measured, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -85,8 +85,8 @@ class Comparison:
     """What a page shows of a study: the mark of its part, and the columns by which its rounds are distinguished.
 
     ``main`` numbers the claims that the page begins with; ``title`` is what the figure calls the study where the page
-    has several. ``counted`` are claims before those of the study, on what is counted exactly: it never varies from
-    round to round, so that few rounds show it.
+    has several, ``condition_is`` the head of the column of conditions. ``counted`` are claims before those of the
+    study, on what is counted exactly: it never varies from round to round, so that few rounds show it.
     """
 
     study: str
@@ -97,6 +97,7 @@ class Comparison:
     shown: Sequence[Shown]
     main: Sequence[int] = (0,)
     title: str = ""
+    condition_is: str = "the service"
     counted: Sequence[DeclaredClaim] = ()
 
     @property
@@ -139,6 +140,13 @@ def read(file: str) -> dict[str, Comparison]:
     stated = TypeAdapter(dict[str, dict[str, object]]).validate_python(written(file))
     given = {study: {"study": study, "mark": "", **one} for study, one in stated.items()}
     return TypeAdapter(dict[str, Comparison]).validate_python(given)
+
+
+def form_of(comparison: Comparison, rounds: pd.DataFrame) -> Comparison:
+    """Return the comparison of the form of its study, whole or quick, that has the scenarios of the rounds."""
+    forms = (comparison.study, f"{comparison.study}{QUICK}")
+    scenarios = {*rounds["scenario"]}
+    return replace(comparison, study=next(form for form in forms if scenarios <= claimed.planned(form).keys()))
 
 
 def _called(words: Words, levels: Levels) -> str:
@@ -258,7 +266,7 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
     named = comparison.named(rounds)
     groups = named.groupby(["condition", "configuration"], sort=False)
     rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
-    return table(["the service", "configuration", *(one.title for one in comparison.shown)], rows)
+    return table([comparison.condition_is, "configuration", *(one.title for one in comparison.shown)], rows)
 
 
 def span(values: pd.Series, shown: Shown) -> str:

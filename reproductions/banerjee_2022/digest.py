@@ -6,8 +6,7 @@ instead, and their titles in a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -15,19 +14,24 @@ import pandas as pd
 from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.analyze.recovery import Recovery, recovery
-from patternbench.records import attempts, damage, journal, observed, tables
+from patternbench.records import attempts, damage, observed, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import ActedFault, Entry
 from patternbench.report import load_tests
 from patternbench.series.observer import OBSERVER
 from patternbench.traces.report import section as traces_section
-from reproductions.pages import Reader
+from reproductions.comparisons import read
+from reproductions.pages import Reader, rounds_as
 
-TABLES = ("load", "smoothed", "ways", "open", "burst", "faults", "drawings")
+TABLES = ("load", "smoothed", "waiting", "queues", "ways", "open", "burst", "faults", "drawings")
 """The tables, each ``NAME.parquet``."""
-LOAD, SMOOTHED, WAYS, OPEN, BURST, FAULTS, DRAWINGS = TABLES
+LOAD, SMOOTHED, WAITING, QUEUES, WAYS, OPEN, BURST, FAULTS, DRAWINGS = TABLES
+COMPARED = read("banerjee_2022/compared.yaml")
+"""The studies of which rounds are compared as they are."""
 DRAWN_USERS = (10, 100)
-"""The loads whose times are drawn request by request, as in the thesis."""
+"""The loads whose times are drawn request by request, as in the thesis; with them waiting is varied."""
+AS_PUBLISHED = {"fetch": "at_once", "parameters.first_fetch_after": "0ms", "parameters.again": "never"}
+"""The levels of the published way to fetch, where a study has others."""
 MOST_POINTS = 1000
 US_PER_S = 1e6
 BURST_FROM_S, BURST_TO_S = 20.0, 30.0
@@ -38,6 +42,9 @@ LATE_S = 1.0
 COUNTED_WITHIN_S = 3.0
 """After how long a stored reservation is in the series: it is counted each second, and scraped each second; a second is
 for a busy machine."""
+KEPT = ["architecture", "block", "warnings"]
+"""What is kept of every round."""
+WAYS_KEPT = [*KEPT, "calls", "via", "connections", "fetch", "journey_p50", "journey_p95"]
 OF_LOAD = [
     "architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations",
     "operation_ms", "operation_p95_ms", "operation_failed", "asked_again",
@@ -45,12 +52,32 @@ OF_LOAD = [
 
 
 def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return a row per round of first requests and of operations; the times of some loads, as they are and smoothed."""
-    requests = {_key(part): part.requests for part in load_tests.requests_of(run, "users")}
-    journeys = {_key(part): part.requests for part in load_tests.requests_of(run, "users", "journey")}
+    """Return a row per round of first requests and of operations, both in the published way to fetch.
+
+    In addition the times of some loads, as they are and smoothed, and the rounds in which waiting is varied.
+    """
+    requests = {_key(part): part.requests for part in _published(run)}
+    journeys = {_key(part): part.requests for part in _published(run, "journey")}
     rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
     drawn = [points for key in requests for points in _points(key, _first(requests[key]))]
-    return {LOAD: pd.DataFrame(rows, columns=OF_LOAD), SMOOTHED: pd.concat(drawn, ignore_index=True)}
+    made = {LOAD: pd.DataFrame(rows, columns=OF_LOAD), SMOOTHED: pd.concat(drawn, ignore_index=True)}
+    return made | of_waiting(run)
+
+
+def of_waiting(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """Return the rounds in which the way to fetch is varied; none of a study that doesn't vary it."""
+    one = COMPARED["cinema-load-tests"]
+    rounds = tables.read_table(run.path)
+    varied = {*one.factors} <= {*rounds.columns}
+    kept = rounds[[column for column in one.columns if column in rounds]]
+    return {WAITING: kept[kept["users"].isin(DRAWN_USERS)]} if varied else {}
+
+
+def _published(run: RunFolder, unit: load_tests.Unit = "request") -> Iterator[load_tests.LoadRequests]:
+    """Yield the load tests of a run in the published way to fetch."""
+    for part in load_tests.requests_of(run, "users", unit):
+        if all(str(part.levels.get(name, level)) == level for name, level in AS_PUBLISHED.items()):
+            yield part
 
 
 def _key(part: load_tests.LoadRequests) -> tuple[str, str]:
@@ -96,66 +123,50 @@ def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: obje
     )
 
 
-def of_ways(run: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return a row per round: the levels of the settings that vary, times of operations, and requests per operation."""
-    rounds = tables.read_table(run.path)
-    levels = rounds[["block", "architecture", "calls", "via", "connections", "fetch"]]
-    times = {
-        "operation_ms": rounds["journey_p50"] * 1e3,
-        "operation_p95_ms": rounds["journey_p95"] * 1e3,
-        "requests": rounds["TotalCalls"] / rounds["journeys"],
-    }
-    return {WAYS: levels.assign(**times)}
-
-
 def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return a row per round: times of operations, what was lost, and the depth of the queues."""
     rounds = tables.read_table(run.path)
     arrivals = rounds["journeys"] + rounds["unfinished_journeys"] + rounds["TotalCalls"] * rounds["dropped_rate"] / 100
     lost = arrivals - rounds["journeys"] * (1 - rounds["journey_failure_rate"] / 100)
     columns = {
-        "architecture": rounds["architecture"],
         "rate": rounds["rate"].astype(float),
-        "block": rounds["block"],
         "p50_ms": rounds["journey_p50"] * 1e3,
         "p95_ms": rounds["journey_p95"] * 1e3,
         "done_per_s": rounds["journeys_per_s"],
         "lost": 100 * lost / arrivals,
         "queued": rounds["series.queued.max"],
     }
-    return {OPEN: pd.DataFrame(columns)}
+    return {OPEN: rounds[KEPT].assign(**columns)}
 
 
 def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return a row per round: what the burst did to operations, and when they were as before."""
-    rows = [
-        {"architecture": row.architecture, "peak": float(row.peak), "block": row.block, "queued": row.queued}
-        | _recovered(attempts.read(run.attempts_of(row.file)), BURST_FROM_S, BURST_TO_S)
-        for row in _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"})
-    ]
-    return {BURST: pd.DataFrame(rows)}
+
+    def recovered(entry: Entry) -> dict[str, object]:
+        return _recovered(attempts.read(run.attempts_of(entry.file)), BURST_FROM_S, BURST_TO_S)
+
+    return {
+        BURST: _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"}, recovered).astype({"peak": float})
+    }
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return a row per round: what the fault did to operations, when they recovered, what became of reservations."""
-    entries = {entry.round: entry for entry in journal.read(run.journal) if entry.counts}
-    rows = [
-        {"architecture": row.architecture, "breaker": bool(row.breaker), "block": row.block, "fault": _named(acted)}
-        | _of_fault(attempts.read(run.attempts_of(row.file)), acted)
-        | _kept(attempts.read(run.attempts_of(row.file)), _stored(run, row.file))
-        for row in _rounds(run, {"breaker": "breaker"})
-        for acted in [_acted(entries[row.round])]
-    ]
-    return {FAULTS: pd.DataFrame(rows)}
+
+    def told(entry: Entry) -> dict[str, object]:
+        rows, acted = attempts.read(run.attempts_of(entry.file)), _acted(entry)
+        return {"fault": _named(acted), **_of_fault(rows, acted), **_kept(rows, _stored(run, entry.file))}
+
+    return {FAULTS: _rounds(run, {"breaker": "breaker"}, told)}
 
 
-def _rounds(run: RunFolder, columns: Mapping[str, str]) -> Iterator[Any]:
-    """Yield the rounds that count, with the name of each one's attempts, and columns under names of their own."""
-    rounds, files = tables.read_table(run.path), damage.files_of_rounds(run)
-    suffixed = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
-    shown = pd.DataFrame({name: rounds[column] for name, column in suffixed.items()})
-    shown = shown.assign(**{name: rounds[name] for name in ("architecture", "block", "round")})
-    yield from shown.assign(file=[files[number] for number in rounds["round"]]).itertuples(index=False)
+def _rounds(run: RunFolder, columns: Mapping[str, str], told: Callable[[Entry], dict[str, object]]) -> pd.DataFrame:
+    """Return the rounds that count, some columns under names of their own, and what only their attempts tell."""
+    rounds = tables.read_table(run.path)
+    entries = {entry.round: entry for entry in damage.recorded(run)}
+    found = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
+    kept = rounds[[*KEPT, *found.values()]].rename(columns={column: name for name, column in found.items()})
+    return pd.concat([kept, pd.DataFrame([told(entries[n]) for n in rounds["round"]], index=rounds.index)], axis=1)
 
 
 def _acted(entry: Entry) -> ActedFault | None:
@@ -229,7 +240,8 @@ def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
 READERS: Mapping[str, Reader] = {
     "cinema-load-tests": of_load_tests,
     "cinema-load-tests-full": of_load_tests,
-    "cinema-ways": of_ways,
+    "cinema-queues": rounds_as(QUEUES, COMPARED["cinema-queues"].columns),
+    "cinema-ways": rounds_as(WAYS, WAYS_KEPT),
     "cinema-open": of_open,
     "cinema-burst": of_bursts,
     "cinema-faults": of_faults,

@@ -81,12 +81,24 @@ def _journeys(attempts: pd.DataFrame, measured: _Bools, calls: _Calls, span: flo
     """Give what journeys and items came to, without the journeys that touch the warm-up."""
     rows = attempts[measured]
     times, unfinished = journey_times(rows, _warm_journeys(attempts), calls.last, calls.success)
+    in_calls = _in_calls(rows, _warm_journeys(attempts), calls)
     return {
         **of_journeys(times, unfinished, span),
         **_quantiles("journey_", times.seconds),
         **_quantiles("journey_success_", times.seconds[times.good]),
+        **_quantiles("journey_success_in_calls_", in_calls[times.good]),
         **of_items(rows, calls.last, calls.success, span),
     }
+
+
+def _in_calls(rows: pd.DataFrame, warm: _Ints, calls: _Calls) -> _Floats:
+    """Give the seconds that every journey that ended spent in its calls."""
+    if "journey" not in rows:
+        return np.array([])
+    journey = rows["journey"].to_numpy(np.int64)
+    spent = pd.Series(np.rint(calls.seconds / _MICRO).astype(np.int64)).groupby(journey[calls.last]).sum()
+    over = np.unique(journey[rows["ends_journey"].to_numpy(bool) & ~np.isin(journey, warm)])
+    return np.asarray(spent.reindex(over, fill_value=0).to_numpy(np.int64) * _MICRO)
 
 
 def _warm_journeys(attempts: pd.DataFrame) -> _Ints:

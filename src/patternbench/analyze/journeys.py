@@ -1,9 +1,10 @@
 """The results of the journeys and items of one round, in rounds that have them.
 
-A journey's time runs from the intended start of its first call to the end of its last. It has ended after its last
-call, or after a failure that stops it; a journey that the end of the load cut off has not, and has no time. A journey
-that touches the warm-up is left out whole. It is good when all its calls were. Items are carried by calls: all items of
-a failed call have failed, and of a good one those that its answer tells.
+A journey's time runs from the intended start of its first call to the end of its last. Its time in calls leaves out
+what lies between them, such as the pauses of its steps. A journey has ended after its last call, or after a failure
+that stops it; one that the end of the load cut off has not, and has no time. A journey that touches the warm-up is left
+out whole. It is good when all its calls were. Items are carried by calls: all items of a failed call have failed, and
+of a good one those that its answer tells.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ _Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class JourneyTimes:
-    """The time of every journey that ended, whether it was good, when it began (intended); times in microseconds."""
+    """Every journey that ended: its time, whether it was good, when it began (intended), and its time in calls.
+
+    Times are in microseconds.
+    """
 
     took_us: _Ints
     good: _Bools
     began_us: _Ints
+    in_calls_us: _Ints
 
     @property
     def seconds(self) -> _Floats:
@@ -48,7 +53,8 @@ def journey_times(sums: RoundSums) -> tuple[JourneyTimes, int]:
     found = sums.journeys
     kept = found.there & ~sums.found.warm
     over = kept & found.over
-    times = JourneyTimes((found.ended - found.began)[over], ~found.failed[over], found.began[over])
+    took = (found.ended - found.began)[over]
+    times = JourneyTimes(took, ~found.failed[over], found.began[over], found.in_calls[over])
     return times, int((kept & ~found.over).sum())
 
 

@@ -133,6 +133,7 @@ def _journeys(sums: RoundSums, span: float) -> dict[str, float]:
         **of_journeys(times, unfinished, span),
         **_quantiles("journey_", _in_order(times.took_us)),
         **_quantiles("journey_success_", _in_order(times.took_us[times.good])),
+        **_quantiles("journey_success_in_calls_", _in_order(times.in_calls_us[times.good])),
         **of_items(sums, span),
     }
 

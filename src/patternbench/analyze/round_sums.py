@@ -332,18 +332,23 @@ class Users:
 
 @dataclass
 class Journeys:
-    """What each journey came to, by number; those without a row that counts are not ``there``."""
+    """What each journey came to, by number; those without a row that counts are not ``there``.
+
+    ``in_calls`` are the times of its calls added up: what lies between them is left out.
+    """
 
     began: npt.NDArray[np.int64]
     ended: npt.NDArray[np.int64]
     there: Bools
     over: Bools
     failed: Bools
+    in_calls: npt.NDArray[np.int64]
 
     @classmethod
     def none_yet(cls, count: int) -> Journeys:
         """Journeys without a row."""
-        return cls(*_no_ends(count), *(np.zeros(count, dtype=bool) for _ in range(3)))
+        there, over, failed = (np.zeros(count, dtype=bool) for _ in range(3))
+        return cls(*_no_ends(count), there, over, failed, np.zeros(count, dtype=np.int64))
 
     def add(self, rows: Rows, cancelled: Bools) -> None:
         """Add rows. An attempt that lost against another of its call never ends a journey last."""
@@ -419,6 +424,8 @@ class RoundSums:
         self.good += int(good.sum())
         self.in_time += int((good & (span * MICRO <= self.objective_s)).sum())
         self.rejected += int((last.outcome == self.outcome_names.number(REJECTED)).sum())
+        if len(last.journey):
+            np.add.at(self.journeys.in_calls, last.journey, span)
         self._add_failed(last.take(~good))
         if len(last.items):
             self._add_items(last)

@@ -196,8 +196,9 @@ def _guess(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rou
     planned = warm_ups(zip(clients, starts, strict=True), by_engine, study.longest_warm_up)
     warmed = sum(one is not WarmUpTime.NONE for one in planned)
     passes = len(expanded.scenarios) * _passes(study) if by_engine else 0
-    warming_s = (warmed + passes) * study.longest_warm_up.seconds
     started = sum(map(bool, starts))
+    after_start_s = started * study.after_start.at_most.seconds if study.after_start else 0.0
+    warming_s = (warmed + passes) * study.longest_warm_up.seconds + after_start_s
     return output.seconds(estimate.seconds(expanded.scenarios, executions, warming_s, started))
 
 

@@ -64,6 +64,14 @@ def split_problems(study: Study, treatments: Iterable[Treatment]) -> list[Proble
     return [Problem(message, path="generators", value=study.generators, allowed="1", hint=hint)]
 
 
+def start_problems(study: Study) -> list[Problem]:
+    """Why a study can't say what warms a started system: clients of libraries warm it by ``warm_up`` alone."""
+    if study.after_start is None or engine_clients(study):
+        return []
+    message = "is for rounds that the load engine drives: a library's client warms what was started by `warm_up`"
+    return [Problem(message, path="after_start", allowed="no `after_start`", hint="leave it out, and set `warm_up`")]
+
+
 def check(treatments: Iterable[Treatment]) -> None:
     """Raise InputError naming every client that is given what it cannot drive."""
     refused = distinct(problem for treatment in treatments for problem in problems(treatment))

@@ -27,7 +27,18 @@ from patternbench.drivers.stacks import stacked
 from patternbench.study.model.levels import Levels, only
 from patternbench.study.text.places import filled
 from patternbench.study.workload import depends
-from patternbench.study.workload.journeys import Entries, Expect, Items, Journey, Poll, Request, Step, Text
+from patternbench.study.workload.journeys import (
+    Entries,
+    Expect,
+    Items,
+    Journey,
+    Poll,
+    Request,
+    Step,
+    Text,
+    UntilExpected,
+    Wait,
+)
 from patternbench.study.workload.lengths import stairs
 from patternbench.study.workload.policies import CircuitBreaker, Retry
 from patternbench.study.workload.workloads import (
@@ -50,6 +61,8 @@ WORKLOAD = "workload"
 SET_UP = "set-up"
 UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
 """Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
+WAITS = ("pause", "until_expected")
+"""The fields of a step that may take their durations from levels."""
 MOST_TOLD = 10_000
 """Attempts of a journey that the engine reports one by one, at most."""
 
@@ -424,7 +437,7 @@ def _journey(journey: Journey, origin: str, headers: Mapping[str, str], task: Ta
 
 def _step(step: Step | Request, name: str, origin: str, headers: Mapping[str, str], task: Task) -> TracedValue:
     # A JSON body is the user's own: nothing in it is a field of ours.
-    made = _stated(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items")))
+    made = _stated(in_us(step, origin, without=("json", "redirects", "repeat", "when", "items", *WAITS)))
     made |= {
         "name": TracedValue(name, f"{origin}.name"),
         "headers": TracedValue(merged(headers, step.headers), f"{origin}.headers"),
@@ -440,6 +453,8 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         "json": TracedValue(step.json_, f"{origin}.json"),
         "max_redirects": TracedValue(only(step.redirects), f"{origin}.redirects"),
         "repeat": TracedValue(depends.whole(step.repeat and step.repeat.level, parameters), f"{origin}.repeat"),
+        "pause_us": _wait_us(step.pause, f"{origin}.pause", parameters),
+        "until_expected": _until_expected(step.until_expected, f"{origin}.until_expected", parameters),
         "items": TracedValue(
             _items(step.items, f"{origin}.items", parameters) if step.items else None, f"{origin}.items"
         ),
@@ -451,6 +466,19 @@ def _of_journeys(step: Step, origin: str, headers: Mapping[str, str], task: Task
         "poll": TracedValue(_poll(step.poll, f"{origin}.poll", headers, task) if step.poll else None, f"{origin}.poll"),
     }
     return _stated(fields)
+
+
+def _wait_us(wait: Levels[Wait] | None, origin: str, values: Mapping[str, str]) -> TracedValue:
+    """Return how many microseconds a pause takes; nothing where the study leaves it open."""
+    taken = depends.duration(only(wait), values)
+    return TracedValue(taken and taken.us, origin)
+
+
+def _until_expected(until: UntilExpected | None, origin: str, values: Mapping[str, str]) -> TracedValue:
+    if until is None:
+        return TracedValue(None, origin)
+    every = _stated({"every_us": _wait_us(until.every, f"{origin}.every", values)})
+    return TracedValue({**in_us(until, origin, without=("every",)), **every}, origin)
 
 
 def _items(items: Items, origin: str, values: Mapping[str, str]) -> Job:

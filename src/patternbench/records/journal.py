@@ -55,8 +55,9 @@ class RecordedStart:
 class WarmUpRecord:
     """How warm a round was: what had been started since the warm-up before it, and the warm-up that it got.
 
-    ``cold`` names components, and clients as ``client NAME``. ``where`` is ``before`` (calls of its own, in the records
-    ``file``), ``within`` (the first part of the round) or ``none``. ``attempts`` and ``seconds`` say how long it was.
+    ``cold`` names components, and clients as ``client NAME``. ``where`` is ``before`` (calls of its own), ``within``
+    (the first part of the round) or ``none``. ``file`` names the records of calls before the round; a warm-up within it
+    may come after them. ``attempts`` and ``seconds`` say how long it was.
     """
 
     where: Annotated[str, Field(pattern="^(none|before|within)$")]

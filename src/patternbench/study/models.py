@@ -16,7 +16,7 @@ from patternbench.study.evidence import DeclaredCriteria, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
 from patternbench.study.forms import Form
 from patternbench.study.model.levels import Levels
-from patternbench.study.model.parts import Count, Model, Name, OneOf, Setting, misplaced
+from patternbench.study.model.parts import Count, Model, Name, OneOf, Setting, Users, misplaced
 from patternbench.study.model.system import DeclaredSystem, reachable
 from patternbench.study.questions import asking, questions
 from patternbench.study.watching import Traces, Watch
@@ -110,6 +110,15 @@ DeclaredWarmUp = Annotated[
 ]
 
 
+class AfterStart(Model):
+    """What warms a system of which something was started, before the round: users who go through its journeys."""
+
+    requests: Count
+    users: Users = 4
+    think_time: Duration = Duration(0)
+    at_most: PositiveDuration = Duration.parse("1m")
+
+
 class ResponseObjective(Model):
     """The objective: a successful call that is slower counts as throughput, but not as goodput."""
 
@@ -161,6 +170,7 @@ class StudyFields(Model):
     order: Order = "shuffled"
     time_limit: PositiveDuration = Duration.parse("2m")
     warm_up: DeclaredWarmUp = Duration.parse("2s")
+    after_start: AfterStart | None = None
     objective: ResponseObjective | None = None
     lateness: Lateness | None = None
     generators: Annotated[int, Field(ge=1, le=MOST_GENERATORS)] = 1
@@ -200,6 +210,12 @@ class StudyFields(Model):
         """Whether only the load engine can drive all of it."""
         stacked = any(strategy.stack for strategy in self.strategies)
         return self.workload.engine_only or self.system.direct or stacked
+
+    @model_validator(mode="after")
+    def _one_population_after_start(self) -> Self:
+        if self.after_start and self.workload.groups:
+            raise misplaced("after_start", "groups", "after_start with `closed` or `open`")
+        return self
 
     @model_validator(mode="after")
     def _faults_need_their_proxy(self) -> Self:

@@ -89,8 +89,9 @@ def _of_good_calls() -> Iterator[Response]:
         )
 
 
-def _of_journeys(prefix: str, noun: str, times: str) -> Iterator[Response]:
-    meaning = "from the first intended start to the last end"
+def _of_journeys(
+    prefix: str, noun: str, times: str, meaning: str = "from the first intended start to the last end"
+) -> Iterator[Response]:
     for name, (title, quantile, _) in _QUANTILES.items():
         recorded = f"{quantile} of {times}"
         yield Response(f"{prefix}{name}", f"{title} of {noun}", "time", _L, meaning, recorded=recorded)
@@ -381,6 +382,12 @@ RECORDED = (
         "journey_", "journeys", "the times of journeys that ended, from the first intended start to the last end"
     ),
     *_of_journeys("journey_success_", "good journeys", "the times of journeys all of whose calls succeeded"),
+    *_of_journeys(
+        "journey_success_in_calls_",
+        "good journeys, in calls",
+        "the times of such journeys, each the times of its calls added up",
+        "without the pauses between its calls",
+    ),
     *OF_ITEMS,
 )
 """Every response that a round's attempts give, in the order of the records."""

@@ -107,6 +107,22 @@ def test_a_component_that_is_started_before_each_round_is_warmed_in_each_whoever
     assert {entry["warmed"]["where"] for entry in rounds} == {"before" if calls == REQUEST else "within"}
 
 
+def test_what_was_started_is_warmed_before_a_round_of_the_load_engine_where_the_study_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    path = study(tmp_path, calls=JOURNEY)
+    path.write_text(path.read_text() + "after_start: {requests: 30, users: 1, at_most: 10s}\n")
+    done = patternbench("run", str(path), "--out", str(tmp_path / "run"), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rounds = entries(tmp_path / "run")
+    files = [entry["warmed"]["file"] for entry in rounds if entry["starts"]]
+    assert [line["file"] for line in warm_ups(tmp_path)] == files
+    assert len(files) == 1 < len(rounds)
+    assert {entry["warmed"]["where"] for entry in rounds} == {"within"}
+    assert all(entry["warmed"]["attempts"] >= 30 + 10 for entry in rounds if entry["starts"])
+    assert all(entry["warmed"]["file"] is None for entry in rounds if not entry["starts"])
+
+
 def test_a_client_warms_up_again_where_a_setting_had_its_service_restarted(tmp_path: Path) -> None:
     rounds = run(tmp_path)
     started = [bool(entry["starts"]) for entry in rounds]

@@ -42,6 +42,14 @@ def test_a_journey_takes_from_its_first_intended_start_to_its_last_end() -> None
     assert measured["journey_p50"] == pytest.approx(0.030)
 
 
+def test_the_time_in_calls_leaves_out_what_lies_between_the_calls_of_a_good_journey() -> None:
+    measured = round_metrics(THREE)
+    assert measured["journey_success_in_calls_p50"] == pytest.approx(0.040)
+    assert measured["journey_success_in_calls_max"] == pytest.approx(0.040)
+    asked_again = rows((0, 0, 10, False, 1, False, 1, 0), (0, 60, 70, True, 1, True, 1, 0)).assign(attempt=[1, 2])
+    assert round_metrics(asked_again)["journey_success_in_calls_p50"] == pytest.approx(0.070)
+
+
 def test_a_journey_that_was_cut_off_has_no_time_and_is_counted_by_itself() -> None:
     measured = round_metrics(THREE)
     assert (measured["journeys"], measured["unfinished_journeys"]) == (2, 1)
@@ -80,7 +88,10 @@ def test_journeys_of_several_users_that_take_turns_are_kept_apart() -> None:
     assert (measured["journeys"], measured["unfinished_journeys"], measured["items"]) == (4, 2, 40)
 
 
-@pytest.mark.parametrize("name", ["journeys", "journeys_per_s", "journey_p50", "journey_success_p95", "items_per_s"])
+@pytest.mark.parametrize(
+    "name",
+    ["journeys", "journeys_per_s", "journey_p50", "journey_success_p95", "journey_success_in_calls_p50", "items_per_s"],
+)
 def test_a_round_that_tells_of_no_journeys_has_none(name: str) -> None:
     assert math.isnan(round_metrics(THREE.drop(columns=OF_JOURNEYS))[name])
 

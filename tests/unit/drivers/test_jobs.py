@@ -182,6 +182,17 @@ def test_requests_that_wait_for_their_turn_become_the_engines() -> None:
     assert cart["until_expected"] == {"limit_us": 30_000_000, "attempts": 9}
 
 
+def test_pauses_that_a_level_gives_become_the_engines_in_its_units() -> None:
+    until = "until_expected: {every: '${gap}', limit: 1s}"
+    none = "{path: /b, pause: 0ms, until_expected: {every: 0ms, limit: 1s}}"
+    steps = f"{{path: /}}, {{path: /a, pause: '${{gap}}', {until}}}, {none}"
+    text = f"workload: {{closed: {{users: 1, journeys: 1}}, parameters: {{gap: 5ms}}, journey: [{steps}]}}"
+    first, given, none = rendered(text)["groups"][0]["journeys"][0]["steps"]
+    assert "pause_us" not in first
+    assert (given["pause_us"], given["until_expected"]) == (5_000, {"limit_us": 1_000_000, "every_us": 5_000})
+    assert (none["pause_us"], none["until_expected"]) == (0, {"limit_us": 1_000_000, "every_us": 0})
+
+
 def test_a_ramp_up_and_a_batch_become_the_engines() -> None:
     text = "workload: {closed: {users: 1, start_over: 2s, journeys: 1}, journey: [{path: /}]}"
     closed = rendered(text)["groups"][0]["workload"]["closed"]
@@ -390,6 +401,7 @@ workload:
         (JOURNEY, "groups[0].journeys[0].steps[2].timeout_us", "workload.journey.steps[2].timeout"),
         (JOURNEY, "groups[0].journeys[0].steps[0].max_redirects", "workload.journey.steps[0].redirects"),
         (JOURNEY, "groups[0].journeys[0].steps[2].poll.every_us", "workload.journey.steps[2].poll.every"),
+        (JOURNEY, "groups[0].journeys[0].steps[1].pause_us", "workload.journey.steps[1].pause"),
         (
             JOURNEY,
             "groups[0].journeys[0].steps[2].expect.json[0].path",

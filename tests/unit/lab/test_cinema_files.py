@@ -82,13 +82,16 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
         "cinema-load-tests-quick",
         "cinema-open",
         "cinema-open-quick",
+        "cinema-queues",
         "cinema-traces",
         "cinema-ways",
     ]
     sizes = {path.stem: len(planned(path.stem).scenarios) for path in STUDIES}
-    assert sizes["cinema-load-tests"] == sizes["cinema-load-tests-full"] == 2 * 2 * 10
-    assert sizes["cinema-load-tests-quick"] == 2 * 2 * 6
+    assert sizes["cinema-load-tests-full"] == 2 * 2 * 10
+    assert sizes["cinema-load-tests"] == 2 * 2 * 10 + 2 * 2 * (3 * 5 - 1 + 1)
+    assert sizes["cinema-load-tests-quick"] == 2 * 2 * (1 + 2 * 3 + 1)
     assert sizes["cinema-ways"] == 8 + 3
+    assert sizes["cinema-queues"] == 2 * 2 * 2 * 2
     assert (sizes["cinema-open"], sizes["cinema-open-quick"]) == (2 * 8, 2 * 5)
     assert (sizes["cinema-burst"], sizes["cinema-burst-quick"]) == (2 * 3, 2)
     assert (sizes["cinema-faults"], sizes["cinema-faults-quick"]) == (18, 11)
@@ -130,13 +133,37 @@ def test_the_quick_study_of_faults_lacks_a_breaker_only_where_a_cinema_stands_st
     assert acting_faults("cinema-faults-quick") == sorted(map(str, [*through, *by_messages, without]))
 
 
-def test_an_operation_is_asked_until_it_is_complete_in_every_study() -> None:
-    for path in STUDIES:
+def test_an_operation_is_asked_until_it_is_complete_in_every_study_but_the_published_load_tests() -> None:
+    for path in (path for path in STUDIES if not path.stem.startswith("cinema-load-tests")):
         steps = [step for journey in journeys(path) for step in journey]
         fetched = [step for step in steps if step["name"].startswith("fetch") or step["name"] == "list"]
         assert fetched
         assert all("until_expected" in step for step in fetched), path
         assert all(step["expect"]["count"] == {"$[*]": 3} for step in fetched if step["name"].endswith("list")), path
+
+
+def test_the_load_tests_fetch_once_as_published_and_again_only_where_a_pause_is_a_level() -> None:
+    (steps,) = journeys(ROOT / "studies" / "cinema-load-tests.yaml")
+    fetches = [step for step in steps if step["name"].startswith("fetch")]
+    assert [step["pause"] for step in fetches] == ["${first_fetch_after}"] * 4
+    again = {str(step["when"]["parameters.again"]): "until_expected" in step for step in fetches}
+    assert again == {"never": False, "['0ms', '5ms', '50ms', '250ms']": True}
+    assert not any("until_expected" in step for step in steps if not step["name"].startswith("fetch"))
+    (whole,) = journeys(ROOT / "studies" / "cinema-load-tests-full.yaml")
+    assert not any("until_expected" in step or "pause" in step for step in whole)
+
+
+def test_every_number_of_users_has_the_published_way_and_only_the_ends_have_others() -> None:
+    scenarios = [
+        one.levels for one in planned("cinema-load-tests").scenarios if one.levels["architecture"] == "messaging"
+    ]
+    ways = {(one["fetch"], one["parameters.first_fetch_after"], one["parameters.again"]) for one in scenarios}
+    assert len(ways) == 3 * 5 + 1
+    others = {one["users"] for one in scenarios if (one["parameters.again"], one["fetch"]) != ("never", "at_once")}
+    assert others == {10, 100}
+    published = [one["users"] for one in scenarios if one["parameters.again"] == "never" and one["fetch"] == "at_once"
+                 and one["parameters.first_fetch_after"] == "0ms"]  # fmt: skip
+    assert sorted(published) == sorted([*range(10, 101, 10)] * 2)
 
 
 def journeys(path: Path) -> list[list[dict[str, Any]]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from patternbench.drivers import choice
 from patternbench.run.round.warmth import WarmUpTime, warm_up_of, warm_ups
+from patternbench.study.load import loads
 from patternbench.terms.units import Duration
 
 TWO_S, ZERO = Duration.parse("2s"), Duration.parse("0s")
@@ -30,3 +32,19 @@ def test_a_plan_counts_a_warm_up_for_each_round_that_starts_a_component_or_a_cli
     rounds = [("a", ["shop"]), ("a", []), ("b", []), ("b", []), ("a", ["shop"]), ("a", [])]
     assert list(warm_ups(rounds, by_engine=False, longest=TWO_S)) == [BEFORE, NONE, BEFORE, NONE, BEFORE, NONE]
     assert list(warm_ups(rounds, by_engine=True, longest=TWO_S)) == [WITHIN] * 6
+
+
+STUDY = """\
+patternbench: 1
+name: x
+system: {url: "http://127.0.0.1:1"}
+after_start: {requests: 100}
+workload: {closed: {users: 1, successes: 3}}
+strategies: [{client: CLIENT, baseline: {}}]
+"""
+
+
+def test_a_start_is_warmed_by_calls_of_its_own_only_where_the_load_engine_drives_the_rounds() -> None:
+    assert choice.start_problems(loads(STUDY.replace("CLIENT", "native"), "x.yaml")) == []
+    (refused,) = choice.start_problems(loads(STUDY.replace("CLIENT", "[native, tower]"), "x.yaml"))
+    assert (refused.path, refused.hint) == ("after_start", "leave it out, and set `warm_up`")

@@ -89,6 +89,34 @@ def test_a_repeat_that_is_neither_a_number_nor_a_place_is_refused() -> None:
     assert "a place such as `${size}`" in found.allowed
 
 
+WAITS = (
+    "{path: /b, when: {parameters.word: [0ms, 5ms]}, pause: '${word}', until_expected: {every: '${word}', limit: 1s}}"
+)
+
+
+def with_word(levels: str, journey: str) -> list[Problem]:
+    read = loads(STUDY.replace("word: red", f"word: {levels}") + f"  journey: [{journey}]\n", "x.yaml")
+    parts = [(scenario.system, scenario.workload) for scenario in expand(read).scenarios]
+    return [problem for system, workload in parts for problem in depends.problems(system, workload)]
+
+
+def test_a_pause_refers_to_a_duration_in_every_scenario_that_takes_its_step() -> None:
+    assert with_word("[never, 0ms, 5ms]", f"{{path: /}}, {WAITS}") == []
+    everywhere = "{path: /, pause: '${word}'}"
+    (red, *_) = with_word("[red, 5ms]", everywhere)
+    assert (red.path, red.value) == ("workload.journey.steps[0].pause", "${word}")
+    assert red.message == "`${word}` is not a duration in every scenario"
+    (unknown, *_) = with_word("5ms", "{path: /, until_expected: {limit: 1s, every: '${wort}'}}")
+    assert (unknown.path, unknown.hint) == ("workload.journey.steps[0].until_expected.every", "did you mean `word`?")
+
+
+def test_a_pause_that_is_neither_a_duration_nor_a_place_is_refused() -> None:
+    (bare,) = problems_of_text(STUDY + "  journey: [{path: /, pause: 5}]\n")
+    assert bare.message == "a duration needs a unit"
+    (place,) = problems_of_text(STUDY + "  journey: [{path: /, pause: '${Wait'}]\n")
+    assert (place.path, place.value) == ("workload.journey[0].pause", "${Wait")
+
+
 def test_what_a_workload_says_of_settings_is_found_wherever_it_stands() -> None:
     about = [
         "path: '/${setting.size}'",

@@ -95,6 +95,21 @@ fn without_a_pace_a_call_is_repeated_after_its_pause_and_no_longer_than_its_limi
 }
 
 #[test]
+fn a_call_without_a_pause_is_repeated_at_once_and_ends_at_its_limit() {
+    let repeated = |service: Service| {
+        let steps = json!([{"name": "a", "until_expected": {"every_us": 0, "limit_us": 100_000}}]);
+        let workload = json!({"closed": {"users": 1, "until": {"calls": 1}}});
+        simulate(&job(URL, workload, steps), service).0
+    };
+    let good = repeated(|number| Some((10 * MS, if number < 3 { 500 } else { 200 })));
+    assert_eq!(times(&good), [(0, 0), (10, 10), (20, 20), (30, 30)]);
+    assert_eq!((good[3].call_success, good[3].call_response_us), (true, 40_000));
+    let never = repeated(|_| Some((10 * MS, 500)));
+    assert_eq!((never.len(), never[10].start_us), (11, 100_000));
+    assert!(!never[10].call_success);
+}
+
+#[test]
 fn no_attempt_begins_after_the_end_of_the_load_and_its_call_has_failed() {
     let steps = json!([{"until_expected": {"limit_us": 60_000_000}}]);
     let endless = with(

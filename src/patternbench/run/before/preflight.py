@@ -62,7 +62,7 @@ def driver_problems(study: Study, plan: Plan) -> list[Problem]:
         evidence.check(study, plan)
     with gathered(problems):
         choice.check(plan.scenarios)
-    return problems + choice.split_problems(study, plan.scenarios)
+    return problems + choice.split_problems(study, plan.scenarios) + choice.start_problems(study)
 
 
 def declared_problems(study: Study, plan: Plan) -> list[Problem]:

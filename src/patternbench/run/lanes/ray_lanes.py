@@ -273,7 +273,7 @@ class RayLanes:
         """Have an actor carry an order out."""
         at = self._lanes[lane]
         at.order = order.id
-        at.calls(at.actor.carry_out.remote(order.as_json()), order.time_limit.seconds + order.warm_up.seconds + GRACE_S)
+        at.calls(at.actor.carry_out.remote(order.as_json()), order.longest_s + GRACE_S)
 
     def event(self, within_s: float) -> Delivered | Lost | None:
         """Return the first result that came, or the first lane that is gone or can't be relied on."""

@@ -30,7 +30,7 @@ from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, ActedFault, Entry, RecordedStart, WarmUpRecord
 from patternbench.records.load_summaries import LoadProgress
-from patternbench.run.round import doubts, observing
+from patternbench.run.round import doubts, observing, start_up
 from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.health_probe import HealthProbe
 from patternbench.run.round.orders import RoundOrder, RoundResult
@@ -39,6 +39,9 @@ from patternbench.study.faults import by_name
 from patternbench.study.model.system import Endpoint
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import NS_PER_US
+
+Drive = Callable[[Task, Path], DrivenRound]
+"""Puts the load of a task on the system, and writes its attempts to a file."""
 
 
 class Executor(Protocol):
@@ -250,11 +253,19 @@ class _OneRound:
         """How warm the round is about to be; what is cold is warmed first, where the round does not do so itself."""
         cold = sorted(self._fixture.cold)
         where = warm_up_of(cold, self._order.by_engine, task.warm_up)
-        if where is not WarmUpTime.BEFORE or not isinstance(driver, LibraryDriver):
+        before = self._before(driver, task, where) if cold else None
+        if before is None:
             return WarmUpRecord(where.value, cold)
-        entry = self._warm_up(driver, task)
+        entry = self._warm_up(*before)
         self._fixture.warmed()
         return WarmUpRecord(where.value, cold, entry.rows, entry.seconds, entry.file)
+
+    def _before(self, driver: Driver, task: Task, where: WarmUpTime) -> tuple[Drive, Task] | None:
+        """Return what warms before the round what was started for it; None where only the round itself does."""
+        if isinstance(driver, LibraryDriver):
+            return (driver.warm_up, task) if where is WarmUpTime.BEFORE else None
+        calls = self._order.after_start
+        return (driver.drive, start_up.task_of(task, self._scenario, calls)) if calls else None
 
     def _warmed_within(self, warmed: WarmUpRecord | None, measured: DrivenRound) -> WarmUpRecord | None:
         """How warm a round was that is over: one that began with its warm-up has carried it out only now."""
@@ -262,13 +273,14 @@ class _OneRound:
             return warmed
         self._fixture.warmed()
         seconds = (measured.measured_from_ns - measured.began_ns) / 1e9
-        return replace(warmed, attempts=measured.warm_up_rows, seconds=seconds)
+        attempts_made = warmed.attempts + measured.warm_up_rows
+        return replace(warmed, attempts=attempts_made, seconds=warmed.seconds + seconds)
 
-    def _warm_up(self, driver: LibraryDriver, task: Task) -> Entry:
+    def _warm_up(self, drive: Drive, task: Task) -> Entry:
         """Let the round's calls run until what was started is warm: no faults, recorded, marked, in no summary."""
         name, begun = self._order.warm_up_file, time.time()
         task = replace(task, seed=self._order.warm_up_seed)
-        measured = driver.warm_up(task, self._folder.attempts_of(name))
+        measured = drive(task, self._folder.attempts_of(name))
         taken = time.time() - begun
         known = (-1, -1, self._scenario.id, WARM_UP, name)
         self.warm_ups.append(Entry(*known, begun, taken, measured.rows, lane=self._order.lane))

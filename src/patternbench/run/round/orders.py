@@ -22,7 +22,7 @@ from patternbench.plan.order import OUTSIDE, Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import Entry
 from patternbench.study.model.system import NamedSystem
-from patternbench.study.models import ClientAt, Lateness, Study
+from patternbench.study.models import AfterStart, ClientAt, Lateness, Study
 from patternbench.study.watching import Watch, counting_watch, sampled
 from patternbench.terms.units import Duration
 
@@ -32,11 +32,11 @@ class RoundOrder:
     """One round to run.
 
     ``scenario`` is a scenario as a plan's file holds it. ``file`` names the round's records, ``warm_up_file`` those
-    of the warm-up before it, where something was started for it. ``inputs`` are the SHA-256 of the files that the study
-    names, by name. ``system_file`` describes a system by name, ``client_at`` a client that the study declares, whose
-    command runs in ``study_folder``. Each of the ``links`` has a fault proxy. ``watch`` is what observers record.
-    ``lane`` is the one that is to run it, where there are several; ``attempt`` counts the tries of its round from 1.
-    As many ``generators`` make its load.
+    of the warm-up before it, where something was started for it: ``after_start``, where the load engine drives it.
+    ``inputs`` are the SHA-256 of the files that the study names, by name. ``system_file`` describes a system by name,
+    ``client_at`` a client that the study declares, whose command runs in ``study_folder``. Each of the ``links`` has a
+    fault proxy. ``watch`` is what observers record. ``lane`` is the one that is to run it, where there are
+    several; ``attempt`` counts the tries of its round from 1. As many ``generators`` make its load.
     """
 
     index: int
@@ -59,9 +59,16 @@ class RoundOrder:
     warm_up_requests: int | None = None
     settles: bool = False
     warm_up_on_top: bool = False
+    after_start: AfterStart | None = None
     lane: str = ""
     attempt: int = 1
     generators: int = 1
+
+    @property
+    def longest_s(self) -> float:
+        """How many seconds it may take at most once the system is up."""
+        before = self.after_start.at_most.seconds if self.after_start else 0.0
+        return self.time_limit.seconds + self.warm_up.seconds + before
 
     @property
     def id(self) -> str:
@@ -161,6 +168,7 @@ class Orders:
             warm_up_requests=study.warm_up_requests,
             settles=study.settles,
             warm_up_on_top=choice.adds_warm_up(study),
+            after_start=study.after_start,
             lateness=study.lateness,
             system_file=self._system_file,
             client_at=study.clients.get(scenario.client),

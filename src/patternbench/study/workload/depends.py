@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from patternbench.study.model.parts import Setting
 from patternbench.study.model.system import System
 from patternbench.study.text.places import parts_of
-from patternbench.study.workload.journeys import Conditional, Journey, Reference, When
+from patternbench.study.workload.journeys import Conditional, DurationReference, Journey, Reference, When
 from patternbench.study.workload.workloads import Workload
 from patternbench.terms.problems import Problem, did_you_mean
+from patternbench.terms.units import Duration
 
 SETTING = "setting."
 """The prefix of placeholders for a setting of the system: ``${setting.bundle}``."""
@@ -41,6 +42,16 @@ def whole(value: object, values: Mapping[str, str]) -> object:
     return int(text) if isinstance(text, str) and text.isdecimal() else text
 
 
+def duration(value: Duration | Reference | None, values: Mapping[str, str]) -> Duration | None:
+    """Return the duration that a value is or refers to; None without one, and for a place that has none."""
+    if not isinstance(value, Reference):
+        return value
+    try:
+        return Duration.parse(values.get(value.name, ""))
+    except ValueError:
+        return None
+
+
 def applies(when: When | None, values: Mapping[str, str]) -> bool:
     """Whether a step or a journey is part of a scenario with these ``values`` of placeholders.
 
@@ -58,11 +69,12 @@ def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterato
 
 
 def problems(system: System, workload: Workload) -> Iterator[Problem]:
-    """Parts that depend on a level that a scenario lacks, or on a level that isn't a number where one is needed."""
+    """Parts that depend on a level that a scenario lacks, or that is no number or duration where one is needed."""
     values = texts(system, workload)
+    left_out = tuple(_left_out(workload, values))
     for path, reference in parts_of(workload, "workload", Reference):
-        if not isinstance(whole(reference, values), int):
-            yield _not_whole(path, str(reference), values)
+        if not path.startswith(left_out) and not _is_given(reference, values):
+            yield _not_given(path, reference, values)
     for path, part in parts_of(workload, "workload", Conditional):
         unknown = (name for name in part.when or () if _place(name) not in values)
         yield from (_unknown(f"{path}.when.{name}", name, values) for name in unknown)
@@ -92,13 +104,26 @@ def never(workloads: Sequence[tuple[System, Workload]], declared: Workload) -> I
             yield Problem("isn't true in any scenario", f"{path}.when", allowed=allowed)
 
 
-def _not_whole(path: str, reference: str, values: Mapping[str, str]) -> Problem:
-    numbers = [name for name, text in values.items() if text.isdecimal()]
-    allowed = f"a whole number, or the place of one ({', '.join(numbers) or 'there are none'})"
-    hint = did_you_mean(reference[2:-1], numbers)
-    return Problem(
-        f"`{reference}` is not a whole number in every scenario", path, value=reference, allowed=allowed, hint=hint
-    )
+def _left_out(workload: Workload, values: Mapping[str, str]) -> Iterator[str]:
+    """Yield how the places of parts begin that belong to a step or a journey that is not taken in a scenario."""
+    for path, part in parts_of(workload, "workload", Conditional):
+        if not applies(part.when, values):
+            yield f"{path}."
+
+
+def _is_given(reference: Reference, values: Mapping[str, str]) -> bool:
+    if isinstance(reference, DurationReference):
+        return duration(reference, values) is not None
+    return isinstance(whole(reference, values), int)
+
+
+def _not_given(path: str, reference: Reference, values: Mapping[str, str]) -> Problem:
+    what = "a duration" if isinstance(reference, DurationReference) else "a whole number"
+    fitting = [name for name in values if _is_given(type(reference)(f"${{{name}}}"), values)]
+    allowed = f"{what}, or the place of one ({', '.join(fitting) or 'there are none'})"
+    message = f"`{reference}` is not {what} in every scenario"
+    hint = did_you_mean(reference.name, fitting)
+    return Problem(message, path, value=str(reference), allowed=allowed, hint=hint)
 
 
 def _unknown(path: str, name: str, values: Mapping[str, str]) -> Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, JsonValue, model_validator
+from pydantic import AfterValidator, Discriminator, Field, GetCoreSchemaHandler, JsonValue, Tag, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
 from patternbench.study.model.levels import Levels
@@ -32,7 +32,7 @@ TIMEOUT = Duration.parse("10s")
 
 
 class Reference(str):
-    """A number given by a placeholder, such as ``${size}``. It is a type, so that a study's can be listed."""
+    """A value given by a placeholder, such as ``${size}``. It is a type, so that a study's can be listed."""
 
     __slots__ = ()
 
@@ -47,6 +47,20 @@ class Reference(str):
         return self[2:-1]
 
 
+class DurationReference(Reference):
+    """A duration given by a placeholder, such as ``${pause}``."""
+
+    __slots__ = ()
+
+
+def _written_as(value: object) -> Literal["place", "duration"]:
+    return "place" if isinstance(value, str) and value.startswith("${") else "duration"
+
+
+Wait = Annotated[
+    Annotated[Duration, Tag("duration")] | Annotated[DurationReference, Tag("place")], Discriminator(_written_as)
+]
+"""A duration, possibly none, or the place of one."""
 Often = Annotated[int, Field(ge=1, le=10_000)]
 ItemCount = Annotated[int, Field(ge=1, le=1_000_000)]
 CapturedName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$", max_length=80)]
@@ -162,7 +176,7 @@ class Poll(Sparse):
 class UntilExpected(Sparse):
     """Send a step's request until its answer is as expected; the call ends with it, or fails at a limit."""
 
-    every: Levels[PositiveDuration] | None = None
+    every: Levels[Wait] | None = None
     limit: Levels[PositiveDuration]
     attempts: Levels[Often] | None = None
 
@@ -186,7 +200,7 @@ class Step(Conditional):
     form: dict[str, Levels[Text]] | None = None
     body_file: FileName | None = None
     timeout: Levels[PositiveDuration] = Levels.one(TIMEOUT)
-    pause: Levels[Duration] | None = None
+    pause: Levels[Wait] | None = None
     repeat: Levels[Often | Reference] | None = None
     redirects: Levels[Annotated[int, Field(ge=0, le=20)]] | None = None
     expect: Expect | None = None

@@ -86,7 +86,8 @@ pub struct Poll {
 /// Sending a step's request until its answer is as expected: the call ends with that answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Repeat {
-    /// The pause after an attempt, for users whose requests do not wait for their turn.
+    /// The pause after an attempt, for users whose requests do not wait for their turn; none sends the next one at
+    /// once.
     pub every: Nanos,
     /// How long after the call's intended start it is given up.
     pub limit: Nanos,
@@ -305,7 +306,7 @@ fn each(node: &Node<'_>, names: &mut Names) -> Option<Each> {
 
 fn until_expected(node: &Node<'_>) -> Option<Repeat> {
     let object = node.object(&["every_us", "limit_us", "attempts"])?;
-    let every = object.or("every_us", REPEAT_EVERY, positive_time);
+    let every = object.or("every_us", REPEAT_EVERY, time);
     let limit = object.need("limit_us", positive_time);
     let attempts = object.or("attempts", MOST_ATTEMPTS, |node| node.whole(1..=MOST_ATTEMPTS));
     Some(Repeat {
