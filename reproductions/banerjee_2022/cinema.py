@@ -94,10 +94,10 @@ def with_a_pause(load: pd.DataFrame) -> Told:
     repeated = load[load["architecture"] == MESSAGING].groupby(["test", "users"])["asked_again"].mean()
     yield (
         f"In the rounds below, a fetch that was not complete was repeated after a pause of {again.max():g} ms, and "
-        f"{repeated.min():.0f} to {repeated.max():.0f} % of the operations with messages were. So nearly every operation "
-        "contains a pause of our client, which decides the comparison. No verdict is given until that is measured anew. "
-        "How much longer a complete operation takes with messages than through the gateway, as measured and less one "
-        "pause for each operation that was repeated; all intervals of a column hold together with 95 %:\n"
+        f"{repeated.min():.0f} to {repeated.max():.0f} % of the operations with messages were. So nearly every "
+        "operation contains a pause of our client, which decides the comparison. No verdict is given until that is "
+        "measured anew. How much longer a complete operation takes with messages than through the gateway, as measured "
+        "and less one pause for each operation that was repeated; all intervals of a column hold together with 95 %:\n"
     )
     yield markdown(catalogue.WITH_A_PAUSE, _paused(load))
 
