@@ -110,7 +110,7 @@ def test_a_component_that_is_started_before_each_round_is_warmed_in_each_whoever
 def test_what_was_started_is_warmed_before_a_round_of_the_load_engine_where_the_study_asks_for_it(
     tmp_path: Path,
 ) -> None:
-    path = study(tmp_path, calls=JOURNEY)
+    path = study(tmp_path, calls=JOURNEY, pools="1")
     path.write_text(path.read_text() + "after_start: {requests: 30, users: 1, at_most: 10s}\n")
     done = patternbench("run", str(path), "--out", str(tmp_path / "run"), "--json")
     assert done.returncode == 0, done.stdout + done.stderr
