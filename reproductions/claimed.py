@@ -8,7 +8,7 @@ Entries of a study that say the same are parts of one claim.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
@@ -21,17 +21,27 @@ from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, co
 from patternbench.analyze.statements.claims.pairs import claimed_pairs
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.verdict import HIGHER, Expected
-from patternbench.lab.systems import file_of
-from patternbench.plan.expand import expand
 from patternbench.report.declared_claims import claims_of
 from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
 from patternbench.study.load import load
-from patternbench.terms.quantities import SHARES
-from reproductions.contrasts import PER_SECOND, PERCENT, PLAIN, POINTS, Contrast, Key, Scale, heads, held
+from patternbench.terms.quantities import SHARES, TIMES
+from reproductions.contrasts import (
+    MILLISECONDS,
+    PER_SECOND,
+    PERCENT,
+    PLAIN,
+    POINTS,
+    Contrast,
+    Key,
+    Scale,
+    heads,
+    held,
+)
 from reproductions.markdown import table
-from reproductions.pages import QUICK, STUDIES, written
+from reproductions.pages import QUICK, STUDIES, plan_of, written
 
+MS_PER_S = 1000
 Plan = Mapping[str, Levels]
 """The levels of scenarios by their ids."""
 
@@ -54,9 +64,7 @@ class HeldClaim:
 @cache
 def planned(study: str) -> Plan:
     """Return the levels of each scenario of a study."""
-    loaded = load(STUDIES / f"{study}.yaml")
-    file = file_of(loaded.system)
-    return {one.id: one.levels for one in (expand(loaded, file) if file else expand(loaded)).scenarios}
+    return {one.id: one.levels for one in plan_of(study).scenarios}
 
 
 @cache
@@ -97,8 +105,21 @@ def hold(every: Iterable[Claim], plan: Plan, rounds: pd.DataFrame, among: Sequen
 def _held(says: str, parts: Sequence[Claim], plan: Plan, rounds: pd.DataFrame, among: Sequence[Claim]) -> HeldClaim:
     each = each_of(among, plan)
     judged = judge_claims(parts, plan, rounds, {}, each).claims
+    where = tuple(change.where for one in judged for change in one.changes)
     changes = tuple(change for one in judged for change in contrasts_of(one))
-    return HeldClaim(says, parts[0].expected, changes, tuple(change.where for one in judged for change in one.changes))
+    if any(one.relative for one in judged) or parts[0].response not in TIMES:
+        return HeldClaim(says, parts[0].expected, changes, where)
+    return HeldClaim(says, _in_ms(parts[0].expected), tuple(map(_told_in_ms, changes)), where)
+
+
+def _in_ms(expected: Expected) -> Expected:
+    return replace(expected, low=expected.low * MS_PER_S, high=expected.high * MS_PER_S)
+
+
+def _told_in_ms(change: Contrast) -> Contrast:
+    """Return a change of a time in seconds as pages tell it."""
+    value, low, high, *firm = (end * MS_PER_S for end in (change.value, change.low, change.high, *(change.firm or ())))
+    return Contrast(value, low, high, MILLISECONDS, (firm[0], firm[1]) if firm else None)
 
 
 def each_of(every: Sequence[Claim], plan: Plan) -> float:

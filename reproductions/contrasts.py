@@ -65,6 +65,8 @@ POINTS = Scale("points", (-MARGIN_POINTS, MARGIN_POINTS), lambda points: points)
 PER_SECOND = Scale("per second", (0.0, 0.0), lambda rates: rates)
 #: Of numbers without a unit; none of them counts as the same.
 PLAIN = Scale("", (0.0, 0.0), lambda numbers: numbers)
+#: Of times whose difference is claimed as such.
+MILLISECONDS = Scale("ms", (0.0, 0.0), lambda times: times)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Contrast:
         """Return the change and its interval."""
         if not np.isfinite(self.value):
             return "unknown"
-        digits = 2 if self.scale is PLAIN else int(self._is_small)
+        digits = 2 if self.scale in (PLAIN, MILLISECONDS) else int(self._is_small)
         value, low, high = (
             f"{round(number, digits) + 0.0:+.{digits}f}" for number in (self.value, self.low, self.high)
         )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 from ruamel.yaml import YAML
 
+from patternbench.drivers.choice import engine_clients
+from patternbench.lab.systems import file_of
+from patternbench.plan import estimate
+from patternbench.plan.expand import Plan, expand
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read
+from patternbench.study.evidence import fewest
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
 from reproductions.markdown import LEFT_OUT, write
@@ -19,6 +25,8 @@ ROOT = Path(__file__).parents[1]
 DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
 QUICK = "-quick"
 """What the name of a study's quick form ends with."""
+LONGEST_IN_MINUTES = 120
+"""A longer time is told in hours."""
 Tables = Mapping[str, pd.DataFrame]
 """What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]
@@ -104,6 +112,31 @@ def written(file: str) -> object:
 
 
 def not_measured(study: str) -> str:
-    """Return a sentence saying that a study, or its quick form, has no rounds here, and what to type."""
+    """Return a sentence saying that a study, or its quick form, has no rounds here, and what to type.
+
+    It says how long the loads and warm-ups take, by the plan's guess.
+    """
     form = " --quick" if study.endswith(QUICK) else ""
-    return f"Not measured yet: `patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}`."
+    command = f"patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}"
+    return f"Not measured yet: `{command}` takes about {_told(planned_s(study))}."
+
+
+@cache
+def plan_of(study: str) -> Plan:
+    """Return the plan of a study, or of its quick form, by its name."""
+    loaded = load(STUDIES / f"{study}.yaml")
+    file = file_of(loaded.system)
+    return expand(loaded, file) if file else expand(loaded)
+
+
+def planned_s(study: str) -> float:
+    """Return how long the loads and warm-ups of a study take, by the plan's guess, in seconds."""
+    loaded, scenarios = load(STUDIES / f"{study}.yaml"), plan_of(study).scenarios
+    rounds = fewest(loaded.rounds)
+    warming = len(scenarios) * rounds if engine_clients(loaded) else 0
+    return estimate.seconds(scenarios, rounds, warming * loaded.longest_warm_up.seconds)
+
+
+def _told(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} minutes" if minutes <= LONGEST_IN_MINUTES else f"{seconds / 3600:.1f} hours"

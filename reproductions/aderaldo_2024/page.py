@@ -7,9 +7,12 @@ import pandas as pd
 from patternbench.records.folder import RunFolder
 from patternbench.report.model import counting
 from reproductions.aderaldo_2024 import figures, pair, tables, verdicts
-from reproductions.pages import Page, Parts, Tables
+from reproductions.comparisons import read
+from reproductions.pages import Page, Parts, Reader, Tables
+from reproductions.questions import answers, readers
 
 FILE = "reproductions/aderaldo-2024.md"
+QUESTIONS = read("aderaldo_2024/questions.yaml")
 KEPT, STUDY = "remade", "remade.yaml"
 
 
@@ -32,7 +35,8 @@ def of_every_client(every: pd.DataFrame) -> dict[str, str]:
 
 def parts(kept: Tables) -> Parts:
     """Return all parts of the page."""
-    return {FILE: {**pair.parts(kept[pair.KEPT]), **of_every_client(kept[KEPT])}}
+    own = {**pair.parts(kept[pair.KEPT]), **of_every_client(kept[KEPT])}
+    return {FILE: {**own, "questions": answers(QUESTIONS, kept)}}
 
 
 def drawn(kept: Tables) -> dict[str, str]:
@@ -41,5 +45,9 @@ def drawn(kept: Tables) -> dict[str, str]:
     return {**pair.drawn(kept[pair.KEPT], PAGE.folder), **of_every}
 
 
-READERS = dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_of) | {pair.STUDY: pair.kept_of}
+READERS: dict[str, Reader] = {
+    **dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_of),
+    pair.STUDY: pair.kept_of,
+    **readers(QUESTIONS),
+}
 PAGE = Page(FILE, READERS, parts, drawn)

@@ -1,13 +1,12 @@
-"""What the paper left open, asked of the shop: load shedding, more balancers, stress, what counts, bundled reads.
+"""Single questions, each asked by a study of its own: what the paper leaves open, and what it says without numbers.
 
-Each study is a comparison (left_open.yaml). Most compare what groups of users get, which no response of a round tells:
-a column such as ``shoppers.good_per_s`` is that of one group, from the round's attempts.
+Each study is a comparison (left_open.yaml, sensitivity.yaml). On the shop most compare what groups of users get, which
+no response of a round tells: a column such as ``shoppers.good_per_s`` is that of one group, from the round's attempts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,28 +16,15 @@ from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.records import attempts, damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read_table
-from reproductions.comparisons import Comparison, part, read
-from reproductions.pages import QUICK, Reader, Tables, not_measured, rounds_as
+from reproductions.comparisons import Comparison, read
+from reproductions.pages import Reader
+from reproductions.questions import named, readers
 
 SHED, US_PER_MS, US_PER_S, ALL = 503, 1e3, 1e6, 100.0
-BALANCERS, STRESS, BUNDLES = "shop-balancers", "shop-stress", "shop-bundles"
-SHORTENED = ("shop-load-shedding", BALANCERS, STRESS)
-"""Those with a quick form."""
+BUNDLES = "shop-bundles"
 QUESTIONS = read("kalyanasundaram_2025/left_open.yaml")
+SENSITIVITY = read("kalyanasundaram_2025/sensitivity.yaml")
 """What each study asks, in the order of the page."""
-
-
-def of_left_open(measured: Tables) -> str:
-    """Each question with its tables and claims, or how to measure it."""
-    return "\n\n".join(f"### {one.title}\n\n{_answer(one, measured.get(study))}" for study, one in QUESTIONS.items())
-
-
-def _answer(one: Comparison, rows: pd.DataFrame | None) -> str:
-    if rows is None:
-        return not_measured(f"{one.study}{QUICK}" if one.study in SHORTENED else one.study)
-    form = rows["study"].iloc[0]
-    reported = f"Measured with [{form}](../../studies/{one.study}.yaml); blocks: {rows['block'].nunique()}."
-    return f"{reported}\n\n{part(replace(one, study=form), rows)}"
 
 
 # --- rounds from records
@@ -86,10 +72,11 @@ def by_group(one: Comparison, reported: Callable[[pd.DataFrame], pd.DataFrame]) 
     return reader
 
 
-READERS: Mapping[str, Reader] = {
-    one.study: rounds_as(one.study, one.columns)
-    if one.study in (BALANCERS, STRESS)
-    else by_group(one, passes if one.study == BUNDLES else answered)
-    for one in QUESTIONS.values()
-}
+def _of_groups() -> dict[str, Reader]:
+    """Return how the rounds are read of studies that are asked what groups get."""
+    grouped = [one for one in QUESTIONS.values() if one.counted]
+    return {one.study: named(by_group(one, passes if one.study == BUNDLES else answered)) for one in grouped}
+
+
+READERS: Mapping[str, Reader] = {**readers(QUESTIONS), **readers(SENSITIVITY), **_of_groups()}
 """By the names of studies."""

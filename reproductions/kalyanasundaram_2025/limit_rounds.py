@@ -16,14 +16,15 @@ import pandas as pd
 from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
-from patternbench.ratelimit.report.tables import NONE
+from patternbench.ratelimit.report.tables import BALANCERS, COST, NONE, PER_REQUEST
 from patternbench.records import attempts, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
-from patternbench.study.load import load
+from reproductions import claimed
 from reproductions.kalyanasundaram_2025 import left_open
 from reproductions.kalyanasundaram_2025.left_open import passes
 from reproductions.pages import QUICK, Reader
+from reproductions.questions import named
 
 TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
@@ -41,7 +42,40 @@ CLIENTS_WAY = "client_distance"
 NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
 """What tells a round in every table of the shop."""
-US_PER_MS, US_PER_S, ALL = 1e3, 1e6, 100.0
+US_PER_MS, MS_PER_S, US_PER_S, ALL = 1e3, 1e3, 1e6, 100.0
+
+
+FACTORS = ("algorithm", "store", "synchronisation", "store_delay", "lease_holder", "distance")
+LEVELS = {NONE: "per_request", PER_REQUEST: "per_request", "lazy lease": "lazy", "eager lease": "eager"}
+"""The levels of synchronisation by what the tables of the report call them."""
+RESPONSES = {
+    "Throughput": "throughput",
+    "throttling_deviation": f"{BALANCERS}.measured.deviation",
+    "throttling_deviation_by_client": f"{BALANCERS}.measured.client_mean",
+    "throttling_peak": f"{BALANCERS}.measured.peak",
+}
+"""The responses that claims are about, by the columns of judged rounds."""
+
+
+def as_study(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return judged rounds with the factors and responses of their study; without a limiter they are of Redis, near."""
+    levels = {
+        "algorithm": rows["algorithm"].str.replace(" ", "_"),
+        "store": rows["store"].replace(NONE, "redis"),
+        "synchronisation": rows["synchronisation"].map(LEVELS),
+        "store_delay": rows["distance"].replace(NONE, NEAR),
+        "lease_holder": rows["also"].str.extract(r"lease holder (\w+)", expand=False).fillna("worker"),
+        "distance": rows.get(CLIENTS_WAY, NEAR),
+    }
+    there = {name: rows[column] for name, column in RESPONSES.items() if column in rows}
+    return pd.DataFrame({"block": rows["block"], **levels, "AverageSuccessTime": rows[COST] / MS_PER_S, **there})
+
+
+def held_claims(rows: pd.DataFrame) -> str:
+    """Return the claims of the study that judged rounds are of, each held against them."""
+    table = as_study(rows)
+    plan, rounds = claimed.levelled(table, FACTORS)
+    return claimed.verdict_table(claimed.hold(claimed.claims(rows["study"].iloc[0]), plan, rounds), "statement")
 
 
 def judged(run: RunFolder) -> pd.DataFrame:
@@ -141,24 +175,11 @@ def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
     return spans.groupby(level=["group", "transaction"]).mean()
 
 
-_READERS: Mapping[str, Reader] = {
-    "rate-limiting": on_target,
-    "rate-limiting-leases": judged_as(TARGET_LEASES),
-    "rate-limiting-shop": of_shop,
-    "rate-limiting-shop-leases": judged_as(LEASES),
+READERS: Mapping[str, Reader] = {
+    "rate-limiting": named(on_target),
+    "rate-limiting-leases": named(judged_as(TARGET_LEASES)),
+    "rate-limiting-shop": named(of_shop),
+    "rate-limiting-shop-leases": named(judged_as(LEASES)),
     **left_open.READERS,
 }
-
-
-def named(reader: Reader) -> Reader:
-    """Return a reader that adds the name of the study, which may be a quick form, to each table."""
-
-    def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-        study, found = load(run.study).name, reader(run)
-        return {name: kept if isinstance(kept, str) else kept.assign(study=study) for name, kept in found.items()}
-
-    return read
-
-
-READERS: Mapping[str, Reader] = {study: named(reader) for study, reader in _READERS.items()}
 """By the names of studies, without the end of a quick form."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import cast
 
@@ -11,10 +11,9 @@ import pandas as pd
 
 from patternbench.ratelimit.report import tables as judged
 from patternbench.ratelimit.report.tables import CLIENTS, COST, NONE, PER_REQUEST
-from reproductions.contrasts import HIGHER, LOWER, PLAIN, Claim, Floats, Key, by_block, verdicts
-from reproductions.kalyanasundaram_2025 import limit_rounds, shop_figures, target_tables
-from reproductions.kalyanasundaram_2025.left_open import of_left_open
-from reproductions.kalyanasundaram_2025.limit_rounds import CLIENTS_WAY, EXACT, NEAR, measured_with, near
+from reproductions.contrasts import HIGHER, Claim, verdicts
+from reproductions.kalyanasundaram_2025 import left_open, limit_rounds, shop_figures
+from reproductions.kalyanasundaram_2025.limit_rounds import CLIENTS_WAY, EXACT, NEAR, held_claims, measured_with, near
 from reproductions.kalyanasundaram_2025.limits_published import (
     BASE_MS,
     DEVIATION,
@@ -23,13 +22,14 @@ from reproductions.kalyanasundaram_2025.limits_published import (
     STORES,
     TABLE_V,
 )
-from reproductions.kalyanasundaram_2025.shop_holders import of_holders
 from reproductions.kalyanasundaram_2025.shop_passes import experienced, finishing, longer
+from reproductions.kalyanasundaram_2025.target import of_leases, printed
 from reproductions.markdown import table
 from reproductions.pages import Page, Tables, not_measured
+from reproductions.questions import answers
 
 BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
-FIXED = "fixed window"
+LEASE_STUDIES = {"the target": "rate-limiting-leases-quick", "the shop": "rate-limiting-shop-leases-quick"}
 
 
 def on_target(kept: Tables) -> pd.DataFrame:
@@ -39,13 +39,15 @@ def on_target(kept: Tables) -> pd.DataFrame:
 
 
 def of_shops(kept: Tables) -> dict[str, str]:
-    """Return the parts of the page on the shop, and on leases of both systems."""
+    """Return the parts of the page on the shop, on leases of both systems, and of the studies of single questions."""
     leased = {"the target": kept.get(limit_rounds.TARGET_LEASES), "the shop": kept.get(limit_rounds.LEASES)}
     measured = {system: rows[rows["valid"]] for system, rows in leased.items() if rows is not None}
+    missing = [not_measured(study) for system, study in LEASE_STUDIES.items() if system not in measured]
     return {
         "shop": of_shop(kept, near(on_target(kept))),
-        "left open": of_left_open(kept),
-        "holders": of_holders(measured),
+        "sensitivity": answers(left_open.SENSITIVITY, kept),
+        "left open": answers(left_open.QUESTIONS, kept),
+        "holders": "\n\n".join([*missing, *of_leases(measured)]),
     }
 
 
@@ -63,7 +65,8 @@ def of_shop(shop: Tables, target: pd.DataFrame) -> str:
         "shop / on the target [the authors']": deviations(close, target),
         "What shoppers see of an exact log over Redis: without a limiter / with it": experienced(near(seen)),
         "Median time to finish a pass, s, and its change": finishing(near(walked)),
-        "What these rounds say of the paper": verdicts(claims(close, near(walked))),
+        "What these rounds say of the paper": held_claims(rows),
+        "What they say of passes": passes(near(walked)),
     }
     head = f"{measured_with(rows)} Rounds: {rows['round'].nunique()}."
     pictures = [
@@ -154,31 +157,10 @@ def _three(ours: Sequence[Mapping[tuple[str, str], Mapping[str, float]]], key: t
     return f"{reported} [{'–' if theirs is None else f'{theirs:g}'}]"
 
 
-# --- what the paper says
-
-
-def claims(rows: pd.DataFrame, walked: pd.DataFrame) -> Iterator[Claim]:
-    """Yield what the paper says of latency and deviation, and what it leaves open of a pass."""
-    requested = rows[rows["synchronisation"] == PER_REQUEST]
-    took = by_block(requested, ["algorithm", "store"], requested[COST])
-    yield Claim("CRDT adds less latency than Redis", LOWER, _between_stores(took, "redis", "crdt"))
-    yield Claim("MySQL adds more latency than Redis", HIGHER, _between_stores(took, "redis", "mariadb"))
-    wrong = by_block(requested, ["algorithm", "store"], requested[BY_CLIENTS])
-    least, most = (_between_algorithms(wrong, name) for name in (EXACT, FIXED))
-    yield Claim("The sliding window log deviates less than each other algorithm (points)", LOWER, least, PLAIN)
-    yield Claim("The fixed window deviates more than each other algorithm (points)", HIGHER, most, PLAIN)
-    yield Claim("A limit makes the pass of a user above it longer (open in the paper)", HIGHER, longer(walked, "high"))
-
-
-def _between_stores(values: Mapping[Key, Floats], before: str, after: str) -> list[tuple[Floats, Floats]]:
-    both = [name for name, store in values if store == after and (name, before) in values]
-    return [(np.log(values[name, before]), np.log(values[name, after])) for name in both]
-
-
-def _between_algorithms(values: Mapping[Key, Floats], one: str) -> list[tuple[Floats, Floats]]:
-    """Each other algorithm over Redis, and this one."""
-    others = [name for name, store in values if store == "redis" and name != one and (one, store) in values]
-    return [(values[name, "redis"], values[one, "redis"]) for name in others]
+def passes(walked: pd.DataFrame) -> str:
+    """Return whether passes of users above the limit take longer with it: their pace is counted, and hardly varies."""
+    says = "A limit makes the pass of a user above it longer (open in the paper)"
+    return verdicts([Claim(says, HIGHER, longer(walked, "high"))], "statement")
 
 
 def drawn(kept: Tables) -> dict[str, str]:
@@ -187,4 +169,4 @@ def drawn(kept: Tables) -> dict[str, str]:
 
 
 FILE = "reproductions/kalyanasundaram-2025.md"
-PAGE = Page(FILE, limit_rounds.READERS, lambda kept: {FILE: {**target_tables.printed(kept), **of_shops(kept)}}, drawn)
+PAGE = Page(FILE, limit_rounds.READERS, lambda kept: {FILE: {**printed(kept), **of_shops(kept)}}, drawn)

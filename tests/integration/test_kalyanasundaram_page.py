@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from reproductions.kalyanasundaram_2025 import shop, target_tables
+from reproductions.kalyanasundaram_2025 import shop, target
 from reproductions.markdown import part
 from reproductions.pages import DOCS
 
@@ -17,5 +17,5 @@ pytestmark = [
 
 def test_the_parts_of_the_page_on_the_target_are_made_from_the_rounds_next_to_it() -> None:
     text = (DOCS / shop.FILE).read_text(encoding="utf-8")
-    for name, made in target_tables.printed(shop.PAGE.kept()).items():
+    for name, made in target.printed(shop.PAGE.kept()).items():
         assert part(text, name) == made, name

@@ -29,6 +29,10 @@ class Nothing:
         """None."""
         return {}
 
+    def processes(self) -> dict[str, tuple[int, ...]]:
+        """None."""
+        return {}
+
     def cut_logs(self) -> list[str]:
         return []
 

@@ -95,6 +95,35 @@ describe("a connection", function()
     assert.equal(opened[3].pool, opened[4].pool)
   end)
 
+  it("that each exchange has of its own is closed after it", function()
+    local address = server({ says("+OK\r\n"), says("+OK\r\n") })
+    address.connections = "new"
+    assert.equal("OK", resp.call(address, { "PING" }))
+    assert.equal("OK", resp.call(address, { "PING" }))
+    assert.are.same({ true, nil, true, nil }, { opened[1].closed, opened[1].kept, opened[2].closed, opened[2].kept })
+  end)
+
+  it("holds a conversation, and tells all replies in order", function()
+    local address = server({ says("+OK\r\n:7\r\n"), says("*0\r\n") })
+    local first, second
+    local found = resp.converse(address, function(say)
+      first, second = say({ { "WATCH", "k" }, { "GET", "k" } }), say({ { "EXEC" } })
+      return "done"
+    end)
+    assert.are.same({ "done", { "OK", 7 }, { {} } }, { found, first, second })
+    assert.is_true(opened[1].kept)
+  end)
+
+  it("is closed when a conversation ends without an answer", function()
+    local address = server({ says("+OK\r\n") })
+    local found, err = resp.converse(address, function(say)
+      say({ { "WATCH", "k" } })
+      return nil, "timeout"
+    end)
+    assert.are.same({ nil, "timeout" }, { found, err })
+    assert.is_true(opened[1].closed)
+  end)
+
   it("comes of age after a minute, and requests change over when new ones have been made ahead", function()
     local address = server({ says("+PONG\r\n"), says("+PONG\r\n"), says("+PONG\r\n"), says("+PONG\r\n") })
     resp.call(address, { "PING" })

@@ -28,6 +28,7 @@ from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Entry, RerunSe
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.lanes.places import HERE, Place
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
+from patternbench.run.session import Session
 from patternbench.run.verdict import lacking
 from patternbench.terms.problems import InputError, Problem, reason
 
@@ -86,8 +87,17 @@ class Bar:
         self.progress.console.print(Text(printable(sentence), "yellow"))
 
 
-def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> int:
-    """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts."""
+def carry_out(
+    prepared: PreparedRun,
+    quiet: bool,
+    again: RerunSelection = NONE_AGAIN,
+    place: Place = HERE,
+    session: Session | None = None,
+) -> int:
+    """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts.
+
+    A ``session`` bounds how long it may measure, in whole blocks; what is left then is for `resume`.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
     begun = time.perf_counter()
@@ -95,7 +105,7 @@ def carry_out(prepared: PreparedRun, quiet: bool, again: RerunSelection = NONE_A
     bar = Bar(prepared.rounds, len(prepared.rounds) - len(todo), quiet)
     try:
         with bar.shown:
-            entries = prepared.execute(bar, again, place)
+            entries = prepared.execute(bar, again, place, session)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise

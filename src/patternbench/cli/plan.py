@@ -104,8 +104,10 @@ def plan(study_file: str, **requested: object) -> None:
         output.note(sentence)
     taken = _claims(study, expanded, options)
     if options.json_:
-        starts = starts_of(study, expanded, Reconfigurations(study, inputs), fewest(study.rounds))
-        output.as_json(expanded.as_json() | described_part(study, expanded) | {"starts": counted(starts)} | taken.data)
+        reconfigurations, rounds = Reconfigurations(study, inputs), fewest(study.rounds)
+        starts = counted(starts_of(study, expanded, reconfigurations, rounds))
+        more = {"starts": starts, "seconds": round(_guess_s(study, expanded, reconfigurations, rounds), 1)}
+        output.as_json(expanded.as_json() | described_part(study, expanded) | more | taken.data)
     else:
         show(study, expanded, Reconfigurations(study, inputs), options.everything)
         for sentence in taken.sentences:
@@ -187,7 +189,11 @@ def _in_order(study: Study, expanded: Plan, reconfigurations: Reconfigurations, 
 
 
 def _guess(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> str:
-    """How long this many rounds per scenario take, with the warm-ups that they get."""
+    return output.seconds(_guess_s(study, expanded, reconfigurations, rounds))
+
+
+def _guess_s(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rounds: int) -> float:
+    """Return how long this many rounds per scenario take, with the warm-ups that they get, in seconds."""
     executions = rounds + _passes(study)
     order = _in_order(study, expanded, reconfigurations, rounds)
     starts = reconfigurations.starts(order)
@@ -199,7 +205,7 @@ def _guess(study: Study, expanded: Plan, reconfigurations: Reconfigurations, rou
     started = sum(map(bool, starts))
     after_start_s = started * study.after_start.at_most.seconds if study.after_start else 0.0
     warming_s = (warmed + passes) * study.longest_warm_up.seconds + after_start_s
-    return output.seconds(estimate.seconds(expanded.scenarios, executions, warming_s, started))
+    return estimate.seconds(expanded.scenarios, executions, warming_s, started)
 
 
 def _passes(study: Study) -> int:

@@ -7,10 +7,12 @@ from typing import Unpack
 
 import click
 
+from patternbench.cli.at_most import at_most_option, session_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.records.journal import RerunSelection
 from patternbench.run import prepared_run
+from patternbench.terms.units import Duration
 
 
 @click.command(epilog="Example: patternbench resume runs/first")
@@ -22,6 +24,7 @@ from patternbench.run import prepared_run
     help="Also run rounds again that aren't valid, for example because the generator was late.",
 )
 @click.option("--retry-damaged", is_flag=True, help="Also run rounds again whose records are damaged.")
+@at_most_option
 @lane_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
 def resume(
@@ -31,6 +34,7 @@ def resume(
     retry_invalid: bool,
     retry_damaged: bool,
     json_: bool,
+    at_most: Duration | None,
     **lanes: Unpack[LaneOptions],
 ) -> int:
     """Continue the run in DIR: finished rounds are kept, the others are run.
@@ -39,4 +43,5 @@ def resume(
     """
     prepared = prepared_run.reopen(folder)
     again = RerunSelection(retry_failed, retry_invalid, retry_damaged)
-    return carry_out(prepared, json_, again, place_of(prepared.study.order, **lanes))
+    place = place_of(prepared.study.order, **lanes)
+    return carry_out(prepared, json_, again, place, session_of(at_most, place))

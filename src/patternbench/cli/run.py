@@ -9,12 +9,14 @@ from typing import Unpack
 import click
 
 from patternbench.cli import output
+from patternbench.cli.at_most import at_most_option, session_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.cli.shared import no_commands_option, quick_option
 from patternbench.run import prepared_run
 from patternbench.run.before import inspection
 from patternbench.study.load import StudyFile
+from patternbench.terms.units import Duration
 
 RUNS = Path("runs")
 
@@ -26,6 +28,7 @@ RUNS = Path("runs")
     "--skip-unavailable", is_flag=True, help="Leave out clients that can't be started here; the report lists them."
 )
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
+@at_most_option
 @lane_options
 @no_commands_option
 @quick_option
@@ -37,6 +40,7 @@ def run(
     json_: bool,
     no_commands: bool,
     quick: bool,
+    at_most: Duration | None,
     **lanes: Unpack[LaneOptions],
 ) -> int:
     """Run STUDY: start its system, drive load, inject faults, record every attempt, write a report.
@@ -44,12 +48,13 @@ def run(
     STUDY is a YAML or JSON study, or a ResilienceBench JSON file. `patternbench resume` continues an interrupted run.
 
     Exit code 1: a round failed, a scenario has no valid round, every call of a round failed without a fault, or the run
-    stopped because its system was gone or because a whole block had no valid round.
+    stopped because its system was gone, because a whole block had no valid round, or at the end of --at-most.
     """
     file = StudyFile.read(study_file, quick)
     for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
     folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     place = place_of(file.study().order, **lanes)
+    session = session_of(at_most, place)
     prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
-    return carry_out(prepared, json_, place=place)
+    return carry_out(prepared, json_, place=place, session=session)

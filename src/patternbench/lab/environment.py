@@ -102,6 +102,14 @@ class Environment:
             urls |= {f"{name}.{more}": url for more, url in running.endpoints.items()}
         return urls
 
+    def processes(self) -> dict[str, tuple[int, ...]]:
+        """Return the process that started each component, and those of each entry of the system file."""
+        own = {name: (running.process.pid,) for name, running in self.running.items()}
+        entries = {
+            name: tuple(pid for one in members for pid in own.get(one, ())) for name, members in self.groups.items()
+        }
+        return {**{name: pids for name, pids in entries.items() if pids}, **own}
+
     def fault_admins(self, protocol: str) -> list[str]:
         """Return the URLs at which faults of what is up are begun and ended by a protocol."""
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import resource
@@ -165,6 +166,23 @@ class Meter:
 def _own_seconds() -> float:
     """Return the CPU time of this process and of all that descend from it, those that ended meanwhile included."""
     return sum(map(_seconds, [os.getpid(), *descendants(os.getpid())]))
+
+
+def seconds_below(pid: int) -> float:
+    """Return the CPU time of all that descend from a process, ended ones included; NaN once it is gone."""
+    return sum(map(_seconds, descendants(pid))) if psutil.pid_exists(pid) else math.nan
+
+
+def bytes_below(pid: int) -> float:
+    """Return the memory of all that descend from a process; NaN once it is gone, or where the kernel tells none.
+
+    Pages that several processes share count in each by its part (PSS), so that workers of a server aren't counted
+    several times for the same memory.
+    """
+    try:
+        return float(sum(psutil.Process(one).memory_full_info().pss for one in descendants(pid)))
+    except (psutil.Error, AttributeError):
+        return math.nan
 
 
 def descendants(pid: int) -> Iterator[int]:

@@ -57,15 +57,16 @@ class LoadTimes:
 class Watched:
     """A round that is about to be measured, with its system up.
 
-    ``endpoints`` are the URLs of the components by name. ``folder`` is the observer's own: it does not exist yet, and
-    what is in it when the watch ends is kept with the round. ``watch`` is what the study asks observers for.
-    ``load`` says when the load was, once it is over.
+    ``endpoints`` are the URLs of the components by name, ``processes`` the ids of the processes that started each.
+    ``folder`` is the observer's own: it does not exist yet, and what is in it when the watch ends is kept with the
+    round. ``watch`` is what the study asks observers for. ``load`` says when the load was, once it is over.
     """
 
     endpoints: Mapping[str, str]
     folder: Path
     watch: Watch = field(default_factory=Watch)
     load: LoadTimes = field(default_factory=LoadTimes)
+    processes: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,14 @@ class NeededComponent:
     """A component of the system that an observer asks.
 
     ``path`` is the field of the study that asks for it, ``purpose`` what it is needed for ("to query for ..."), and
-    ``hint`` what to do where a system lacks it.
+    ``hint`` what to do where a system lacks it. Every scenario's system needs it, or just ``somewhere`` one.
     """
 
     name: str
     path: str
     purpose: str
     hint: str
+    somewhere: bool = False
 
 
 class Observer(ABC, Generic[Seen]):

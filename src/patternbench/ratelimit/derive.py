@@ -50,12 +50,13 @@ def derive(path: Path) -> None:
 
 
 def _rounds(run: RunFolder) -> list[LimitedRound]:
+    """Return the rounds to simulate. One with a grace is judged by less than its balancers enforced, and left out."""
     settings = observed.settings(run)
     rounds = []
     for entry in damage.rounds(run):
-        seen = observed.read(run, entry.file, OBSERVER) if entry.status == DONE else None
+        own = settings[entry.scenario]
+        seen = observed.read(run, entry.file, OBSERVER) if entry.status == DONE and not own.get("grace") else None
         if seen is not None and len(seen.table):
-            own = settings[entry.scenario]
             limit = replay.over_all(seen.limit, own, seen.balancers)
             rounds.append(LimitedRound(entry.round, seen, limit, own))
     return rounds

@@ -81,7 +81,7 @@ def rule_of(limit: EnforcedLimit) -> LimitRule:
 
 def of_decisions(seen: Decisions, settings: Settings) -> dict[str, float]:
     """Return the responses of a round by name, from its decisions and the settings of the system that made them."""
-    limit = replay.over_all(seen.limit, settings, seen.balancers)
+    limit = replay.promised(replay.over_all(seen.limit, settings, seen.balancers), settings)
     summary = summarize(seen.table, rule_of(limit))
     responses = {name: float(summary[own]) for name, own in FROM_SUMMARY.items()}
     return {**responses, WITHOUT_STORE: seen.share_without_store * ALL}

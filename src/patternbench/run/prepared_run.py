@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -28,6 +28,7 @@ from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.manifest import manifest
 from patternbench.run.round.orders import Orders
 from patternbench.run.runner import Listener, Runner
+from patternbench.run.session import Session
 from patternbench.run.stopping import AdaptiveStopping
 from patternbench.run.stopping_early import saw_nothing
 from patternbench.study.evidence import fewest
@@ -71,31 +72,40 @@ class PreparedRun:
         passes = counting_passes(self.plan.scenarios, Reconfigurations(self.study, self.inputs).group)
         return [round_ for round_ in passes if round_.scenario not in over]
 
-    def execute(self, listener: Listener, again: RerunSelection = NONE_AGAIN, place: Place = HERE) -> list[Entry]:
-        """Run what is still to do; returns all entries that count. The system is down when this returns or raises."""
+    def execute(
+        self,
+        listener: Listener,
+        again: RerunSelection = NONE_AGAIN,
+        place: Place = HERE,
+        session: Session | None = None,
+    ) -> list[Entry]:
+        """Run what is still to do, within a session; returns all entries that count.
+
+        The system is down when this returns or raises.
+        """
         self.folder.lock()
         try:
             self.folder.sweep()
             if self.todo(again) or self.counting(again) or self.study.rounds != fewest(self.study.rounds):
                 with place.ready(self._task(listener)) as lanes:
-                    self._run(lanes, listener, again)
+                    self._run(lanes, listener, again, session or Session())
             return damage.rounds(self.folder)
         finally:
             self.folder.unlock()
 
-    def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection) -> None:
+    def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection, session: Session) -> None:
         """Have lanes run what is still to do, and what they had to void."""
         void_divided(self.folder, [*lanes.up(), *lanes.coming()], self.todo(again))
-        coming = self._coming(again, lambda: len(lanes.up()))
+        coming = session.in_time(self._coming(again, lambda: len(lanes.up())))
         first = next(coming, None)
         if first:
             runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
             runner.run(chain([first], coming), lanes.executor)
         if lanes.divided:
             lanes.divided.clear()
-            self._run(lanes, listener, NONE_AGAIN)
+            self._run(lanes, listener, NONE_AGAIN, session)
 
-    def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Sequence[Round]]:
+    def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Iterable[Round]]:
         """Return the rounds to come, in batches of which each begins when the one before is over."""
         group = Reconfigurations(self.study, self.inputs).group
         adaptive = AdaptiveStopping.of(self.study, self.plan, self.folder, self.rounds, group)

@@ -13,7 +13,9 @@ end
 local ask = cjson.decode(body)
 local config = in_force.current.stores[ask.store]
 config.address.timeout = 5
-local store = require("ratelimit.stores." .. config.kind).new({ address = config.address, timeout = 0.05 })
+local store = require("ratelimit.stores." .. config.kind).new({
+  address = config.address, timeout = 0.05, asks = config.asks,
+})
 local limit = rules.ready({
   name = "vector", algorithm = ask.algorithm, limit = ask.plan.limit, window = ask.plan.window,
   burst = ask.plan.burst, sub_windows = ask.plan.sub_windows,

@@ -22,6 +22,8 @@ from ratelimit_fixture import (
     running,
 )
 
+IN_STEPS = ("lock", "transaction")
+"""The ways to ask Redis in which the balancer decides between reading and writing."""
 RUNS = int(os.environ.get("RATELIMIT_RUNS", "2"))
 #: A burst on a leaky bucket lasts about half a minute: it lets through what it admits one by one.
 pytestmark = pytest.mark.timeout(max(300, 60 * RUNS))
@@ -34,6 +36,11 @@ def balancers(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> 
         limit(a, name=f"{s}-{a}", store=s, match={"path_prefix": f"/{s}/{a}/"}, when_store_fails="closed")
         for s in stores
         for a in ALGORITHMS
+    ]
+    stores |= {f"redis-{way}": {**redis.store(), "asks": way} for way in IN_STEPS}
+    limits += [
+        limit(name=way, store=f"redis-{way}", match={"path_prefix": f"/{way}/"}, when_store_fails="closed")
+        for way in IN_STEPS
     ]
     both: Any = [
         balancer(workshop / name, rules_of(*limits, stores=stores, balancer=name), behind.port)
@@ -62,6 +69,13 @@ def test_a_burst_of_1000_is_admitted_exactly_100_times(balancers: list[Nginx], s
         # A leaky bucket of 100 a minute gains one place every 0.6 s; the others of 100 a day gain none.
         gained = (max(times) - min(times)) // 600_000 if algorithm == "leaky_bucket" else 0
         assert 100 <= len(admitted) <= 100 + gained, (algorithm, store, run)
+
+
+@pytest.mark.parametrize("way", IN_STEPS)
+def test_balancers_that_decide_between_reading_and_writing_admit_exactly_the_limit(
+    balancers: list[Nginx], way: str
+) -> None:
+    assert burst(balancers, 400, f"steps-{way}", users=10, path=f"/{way}/")[200] == 100
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ from ratelimit_fixture import (
     with_door,
 )
 
+OTHER_WAYS = ("sent_script", "lock", "transaction")
+"""How Redis is asked in measurements, next to one call of a script that it keeps."""
 LEASABLE = ["fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket"]
 
 
@@ -33,6 +35,9 @@ def nginx(workshop: Path, behind: Nginx, redis: Redis, mariadb: MariaDB) -> Iter
     stores = {
         "redis": redis.store(),
         "redis-unix": unix,
+        **{f"redis-{way}": {**redis.store(), "asks": way} for way in OTHER_WAYS},
+        "redis-new": {**redis.store(), "connections": "new"},
+        "mariadb-new": {**mariadb.store(), "connections": "new"},
         "mariadb": mariadb.store(),
         "mariadb-ed25519": edward,
     }
@@ -57,6 +62,26 @@ def test_the_store_decides_the_shared_vectors_like_the_definition(
         }
         got = decide(nginx, store=store, **ask)
         assert got == case["answers"], case["name"]
+
+
+@pytest.mark.parametrize("store", [*(f"redis-{way}" for way in OTHER_WAYS), "redis-new", "mariadb-new"])
+@pytest.mark.parametrize("algorithm", ["sliding_window_log", "token_bucket"])
+def test_a_store_that_is_asked_otherwise_decides_the_same(
+    nginx: Nginx, redis: Redis, mariadb: MariaDB, store: str, algorithm: str
+) -> None:
+    (mariadb if store.startswith("mariadb") else redis).flush()
+    vectors = json.loads((VECTORS / f"{algorithm}.json").read_text(encoding="utf-8"))
+    for number, case in enumerate(vectors["cases"][:3]):
+        ask = {"algorithm": algorithm, "plan": case["plan"], "requests": case["requests"], "key": f"other{number}"}
+        assert decide(nginx, store=store, **ask) == case["answers"], case["name"]
+
+
+@pytest.mark.parametrize("store", [f"redis-{way}" for way in OTHER_WAYS])
+def test_leases_over_a_store_that_is_asked_otherwise_are_those_of_the_core(nginx: Nginx, store: str) -> None:
+    shape = {"limit": 9, "window": 10_000_000, "burst": 6, "sub_windows": 4}
+    ask: dict[str, Any] = {"algorithm": "fixed_window", "plan": shape, "key": f"lease-{store}"}
+    ask["requests"] = lease_requests(random.Random(1))
+    assert decide(nginx, store=store, **ask) == core_answers(ask)
 
 
 @pytest.mark.parametrize("store", ["redis-unix", "mariadb-ed25519"])

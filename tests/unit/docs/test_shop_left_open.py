@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions.claimed import planned
-from reproductions.comparisons import Comparison, claims
+from reproductions.comparisons import Comparison
 from reproductions.kalyanasundaram_2025 import left_open, limit_rounds
+from reproductions.questions import answers, verdicts
 
 BLOCKS = 4
-ASKED = left_open.QUESTIONS
+ASKED, SENSITIVITY = left_open.QUESTIONS, left_open.SENSITIVITY
+STRESS = "shop-stress"
 SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers.good_per_s"
 
 
@@ -30,7 +32,7 @@ def made_up(one: Comparison, factor: float, noise: float = 0.01) -> pd.DataFrame
 
 
 def words(one: Comparison, rounds: pd.DataFrame) -> list[str]:
-    return [line.strip("| ").rpartition(" | ")[2] for line in claims(one, rounds).splitlines()[2:]]
+    return [line.strip("| ").rpartition(" | ")[2] for line in verdicts(one, rounds).splitlines()[2:]]
 
 
 @pytest.mark.parametrize("study", [ROUTES, left_open.BUNDLES])
@@ -53,17 +55,18 @@ def test_rounds_that_scatter_widely_decide_nothing() -> None:
     assert set(words(one, made_up(one, 1.0, noise=2.0))) == {"inconclusive"}
 
 
-@pytest.mark.parametrize("study", ASKED)
+@pytest.mark.parametrize("study", [*ASKED, *SENSITIVITY])
 def test_every_scenario_of_a_study_has_a_row_with_what_its_groups_got(study: str) -> None:
-    one = ASKED[study]
-    text = left_open.of_left_open({study: made_up(one, 1.0)})
+    questions = ASKED if study in ASKED else SENSITIVITY
+    one = questions[study]
+    text = answers(questions, {study: made_up(one, 1.0)})
     (table, *_) = [part for part in text.split("\n\n") if part.startswith("| the service |")]
     assert len(table.splitlines()) == 2 + len(set(one.names.values()))
     assert "nan" not in table
 
 
 def test_what_was_not_measured_says_how_to() -> None:
-    text = left_open.of_left_open({left_open.STRESS: made_up(ASKED[left_open.STRESS], 1.0)})
+    text = answers(ASKED, {STRESS: made_up(ASKED[STRESS], 1.0)})
     for study in ("shop-load-shedding", "shop-balancers"):
         assert f"patternbench run studies/{study}.yaml --quick" in text
     for study in ("shop-limits-by-route", "shop-overload", "shop-bundles"):
@@ -73,9 +76,9 @@ def test_what_was_not_measured_says_how_to() -> None:
 
 @pytest.mark.parametrize("form", ["shop-stress", "shop-stress-quick"])
 def test_what_was_measured_names_the_form_of_its_study(form: str) -> None:
-    one = ASKED[left_open.STRESS]
+    one = ASKED[STRESS]
     rounds = made_up(Comparison(form, "", one.factors, one.condition, one.configuration, one.shown), 1.0)
-    text = left_open.of_left_open({left_open.STRESS: rounds})
+    text = answers(ASKED, {STRESS: rounds})
     assert f"Measured with [{form}](../../studies/shop-stress.yaml); blocks: {BLOCKS}." in text
 
 
@@ -101,4 +104,11 @@ def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
 
 
 def test_runs_of_these_studies_are_read() -> None:
-    assert {*ASKED} <= set(limit_rounds.READERS)
+    assert {*ASKED, *SENSITIVITY} <= set(limit_rounds.READERS)
+
+
+def test_what_was_not_measured_says_how_long_it_takes() -> None:
+    text = answers(SENSITIVITY, {})
+    lines = [line for line in text.splitlines() if line.startswith("Not measured yet")]
+    assert len(lines) == len(SENSITIVITY)
+    assert all(" takes about " in line and line.endswith((" minutes.", " hours.")) for line in lines)

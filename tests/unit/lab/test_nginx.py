@@ -84,6 +84,25 @@ def test_an_upstream_with_a_path_keeps_it(upstream: str, server: str, behind: st
     assert behind in text
 
 
+def test_a_store_is_asked_by_one_call_over_kept_connections_unless_a_study_compares() -> None:
+    usual = rules(algorithm="fixed_window", store="redis")["stores"]["redis"]
+    assert not {"asks", "connections"} & set(usual)
+    other = rules(algorithm="fixed_window", store="redis", store_asks="lock", store_connections="new")
+    assert (other["stores"]["redis"]["asks"], other["stores"]["redis"]["connections"]) == ("lock", "new")
+    with pytest.raises(jsonschema.ValidationError, match="one_call"):
+        rules(algorithm="fixed_window", store="mariadb", store_asks="lock")
+
+
+def test_a_grace_is_admitted_on_top_of_the_limit() -> None:
+    assert rules(algorithm="fixed_window", limit=100, grace=10)["limits"][0]["limit"] == 110
+    assert rules(algorithm="fixed_window", limit=7, grace=10)["limits"][0]["limit"] == 7
+
+
+def test_leases_follow_a_clients_rate_if_a_study_says_so() -> None:
+    lease = rules(algorithm="fixed_window", synchronisation="eager", lease_size="dynamic")["limits"][0]["lease"]
+    assert lease["size"] == "dynamic"
+
+
 def test_a_link_that_is_up_stands_between_balancer_and_store() -> None:
     near = rules(algorithm="fixed_window", store="redis", link="none")["stores"]["redis"]["address"]
     far = rules(algorithm="fixed_window", store="redis", link="far")["stores"]["redis"]["address"]

@@ -16,7 +16,7 @@ STUDIES = Path(__file__).parents[3] / "studies"
 @pytest.mark.parametrize(
     ("study", "guess"),
     [
-        ("rate-limiting-quick", "49 min"),  # 68 rounds of 6 s of warm-up and 36 s, each on balancers just started
+        ("rate-limiting-quick", "73 min"),  # 102 rounds of 6 s of warm-up and 36 s, each on balancers just started
         ("rate-limiting-leases", "97 min"),  # 48 rounds of 60 s of warm-up and 60 s, likewise
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from patternbench.ratelimit.plan.limit import EnforcedLimit
-from patternbench.ratelimit.plan.replay import RECORDED, map_scenarios, over_all, round_scenario
+from patternbench.ratelimit.plan.replay import RECORDED, map_scenarios, over_all, promised, round_scenario
 from patternbench.terms.units import Duration
 
 AT_ONCE, FAR = Duration(0), Duration.parse("25ms")
@@ -27,6 +27,17 @@ def test_balancers_that_count_by_themselves_enforce_parts_of_what_was_declared()
     assert over_all(part, {"limit": 10, "burst": 5}, 3).limit == 10
     assert over_all(part, {"limit": 10, "burst": 5}, 3).burst == 5
     assert over_all(part, {}, 3).limit == 9
+
+
+@pytest.mark.parametrize(("declared", "grace"), [(100, 10), (10, 15), (5, 19), (3, 50), (7, 0), (1, 100)])
+def test_a_limit_with_a_grace_is_judged_by_what_was_promised(declared: int, grace: int) -> None:
+    enforced = limit(limit=declared + declared * grace // 100)
+    assert promised(enforced, {"grace": grace}).limit == declared
+
+
+def test_a_part_of_a_limit_is_judged_by_the_whole_that_was_declared_whatever_the_grace() -> None:
+    part = limit(store="memory", limit=5)
+    assert promised(over_all(part, {"limit": 10}, 2), {"grace": 10}).limit == 10
 
 
 @pytest.mark.parametrize(

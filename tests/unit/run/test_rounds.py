@@ -244,6 +244,9 @@ class Reached(Nothing):
     def endpoints(self) -> dict[str, str]:
         return {"system": "http://127.0.0.1:1", "prometheus": "http://127.0.0.1:2"}
 
+    def processes(self) -> dict[str, tuple[int, ...]]:
+        return {"shop": (7,)}
+
 
 @pytest.mark.usefixtures("quiet")
 def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
@@ -258,4 +261,5 @@ def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
         ("00000", Reached().endpoints()),
         ("00001", Reached().endpoints()),
     ]
+    assert [one[4] for one in reported] == [Reached().processes()] * 2
     assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in reported)

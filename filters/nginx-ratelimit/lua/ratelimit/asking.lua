@@ -23,7 +23,8 @@ function M.prepare(rules)
   local old = stores
   stores = {}
   for name, config in pairs(rules.stores) do
-    local store, err = kinds[config.kind].new({ address = config.address, timeout = config.timeout_seconds })
+    local settings = { address = config.address, timeout = config.timeout_seconds, asks = config.asks }
+    local store, err = kinds[config.kind].new(settings)
     if not store then
       error(("ratelimit: store %s %s"):format(name, err), 0)
     end

@@ -49,6 +49,8 @@ local store = object({
   tls = { object({ verify = { shape.boolean, default = true }, server_name = { shape.any_text } }) },
   pool = { whole(1, 10000) },
   idle = { shape.duration("1s", "1h"), default = 60e6 },
+  connections = { word("pooled", "new"), default = "pooled" },
+  asks = { word("one_call", "sent_script", "lock", "transaction"), default = "one_call" },
   breaker = {
     object({ failures = { whole(1, 1000), default = 5 }, open_for = { shape.duration("10ms", "1m"), default = 1e6 } }),
     default = { failures = 5, open_for = 1e6 },
@@ -335,6 +337,9 @@ local function check_address(each, path, problems)
   then
     shape.problem(problems, path .. ".address", each.address, 'must be "host:port", "[IPv6]:port" or "unix:/path"')
   end
+  if each.kind ~= "redis" and each.asks ~= "one_call" then
+    shape.problem(problems, path .. ".asks", each.asks, ("a store of the kind %s is asked by one_call only"):format(each.kind))
+  end
   if each.kind == "mariadb" then
     for _, field in ipairs({ "user", "database" }) do
       if not each[field] then
@@ -517,7 +522,8 @@ local function pool_name(each, address)
   local proof = crypto.sha256(address.password):gsub(".", function(c)
     return ("%02x"):format(c:byte())
   end)
-  return table.concat({ each.kind, each.address, address.user, address.database, tls, proof, each.timeout }, "|")
+  local told = { each.kind, each.address, address.user, address.database, tls, proof, each.timeout, each.connections }
+  return table.concat(told, "|")
 end
 
 local function address(each)
@@ -530,6 +536,7 @@ local function address(each)
     password = each.password or "",
     database = each.database or "",
     public_key = each.public_key,
+    connections = each.connections,
   }
   if each.address:sub(1, 5) == "unix:" then
     out.path = each.address:sub(6)

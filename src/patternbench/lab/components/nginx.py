@@ -58,8 +58,11 @@ class Nginx(Component):
     limits, with everything that the filter's rules can say. ``store`` is where the state is: ``memory``, or a name in
     ``stores``, which maps it to a component. With ``memory`` each balancer counts by itself, and so enforces the limit
     (and the burst) divided by ``balancers``. ``link`` is a component between balancer and store, if it is up. ``burst``
-    0 means the limit. ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how long
-    it holds. A request without the header is limited by its address. ``ca`` and ``verify`` are for ``https`` upstreams.
+    0 means the limit. ``grace`` is by how many percent more balancers admit than the limit that is promised; rounds are
+    judged by that. ``store_asks`` and ``store_connections`` ask a store in other ways than one call over a kept
+    connection, to compare. ``lease_share`` is the part of the remaining quota that a lease takes, ``lease_expires`` how
+    long it holds. A request without the header is limited by its address. ``ca`` and ``verify`` are for ``https``
+    upstreams.
     """
 
     kind: ClassVar[str] = "nginx"
@@ -72,6 +75,7 @@ class Nginx(Component):
     balancers: int = Field(default=1, ge=1, le=1000)
     algorithm: Algorithm = NO_LIMITER
     limit: Quantity = 100
+    grace: Annotated[int, Field(ge=0, le=100)] = 0
     window: PositiveDuration = Duration.parse("60s")
     burst: Burst = 0
     sub_windows: int = Field(default=limiter.SUB_WINDOWS, ge=1, le=60)
@@ -80,6 +84,8 @@ class Nginx(Component):
     stores: dict[str, str] = Field(default_factory=dict)
     link: str = ""
     store_timeout: Duration = Duration.parse("50ms")
+    store_asks: Literal["one_call", "sent_script", "lock", "transaction"] = "one_call"
+    store_connections: Literal["pooled", "new"] = "pooled"
     when_store_fails: Literal["open", "closed", "local"] = "local"
     synchronisation: Literal["per_request", "lazy", "eager"] = "per_request"
     lease_share: float = Field(default=limiter.LEASE_SHARE, gt=0, le=1)
@@ -199,7 +205,7 @@ class Nginx(Component):
                 name="per_client",
                 key=[KeySource.model_validate({"from": "header", "name": self.key})],
                 algorithm=self.algorithm,
-                limit=self.limit,
+                limit=self.limit + self.limit * self.grace // 100,
                 window=self.window,
                 burst=self.burst,
                 sub_windows=self.sub_windows,
@@ -209,6 +215,11 @@ class Nginx(Component):
             )
         ]
 
+    def _other_ways(self) -> dict[str, str]:
+        """Return how a store is asked otherwise than by one call over a kept connection."""
+        asks = {} if self.store_asks == "one_call" else {"asks": str(self.store_asks)}
+        return asks | ({} if self.store_connections == "pooled" else {"connections": str(self.store_connections)})
+
     def _store(self, store: str, name: str, registry: ComponentRegistry) -> dict[str, str]:
         """Return the place of the state, from the URL of the component that keeps it."""
         component = self.link if self.link in registry.names else self.stores.get(store, "")
@@ -216,7 +227,7 @@ class Nginx(Component):
             message, allowed = f"the store {NOT_IN_USE}", ", ".join((MEMORY, *self.stores))
             raise InputError(Problem(message, f"{name}.store", value=store, allowed=allowed))
         url = reference(component)
-        reported = {
+        reported = self._other_ways() | {
             "kind": part(url, "scheme"),
             "address": part(url, "address"),
             "timeout": f"{self.store_timeout.us}us",

@@ -19,6 +19,7 @@ NO_LEASE = LeaseTerms(mode="")
 """The lease terms for the simulator if there is no lease."""
 #: How many windows of a round's requests a map is made of, and what it varies.
 WINDOWS = 10
+ALL = 100
 BALANCERS = (1, 2, 4, 8, 16, 32, 64)
 STALENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "100ms", "1s"))
 RECORDED, BURSTY = "recorded", "bursty"
@@ -33,6 +34,17 @@ def over_all(limit: EnforcedLimit, settings: Settings, balancers: int) -> Enforc
         return limit
     parts = {"limit": limit.limit} | ({"burst": limit.burst} if limit.burst else {})
     return limit.model_copy(update={n: int(settings.get(n) or balancers * part) for n, part in parts.items()})
+
+
+def promised(limit: EnforcedLimit, settings: Settings) -> EnforcedLimit:
+    """Return the limit that clients were promised, from that over all balancers, which a grace of some percent raises.
+
+    With state of their own, balancers enforce parts of the limit in the settings, which is the promised one already.
+    """
+    grace = int(settings.get("grace", 0))
+    if not grace or limit.store == OWN:
+        return limit
+    return limit.model_copy(update={"limit": -(-limit.limit * ALL // (ALL + grace))})
 
 
 def round_scenario(

@@ -104,7 +104,9 @@ def _judged(
 
 
 def _limit(settings: Settings, decisions: Decisions | None) -> EnforcedLimit | None:
-    return replay.over_all(decisions.limit, settings, decisions.balancers) if decisions else None
+    if decisions is None:
+        return None
+    return replay.promised(replay.over_all(decisions.limit, settings, decisions.balancers), settings)
 
 
 def _row(row: FinishedRound, seen: pd.DataFrame, decisions: Decisions | None, rule: LimitRule) -> dict[str, object]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from patternbench.lab import systems, tracing
 from patternbench.lab.faults import links
 from patternbench.lab.host.launch import Launch
+from patternbench.lab.topology import Topology
 from patternbench.observe.registry import needed_by
 from patternbench.observe.seam import NeededComponent
 from patternbench.plan.expand import Plan
@@ -35,8 +36,17 @@ def _unanswered(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     needed = needed_by(study.watch)
     if not needed:
         return []
-    systems_of_plan = [[launch.name for launch in launches] for launches in _launches(study, plan, inputs)]
-    return distinct([_missing(one, names) for one in needed for names in systems_of_plan if one.name not in names])
+    systems_of_plan = [_names(topology) for topology in _topologies(study, plan, inputs)]
+    together = list(dict.fromkeys(name for names in systems_of_plan for name in names))
+    asked = [(one, [together] if one.somewhere else systems_of_plan) for one in needed]
+    return distinct([_missing(one, names) for one, each in asked for names in each if one.name not in names])
+
+
+def _names(topology: Topology | None) -> list[str]:
+    """Return the components of a system, and the entries of its file that several come from."""
+    if topology is None:
+        return []
+    return list(dict.fromkeys([*(launch.name for launch in topology.launches), *topology.groups]))
 
 
 def _missing(needed: NeededComponent, names: Sequence[str]) -> Problem:
@@ -46,9 +56,13 @@ def _missing(needed: NeededComponent, names: Sequence[str]) -> Problem:
 
 
 def _launches(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Sequence[Launch]]:
-    """Yield the components of each different system."""
+    """Yield the components of each different system; none of one that runs by itself."""
+    yield from (topology.launches if topology else [] for topology in _topologies(study, plan, inputs))
+
+
+def _topologies(study: Study, plan: Plan, inputs: Inputs) -> Iterator[Topology | None]:
+    """Yield each different system; None for one that runs by itself."""
     file = systems.file_of(study.system, inputs.study_folder)
     for system in {content_id(scenario.system.configuration): scenario.system for scenario in plan.scenarios}.values():
         with suppress(InputError):  # settings that no component takes are reported separately
-            topology = links.topology_of(system, file)
-            yield topology.launches if topology else []
+            yield links.topology_of(system, file)

@@ -202,8 +202,8 @@ class _OneRound:
     def _driven(
         self, driver: Driver, task: Task, environment: Environment, schedule: FaultSchedule, blank: Entry
     ) -> Entry:
-        watch, endpoints = self._order.watch, environment.endpoints()
-        with observing.watched(self._folder, blank.file, endpoints, watch) as observation:
+        asked = environment.endpoints(), self._order.watch, environment.processes()
+        with observing.watched(self._folder, blank.file, *asked) as observation:
             own, before, begun = environment.own_answers(), Meter.read(), time.perf_counter()
             with schedule:
                 measured = driver.drive(task, self._folder.attempts_of(blank.file))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
@@ -47,14 +48,19 @@ class Observation:
 
 @contextmanager
 def watched(
-    run: RunFolder, round_name: str, endpoints: Mapping[str, str], watch: Watch = NOTHING_ASKED
+    run: RunFolder,
+    round_name: str,
+    endpoints: Mapping[str, str],
+    watch: Watch = NOTHING_ASKED,
+    processes: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> Iterator[Observation]:
     """Have every observer watch what is done within; ``endpoints`` are the components' URLs by name.
 
-    ``watch`` is what the study asks them for. Raises ObservationError when one cannot.
+    ``processes`` are the ids of the processes that started each component, ``watch`` is what the study asks them for.
+    Raises ObservationError when one cannot.
     """
     draft, load = observed.draft(run, round_name), LoadTimes()
     with ExitStack() as watches:
         for observer in observers():
-            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch, load)))
+            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch, load, processes)))
         yield Observation(run, round_name, load)

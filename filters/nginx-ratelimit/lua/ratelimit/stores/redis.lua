@@ -1,7 +1,8 @@
 --- State in Redis: one script call per request, on the server's clock, whatever the number of limits.
 --
 -- The script is called by its digest; after a restart or SCRIPT FLUSH the server asks for the text and gets it once. There is
--- one for each algorithm, and one with all of them for a request whose limits differ in theirs.
+-- one for each algorithm, and one with all of them for a request whose limits differ in theirs. `asks` has it otherwise, for
+-- measurements: `sent_script` sends the text each time, `lock` and `transaction` do without a script (`stores/redis_steps`).
 
 local ffi = require("ffi")
 local clock = require("ratelimit.clock")
@@ -10,6 +11,7 @@ local cores = require("ratelimit.core")
 local crypto = require("ratelimit.wire.crypto")
 local resp = require("ratelimit.wire.resp")
 local script = require("ratelimit.stores.script")
+local steps = require("ratelimit.stores.redis_steps")
 local server_clock = require("ratelimit.stores.server_clock")
 
 local M = { most_together = 50 }
@@ -38,10 +40,14 @@ end
 
 --- A store on the server of `config.address`.
 function M.new(config)
+  if config.asks == "lock" or config.asks == "transaction" then
+    return steps.new(config)
+  end
   if not scripts.all then
     prepare_all()
   end
-  return setmetatable({ address = config.address, servers = server_clock.new() }, M)
+  local store = { address = config.address, sends_text = config.asks == "sent_script", servers = server_clock.new() }
+  return setmetatable(store, M)
 end
 
 --- Makes a pooled connection to an address `ahead` of the requests.
@@ -161,7 +167,11 @@ function M:decide(requests, now, deadline)
   local found, began = script_for(requests), clock.steady()
   deadline = deadline or connection.deadline(self.address)
   local till = now and -1 or self.servers:at(deadline)
-  local reply, err = resp.ask(self.address, M.encode("EVALSHA", found.digest, requests, now, till), deadline)
+  local command, body = "EVALSHA", found.digest
+  if self.sends_text then
+    command, body = "EVAL", found.source
+  end
+  local reply, err = resp.ask(self.address, M.encode(command, body, requests, now, till), deadline)
   if type(reply) == "table" and reply.error and reply.error:find("^NOSCRIPT") then
     reply, err = resp.ask(self.address, M.encode("EVAL", found.source, requests, now, till), deadline)
   end

@@ -1,7 +1,8 @@
 --- A pooled cosocket with one deadline for everything: connecting, greeting, sending and receiving.
 --
 -- `address` is a table: host and port, or path (Unix socket); timeout (seconds, for the whole exchange), pool_size,
--- idle (seconds a pooled connection is kept), pool (name: connections that greeted alike), tls (verify, server_name).
+-- idle (seconds a pooled connection is kept), pool (name: connections that greeted alike), tls (verify, server_name),
+-- connections ("new": each exchange has its own, for measurements).
 -- All bytes that have come are read at once and cut into lines and packets here: an answer mostly costs one call of the socket.
 
 local clock = require("ratelimit.clock")
@@ -216,7 +217,7 @@ function M:keep()
     leave(self.address, self.pool)
     return self:close()
   end
-  if self.at <= #self.buffer then
+  if self.at <= #self.buffer or self.address.connections == "new" then
     return self:close()
   end
   return self.socket:setkeepalive(self.address.idle * 1000, self.address.pool_size)

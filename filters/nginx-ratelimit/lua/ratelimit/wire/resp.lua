@@ -144,6 +144,36 @@ function M.ask(address, request, deadline)
   return connection.exchange(address, greet, talk, request, deadline)
 end
 
+-- Sends commands together; returns their replies in order, or nil and a reason.
+local function say(open, commands)
+  local parts, replies = {}, {}
+  for i, command in ipairs(commands) do
+    parts[i] = M.encode(command)
+  end
+  local ok, err = open:send(concat(parts))
+  for i = 1, ok and #commands or 0 do
+    local reply
+    reply, err = M.decode(open)
+    if reply == nil then
+      return nil, err
+    elseif M.is_unwelcome(reply) then
+      open:distrust()
+    end
+    replies[i] = reply
+  end
+  return ok and replies or nil, err
+end
+
+--- Holds a conversation over one connection: `converse(say)`, where `say(commands)` sends commands and returns their replies.
+-- @return what `converse` returns; when that is nil and a reason, the connection is closed
+function M.converse(address, converse, deadline)
+  return connection.exchange(address, greet, function(open)
+    return converse(function(commands)
+      return say(open, commands)
+    end)
+  end, nil, deadline)
+end
+
 --- Sends one command and returns its reply.
 function M.call(address, arguments)
   return M.ask(address, M.encode(arguments))

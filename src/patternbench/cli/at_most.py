@@ -1,0 +1,36 @@
+"""The option of ``run`` and ``resume`` that says how long they may measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from patternbench.cli.load import DurationType
+from patternbench.run.lanes.places import HERE, Place
+from patternbench.run.session import Session
+from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import Duration
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def at_most_option(command: Command) -> Command:
+    """Give a command the option."""
+    option = click.option(
+        "--at-most",
+        type=DurationType(positive=True),
+        help="Begin a block of rounds only if it would end within this time, such as 90m; `resume` runs the rest.",
+    )
+    return option(command)
+
+
+def session_of(at_most: Duration | None, place: Place) -> Session:
+    """Return the session that the option asks for. Raises InputError for lanes, which begin blocks side by side."""
+    if at_most is None:
+        return Session()
+    if place is not HERE:
+        hint = "leave one of them out"
+        raise InputError(Problem("--at-most measures on this machine, and --on on others", hint=hint))
+    return Session(at_most.seconds)
