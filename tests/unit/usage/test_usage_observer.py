@@ -155,7 +155,7 @@ def test_a_component_that_no_system_of_the_study_has_is_refused_by_name(tmp_path
     study = loads(changed(system="target", usage="{service: [target, tarot]}"), "study.yaml")
     (problem,) = watch_problems.described(study, expand(study), Inputs(tmp_path))
     assert problem.path == "usage.service[1]"
-    assert "no scenario's system has a component `tarot`" in str(problem)
+    assert "the system has no component `tarot` to measure" in str(problem)
     assert "target" in str(problem.allowed)
 
 
