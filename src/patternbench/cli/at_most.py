@@ -9,7 +9,7 @@ import click
 
 from patternbench.cli.load import DurationType
 from patternbench.run.lanes.places import HERE, Place
-from patternbench.run.session import Session
+from patternbench.run.time_bound import TimeBound
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
@@ -26,11 +26,11 @@ def at_most_option(command: Command) -> Command:
     return option(command)
 
 
-def session_of(at_most: Duration | None, place: Place) -> Session:
-    """Return the session that the option asks for. Raises InputError for lanes, which begin blocks side by side."""
+def time_bound_of(at_most: Duration | None, place: Place) -> TimeBound:
+    """Return the bound that the option asks for. Raises InputError for lanes, which begin blocks side by side."""
     if at_most is None:
-        return Session()
+        return TimeBound()
     if place is not HERE:
         hint = "leave one of them out"
         raise InputError(Problem("--at-most measures on this machine, and --on on others", hint=hint))
-    return Session(at_most.seconds)
+    return TimeBound(at_most.seconds)

@@ -28,7 +28,7 @@ from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Entry, RerunSe
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.run.lanes.places import HERE, Place
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
-from patternbench.run.session import Session
+from patternbench.run.time_bound import TimeBound
 from patternbench.run.verdict import lacking
 from patternbench.terms.problems import InputError, Problem, reason
 
@@ -92,11 +92,11 @@ def carry_out(
     quiet: bool,
     again: RerunSelection = NONE_AGAIN,
     place: Place = HERE,
-    session: Session | None = None,
+    bound: TimeBound | None = None,
 ) -> int:
     """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts.
 
-    A ``session`` bounds how long it may measure, in whole blocks; what is left then is for `resume`.
+    A ``bound`` says how long it may measure, in whole blocks; what is left then is for `resume`.
     """
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
         signal.signal(number, _interrupt)
@@ -105,7 +105,7 @@ def carry_out(
     bar = Bar(prepared.rounds, len(prepared.rounds) - len(todo), quiet)
     try:
         with bar.shown:
-            entries = prepared.execute(bar, again, place, session)
+            entries = prepared.execute(bar, again, place, bound)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise

@@ -7,7 +7,7 @@ from typing import Unpack
 
 import click
 
-from patternbench.cli.at_most import at_most_option, session_of
+from patternbench.cli.at_most import at_most_option, time_bound_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.records.journal import RerunSelection
@@ -44,4 +44,4 @@ def resume(
     prepared = prepared_run.reopen(folder)
     again = RerunSelection(retry_failed, retry_invalid, retry_damaged)
     place = place_of(prepared.study.order, **lanes)
-    return carry_out(prepared, json_, again, place, session_of(at_most, place))
+    return carry_out(prepared, json_, again, place, time_bound_of(at_most, place))

@@ -9,7 +9,7 @@ from typing import Unpack
 import click
 
 from patternbench.cli import output
-from patternbench.cli.at_most import at_most_option, session_of
+from patternbench.cli.at_most import at_most_option, time_bound_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.cli.shared import no_commands_option, quick_option
@@ -55,6 +55,6 @@ def run(
         output.note(sentence)
     folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     place = place_of(file.study().order, **lanes)
-    session = session_of(at_most, place)
+    bound = time_bound_of(at_most, place)
     prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
-    return carry_out(prepared, json_, place=place, session=session)
+    return carry_out(prepared, json_, place=place, bound=bound)

@@ -28,9 +28,9 @@ from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.manifest import manifest
 from patternbench.run.round.orders import Orders
 from patternbench.run.runner import Listener, Runner
-from patternbench.run.session import Session
 from patternbench.run.stopping import AdaptiveStopping
 from patternbench.run.stopping_early import saw_nothing
+from patternbench.run.time_bound import TimeBound
 from patternbench.study.evidence import fewest
 from patternbench.study.load import StudyFile, loads
 from patternbench.study.models import Study
@@ -77,9 +77,9 @@ class PreparedRun:
         listener: Listener,
         again: RerunSelection = NONE_AGAIN,
         place: Place = HERE,
-        session: Session | None = None,
+        bound: TimeBound | None = None,
     ) -> list[Entry]:
-        """Run what is still to do, within a session; returns all entries that count.
+        """Run what is still to do, within a time bound; returns all entries that count.
 
         The system is down when this returns or raises.
         """
@@ -88,22 +88,22 @@ class PreparedRun:
             self.folder.sweep()
             if self.todo(again) or self.counting(again) or self.study.rounds != fewest(self.study.rounds):
                 with place.ready(self._task(listener)) as lanes:
-                    self._run(lanes, listener, again, session or Session())
+                    self._run(lanes, listener, again, bound or TimeBound())
             return damage.rounds(self.folder)
         finally:
             self.folder.unlock()
 
-    def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection, session: Session) -> None:
+    def _run(self, lanes: ReadyLanes, listener: Listener, again: RerunSelection, bound: TimeBound) -> None:
         """Have lanes run what is still to do, and what they had to void."""
         void_divided(self.folder, [*lanes.up(), *lanes.coming()], self.todo(again))
-        coming = session.in_time(self._coming(again, lambda: len(lanes.up())))
+        coming = bound.in_time(self._coming(again, lambda: len(lanes.up())))
         first = next(coming, None)
         if first:
             runner = Runner(self.plan.scenarios, self.orders(), self.folder, listener, self._note)
             runner.run(chain([first], coming), lanes.executor)
         if lanes.divided:
             lanes.divided.clear()
-            self._run(lanes, listener, NONE_AGAIN, session)
+            self._run(lanes, listener, NONE_AGAIN, bound)
 
     def _coming(self, again: RerunSelection, lanes: Callable[[], int]) -> Iterator[Iterable[Round]]:
         """Return the rounds to come, in batches of which each begins when the one before is over."""

@@ -1,4 +1,4 @@
-"""A session of a run measures whole blocks, as many as end in its time."""
+"""A run with a time bound measures whole blocks, as many as end in time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from math import inf
 
 import pytest
 
-from patternbench.cli.at_most import session_of
+from patternbench.cli.at_most import time_bound_of
 from patternbench.plan.order import Round
 from patternbench.run.lanes.places import HERE
-from patternbench.run.session import Session
+from patternbench.run.time_bound import TimeBound
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
 
@@ -33,10 +33,10 @@ def rounds(*blocks: int) -> list[Round]:
     return [Round(2 * block + number, block, f"s{number}") for block in blocks for number in range(2)]
 
 
-def measured(session: Session, watch: Watch, batches: Sequence[Sequence[Round]]) -> list[int]:
+def measured(bound: TimeBound, watch: Watch, batches: Sequence[Sequence[Round]]) -> list[int]:
     """The blocks of the rounds that are measured, one after another."""
     found = []
-    for batch in session.in_time(batches):
+    for batch in bound.in_time(batches):
         for round_ in batch:
             watch.now += EACH_S
             found.append(round_.block)
@@ -46,21 +46,21 @@ def measured(session: Session, watch: Watch, batches: Sequence[Sequence[Round]])
 @pytest.mark.parametrize(("seconds", "blocks"), [(1, 1), (20, 1), (39, 1), (40, 2), (59, 2), (1000, 4)])
 def test_as_many_whole_blocks_are_measured_as_end_in_time_and_one_at_least(seconds: float, blocks: int) -> None:
     watch = Watch()
-    found = measured(Session(seconds, watch), watch, [rounds(0, 1, 2, 3)])
+    found = measured(TimeBound(seconds, watch), watch, [rounds(0, 1, 2, 3)])
     assert found == [block for block in range(blocks) for _ in range(2)]
 
 
 def test_no_block_begins_without_any_time() -> None:
     watch = Watch()
-    session = Session(0, watch)
-    assert measured(session, watch, [rounds(0)]) == []
-    assert session.is_over
+    bound = TimeBound(0, watch)
+    assert measured(bound, watch, [rounds(0)]) == []
+    assert bound.is_over
 
 
 def test_a_block_is_expected_to_take_as_long_as_the_longest_before() -> None:
     watch = Watch()
-    session = Session(70, watch)
-    batches = session.in_time([[*rounds(0), *rounds(1), *rounds(2)]])
+    bound = TimeBound(70, watch)
+    batches = bound.in_time([[*rounds(0), *rounds(1), *rounds(2)]])
     taken = []
     for round_ in next(batches):
         watch.now += {0: 5, 1: 20, 2: 5}[round_.block]
@@ -76,19 +76,19 @@ def test_blocks_that_are_decided_on_later_are_not_asked_for_once_the_time_is_ove
             asked.append(block)
             yield rounds(block)
 
-    assert measured(Session(45, watch), watch, growing()) == [0, 0, 1, 1]  # type: ignore[arg-type]
+    assert measured(TimeBound(45, watch), watch, growing()) == [0, 0, 1, 1]  # type: ignore[arg-type]
     assert asked == [0, 1, 2], "the third was asked for, and found too long"
 
 
-def test_a_session_without_end_measures_everything() -> None:
+def test_a_run_without_a_bound_measures_everything() -> None:
     watch = Watch()
-    assert len(measured(Session(clock=watch), watch, [rounds(0, 1), rounds(2)])) == 6
+    assert len(measured(TimeBound(clock=watch), watch, [rounds(0, 1), rounds(2)])) == 6
 
 
 def test_time_is_bounded_on_this_machine_alone() -> None:
-    assert session_of(Duration.parse("90m"), HERE).seconds == 5400
-    assert session_of(None, HERE).seconds == inf
+    assert time_bound_of(Duration.parse("90m"), HERE).seconds == 5400
+    assert time_bound_of(None, HERE).seconds == inf
     lanes: object = object()
-    assert session_of(None, lanes).seconds == inf  # type: ignore[arg-type]
+    assert time_bound_of(None, lanes).seconds == inf  # type: ignore[arg-type]
     with pytest.raises(InputError, match="--at-most measures on this machine, and --on on others"):
-        session_of(Duration.parse("90m"), lanes)  # type: ignore[arg-type]
+        time_bound_of(Duration.parse("90m"), lanes)  # type: ignore[arg-type]

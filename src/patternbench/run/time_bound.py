@@ -1,4 +1,4 @@
-"""A session of a run: how long it may measure, in whole blocks."""
+"""The time bound of a run: how long it may measure, in whole blocks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from patternbench.plan.order import Round
 
 
 @dataclass
-class Session:
-    """Begins a block only if it would end within ``seconds``, by the longest one of the session so far.
+class TimeBound:
+    """Begins a block only if it would end within ``seconds``, by the longest one so far.
 
     Half a block is worth nothing: comparisons are made within blocks. The first block has no measure yet, and begins as
     long as any time is left.
