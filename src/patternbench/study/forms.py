@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from patternbench.study.text.document import Document, Path, without_comments
+from patternbench.study.text.document import Document, Path, parse, without_comments
 from patternbench.terms.problems import InputError, Problem
 
 Form = Literal["whole", "quick"]
@@ -73,7 +73,17 @@ def _moved(lines: dict[Path, int], source: Path, path: Path) -> None:
 
 
 def asking(text: str, file: str) -> str:
-    """Return the text of a study, with the line that asks for its quick form; no line of it changes its number."""
+    """Return the text of a study, with the line that asks for its quick form; no line of it changes its number.
+
+    One that asks for it already stays as it is. Raises InputError for one that asks for the whole form.
+    """
+    written = parse(without_comments(text) if file.endswith(".json") else text, file)
+    form = written.fields.get("form")
+    if form == QUICK:
+        return text
+    if form is not None:
+        message, hint = "is given in the study, and --quick asks for the other form", "leave one of them out"
+        raise InputError(Problem(message, "form", file, written.line(("form",)), form, hint=hint))
     if not file.endswith(".json"):
         return f"{text.rstrip()}\n\nform: {QUICK}\n"
     end = without_comments(text).rstrip().rfind("}")

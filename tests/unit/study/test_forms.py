@@ -138,3 +138,13 @@ def kept(under: object, over: object, made: object) -> bool:
     return all(
         made[key] == value if key not in over else kept(value, over[key], made[key]) for key, value in under.items()
     )
+
+
+def test_a_study_that_asks_for_its_quick_form_may_be_asked_for_it_again() -> None:
+    assert quick(f"form: quick\n{STUDY}").study() == quick().study()
+
+
+@pytest.mark.parametrize("form", ["whole", "slow"])
+def test_quick_of_a_study_that_asks_for_another_form_is_refused_at_its_line(form: str) -> None:
+    with pytest.raises(InputError, match=r"^shop\.yaml:1: form: is given in the study, and --quick asks for the other"):
+        quick(f"form: {form}\n{STUDY}")
