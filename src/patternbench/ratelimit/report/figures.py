@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -10,6 +9,7 @@ from patternbench.observe.section import Figure, Spec
 from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.throttling import NO_LIMITER
 from patternbench.ratelimit.report.tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
+from patternbench.report.charts import alt
 
 TITLES = {COST: "latency (ms)", DEVIATION: "deviation (% of requests)"}
 CAPTION = "Medians over rounds with their intervals, one panel per distance to the store (one way)."

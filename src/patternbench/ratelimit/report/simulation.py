@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -18,6 +17,7 @@ from patternbench.ratelimit.report.accuracy import named
 from patternbench.ratelimit.report.figures import numbers, tips, with_data
 from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
 from patternbench.ratelimit.responses import ENOUGH
+from patternbench.report.charts import alt
 from patternbench.study.model.limiter import GOSSIP
 from patternbench.terms.quantities import number
 from patternbench.terms.units import Duration

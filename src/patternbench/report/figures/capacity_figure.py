@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import altair as alt
 import pandas as pd
 
 from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
 from patternbench.records.outputs import write_whole
+from patternbench.report.charts import alt
 from patternbench.report.svg import draw
 
 

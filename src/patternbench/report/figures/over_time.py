@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import altair as alt
 import pandas as pd
+
+from patternbench.report.charts import alt
 
 RATE, TIME = "attempts per second", "median time (ms)"
 _SERIES = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms": (TIME, "answered well")}

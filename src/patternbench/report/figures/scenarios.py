@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
 from patternbench.analyze.intervals import median_table
+from patternbench.report.charts import alt
 from patternbench.report.labels import RESPONSES, factor_title, unit
 from patternbench.report.layout import Layout, distinct
 from patternbench.report.model import RunReport

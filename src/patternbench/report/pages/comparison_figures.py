@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import pandas as pd
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
@@ -12,6 +11,7 @@ from patternbench.analyze.compare.words import ranked
 from patternbench.analyze.recommend.recommendation import Choice, configuration
 from patternbench.analyze.rounds import label
 from patternbench.analyze.statements.verdict import Verdict
+from patternbench.report.charts import alt
 from patternbench.report.labels import looks_of_changes
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.terms.factors import NO_UNITS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import altair as alt
 import pandas as pd
 
 from patternbench.analyze.load.loadtest import LoadTest, in_words
 from patternbench.observe.section import Figure, Section, Table
+from patternbench.report.charts import alt
 from patternbench.report.page import page_html
 from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.terms.quantities import number

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
@@ -16,6 +15,7 @@ from patternbench.analyze.models.contrasts import fitted_at
 from patternbench.analyze.models.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models.fit import ModelResult, shown_rows
 from patternbench.analyze.models.words import preferred
+from patternbench.report.charts import alt
 from patternbench.terms.quantities import titled
 
 #: After Okabe and Ito, with a lighter blue: distinguishable with any colour vision, on light and dark.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import pandas as pd
 
 from patternbench.observe.section import Spec
+from patternbench.report.charts import alt
 from patternbench.report.figures.over_time import COLOURS, RATE, TIME, Band
 
 WIDTH, HEIGHT = 620, 110

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 import pandas as pd
 
 from patternbench.analyze.covariates import moved_by_scenarios
 from patternbench.observe.section import Figure, Section, Spec
+from patternbench.report.charts import alt
 from patternbench.report.model import counting
 from patternbench.speed.responses import PROBE_TIME
 from patternbench.terms.quantities import number

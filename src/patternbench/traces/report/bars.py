@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import pandas as pd
 
 from patternbench.observe.section import Figure
+from patternbench.report.charts import alt
 from patternbench.traces.analyze.calls import CallType, per_request
 from patternbench.traces.analyze.critical import shares
 from patternbench.traces.analyze.trees import TracedRequest
