@@ -18,11 +18,11 @@ def some_home() -> Iterator[None]:
     try:
         Path.home()
     except RuntimeError:
-        os.environ["HOME"] = "/"
+        os.environ.update(HOME="/")
         try:
             yield
         finally:
-            del os.environ["HOME"]
+            os.environ.pop("HOME")
     else:
         yield
 
