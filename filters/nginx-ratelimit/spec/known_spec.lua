@@ -101,6 +101,9 @@ describe("a store that forgot a client", function()
     learn(subject, 3, 50e6)
     now = now + 50e6
     assert.equal(0, learn(subject, 9, 60e6))
+    kept = {}
+    learn(subject, 3, 50e6, 1000)
+    assert.equal(0, learn(subject, 9, 60e6, 1000 + 50e6)) -- the store's clock was set forward
   end)
 
   it("is given what it lacks once, and again only when that failed", function()

@@ -113,6 +113,7 @@ end
 -- The store, and the way there. --------------------------------------------------------------------------------------
 
 local random, core, rule, state, worst
+local under_way, most_under_way
 
 local function handle(requests)
   local answers = { time = now }
@@ -165,9 +166,12 @@ function asking.ask(name, requests, deadlines)
     sleep(deadline - now)
     return nil, "timeout"
   end
+  under_way = under_way + 1
+  most_under_way = math.max(most_under_way, under_way)
   sleep(there)
   local answers = handle(requests)
   sleep(back + (stands_still and random(2 * timeout) or 0))
+  under_way = under_way - 1
   return answers
 end
 
@@ -249,15 +253,20 @@ local function request(worker, subject, admitted)
   end
 end
 
--- Two balancers of two workers; a client asks them all, for as long as some windows last.
-local function simulate(algorithm, lease, most_cost)
-  now, sleepers, made = support.base + 1, {}, 0
+-- The beginning of a day, a new store, and a limit.
+local function begin(algorithm, lease)
+  now, sleepers, made, under_way, most_under_way = support.base + 1, {}, 0, 0, 0
   core = cores[algorithm]
   rule = { limit = limit_of_all, window = window, burst = limit_of_all, sub_windows = 4 }
   state = support.fresh(core, rule)
   local limit = setmetatable({ name = "l", store = "far", algorithm = algorithm, lease = lease }, { __index = rule })
   limit.ttl = core.ttl(rule)
-  local workers, admitted = {}, {}
+  return limit
+end
+
+-- Two balancers of two workers; a client asks them all, for as long as some windows last.
+local function simulate(algorithm, lease, most_cost)
+  local limit, workers, admitted = begin(algorithm, lease), {}, {}
   for _ = 1, 2 do
     local shared = memory_of_a_balancer()
     for _ = 1, 2 do
@@ -353,5 +362,20 @@ describe("leases over a store that answers late", function()
       local most = in_any_window(admitted)
       assert.is_true(most <= limit_of_all + holders * (largest + rest), most .. ": " .. where)
     end)
+  end)
+end)
+
+describe("a lazy lease of a balancer", function()
+  it("is not asked for by another worker while the store is asked past it", function()
+    random = function(n)
+      return n - 1
+    end
+    local lease = { mode = "lazy", share = 0.01, most = largest, size = "static", expires = 300e3, holder = "balancer" }
+    local limit, shared, admitted = begin("fixed_window", lease), memory_of_a_balancer(), {}
+    for cost = 3, 1, -2 do
+      start(request(worker_of(shared), { key = "k", limit = limit, cost = cost }, admitted))
+    end
+    run_until(now + 200e3)
+    assert.are.same({ 2, 1 }, { #admitted, most_under_way })
   end)
 end)

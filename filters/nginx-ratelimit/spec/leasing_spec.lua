@@ -153,6 +153,23 @@ describe("an eager lease", function()
     assert.are.same({ "reserve 30" }, { unpack(told, 4) })
   end)
 
+  it("of a fixed window ends as long after it was asked for as the store said, however late that came", function()
+    local leasing, limit = fresh(), limit_of("eager", { algorithm = "fixed_window" })
+    limit.lease.expires = 10e6
+    store = function(request)
+      now = now + 40e3
+      local granted = request.verb == "reserve" and request.amount or 0
+      return { allowed = true, remaining = 30, reset = 1e6, retry_after = 0, granted = granted }
+    end
+    local asked = now
+    assert.is_true(leasing.decide(subject_of(limit), {}).allowed)
+    now = asked + 1e6 - 1
+    assert.equal("lease", leasing.decide(subject_of(limit), {}).by)
+    now = asked + 1e6
+    leasing.decide(subject_of(limit), {})
+    assert.are.same({ "reserve 30", "refund 28", "reserve 30" }, told)
+  end)
+
   it("that the rules no longer describe gives its rest back under the new ones", function()
     local leasing, heard = fresh(), {}
     store = plenty
