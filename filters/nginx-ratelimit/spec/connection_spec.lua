@@ -22,7 +22,8 @@ local function socket()
   made.getreusedtimes = function()
     return 0
   end
-  made.send = function()
+  made.send = function(_, bytes)
+    made.sent = bytes
     return true
   end
   made.receiveany = function()
@@ -131,7 +132,7 @@ describe("a connection", function()
     now = now + 60e6
     assert.is_true(connection.is_old(address))
     local ahead = connection.ahead(address, 2)
-    redis.warm(ahead)
+    redis.new({ address = ahead }):warm(ahead)
     resp.call(address, { "PING" })
     connection.use(ahead)
     resp.call(address, { "PING" })
@@ -190,12 +191,38 @@ describe("the clock of a Redis server", function()
 
   it("stays known after an error that is about the request alone", function()
     local store = store_after("FULL 3 keys are held")
-    assert.equal(now + 1000, store.servers:at(now))
+    assert.equal(now + 1000, store.servers:before(now))
+  end)
+
+  it("is learnt while connections are made ahead", function()
+    local address = server({ says("*2\r\n$2\r\n10\r\n$1\r\n7\r\n"), says("-ERR x\r\n") })
+    local store = redis.new({ address = address })
+    assert.are.same({ "10", "7" }, store:warm(address))
+    assert.equal(10e6 + 7, store.servers:before(now))
+    store:warm(address)
+    assert.equal(10e6 + 7, store.servers:before(now))
+  end)
+
+  it("tells the server of a call to count nothing when its answer could not be here in time", function()
+    local said, back, ahead = require("ffi").new("double[7]", { 5e9, 1, 9, 1e6, 0, 0, 1 }), 30e3, 5e9 - 1e9
+    local answer = "$56\r\n" .. require("ffi").string(said, 56) .. "\r\n"
+    local address = server({
+      function()
+        now = now + back
+        return answer
+      end,
+      says(answer),
+    })
+    local store = redis.new({ address = address })
+    store:decide({ request })
+    store:decide({ request }, nil, now + 40e3)
+    local till = now + 40e3 + ahead - back
+    assert.is_truthy(opened[2].sent:find(("\r\n%.0f\r\n"):format(till), 1, true))
   end)
 
   it("is forgotten after a late call and after errors that another server might not answer", function()
     for _, kind in ipairs({ "LATE", "READONLY", "MASTERDOWN", "NOAUTH", "LOADING", "ERR" }) do
-      assert.equal(-1, store_after(kind .. " x").servers:at(now), kind)
+      assert.equal(-1, store_after(kind .. " x").servers:before(now), kind)
     end
   end)
 end)

@@ -59,6 +59,30 @@ def test_what_breaks_a_limit_of_the_choice_gains_nothing_in_any_card() -> None:
     assert "gains" not in plain(of(reported, "p95 of successful calls"))
 
 
+def test_a_line_that_breaks_another_limit_of_the_choice_is_left_out_by_name_of_that_limit() -> None:
+    slower = run_with({"baseline": (1.0, 1.0), "retry": (2.0, 1.0), "hedge": (1.0, 1.0)}, noise=0.01)
+    assert "Everything that kept failed calls at 1 % or below is worse" not in plain(
+        of(message(slower)[1], "p95 of successful calls")
+    )
+    stand = Stand("goodput", frozenset({"baseline", "retry", "hedge"}), broken=frozenset({"hedge"}))
+    card = plain(of(beside(slower, stand), "p95 of successful calls"))
+    assert "Everything that kept failed calls at 1 % or below and the limits of the choice is worse" in card
+
+
+def test_what_breaks_another_limit_of_the_choice_is_not_said_to_fail() -> None:
+    gains = run_with({"baseline": (1.0, 1.0), "retry": (0.5, 1.0)})
+    reported = beside(gains, Stand("goodput", ALL, broken=frozenset({"retry"})))
+    card = plain(of(reported, "p95 of successful calls"))
+    assert "Only baseline kept failed calls at 1 % or below and the limits of the choice." in card
+    assert "fails least" not in " ".join(map(plain, reported))
+
+
+def test_under_a_limit_everything_means_what_keeps_the_limits_of_the_choice() -> None:
+    stand = Stand("goodput", ALL, broken=frozenset({"retry"}))
+    card = plain(of(beside(limited(1.0), stand), "p95 of successful calls"))
+    assert "Only baseline kept the limits of the choice." in card
+
+
 def test_what_fails_least_is_not_told_next_to_what_came_closest() -> None:
     failing = run_with({"baseline": (1.0, 1.0), "retry": (1.0, 1.0)}, failed={"baseline": 8.0, "retry": 41.0})
     assert "fails least" in plain(of(message(failing)[1], "Successful calls (share)"))

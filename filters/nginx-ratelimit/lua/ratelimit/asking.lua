@@ -199,7 +199,7 @@ local warm_connections = 4
 local function connect_ahead(each, address)
   local threads, done = {}, false
   for i = 1, warm_connections do
-    threads[i] = ngx.thread.spawn(each.store.warm, address)
+    threads[i] = ngx.thread.spawn(each.store.warm, each.store, address)
   end
   for _, thread in ipairs(threads) do
     local _, reply = ngx.thread.wait(thread)

@@ -112,9 +112,12 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
 
 
 def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame:
-    """Return what breaks a limit of the choice doesn't keep the limits of a gain."""
-    broken = [item in agreement.excluded(x) for item, x in zip(table["item"], table["x"], strict=True)]
-    return table.assign(keeps=table["keeps"] & ~np.array(broken, dtype=bool))
+    """Return the table in which what breaks a limit of the choice doesn't keep the limits of a gain.
+
+    ``barred`` is what keeps failed calls low, and breaks another limit of the choice.
+    """
+    broken = np.array([item in agreement.excluded(x) for item, x in zip(table["item"], table["x"], strict=True)], bool)
+    return table.assign(keeps=table["keeps"] & ~broken, barred=table["keeps"] & broken)
 
 
 def merged(reported: Sequence[Headline]) -> list[Headline]:
@@ -187,12 +190,14 @@ def _chosen(section: Section) -> Headline:
 class _LevelFinding:
     """The finding on one response at one level of the axis: its kind, and the rows that it covers.
 
-    ``alike`` says that of several lines none fails less than the others.
+    ``alike`` says that of several lines none fails less than the others, ``barred`` that a line was left out because it
+    breaks another limit of the choice than that on failed calls.
     """
 
     kind: str
     rows: pd.DataFrame
     alike: bool = False
+    barred: bool = False
 
     @property
     def x(self) -> float:
@@ -229,6 +234,10 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str, agreeme
 
 def _at(rows: pd.DataFrame, response: str) -> _LevelFinding:
     """Judge one level: the gains of lines that keep the limit, or why there are none."""
+    return replace(_judged(rows, response), barred=bool(rows["barred"].any()))
+
+
+def _judged(rows: pd.DataFrame, response: str) -> _LevelFinding:
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
@@ -250,7 +259,7 @@ def _stretches(reported: Sequence[_LevelFinding]) -> Iterator[list[_LevelFinding
     """Group neighbouring levels with the same finding."""
     stretch: list[_LevelFinding] = []
     for at in reported:
-        if stretch and (at.kind, at.items) != (stretch[0].kind, stretch[0].items):
+        if stretch and (at.kind, at.items, at.barred) != (stretch[0].kind, stretch[0].items, stretch[0].barred):
             yield stretch
             stretch = []
         stretch.append(at)
@@ -260,8 +269,8 @@ def _stretches(reported: Sequence[_LevelFinding]) -> Iterator[list[_LevelFinding
 def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
     where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
     everywhere = rows["conditions"].max()
-    limit = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
-    kept = "" if comparisons.set_by_limits else f" that kept {limit}"
+    limit = _limits(comparisons, stretch[0].barred)
+    kept = f" that kept {limit}" if limit else ""
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     gain += f" on average over {everywhere} conditions" if everywhere > 1 else ""
     stated = {
@@ -274,6 +283,13 @@ def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
         "unknown": "too few rounds",
     }
     return stated[stretch[0].kind] + (f" {where}" if where else "")
+
+
+def _limits(comparisons: Findings, barred: bool) -> str:
+    """Name the limits that lines had to keep; failed calls are none where a limit of the study refused them."""
+    failed = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
+    limits = [failed] if not comparisons.set_by_limits else []
+    return " and ".join([*limits, *(["the limits of the choice"] if barred else [])])
 
 
 def _turning(comparisons: Findings, rows: pd.DataFrame) -> Iterator[str]:
@@ -292,7 +308,7 @@ def _beside(comparisons: Findings, table: pd.DataFrame, at: _LevelFinding, agree
         reported = [_gain(comparisons, table[table["x"] == at.x], row) for row in changes(at.rows.head(_REPORTED))]
         yield f"{where}{' '.join(reported)}"
     least = changes(at.rows)[0]
-    unsaid = at.alike or np.isnan(least.failed) or agreement.names_the_closest
+    unsaid = at.alike or at.barred or np.isnan(least.failed) or agreement.names_the_closest
     if at.kind in ("broken", "only") and least.response == HEADLINES[0] and not unsaid:
         yield f"{where}{_fails_least(comparisons, at.kind, least)}"
 

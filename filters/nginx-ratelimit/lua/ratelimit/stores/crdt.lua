@@ -17,7 +17,7 @@ function M.new(config)
 end
 
 --- Makes a pooled connection to an address `ahead` of the requests.
-function M.warm(address)
+function M.warm(_, address)
   return resp.call(address, { "PING" })
 end
 

@@ -38,12 +38,18 @@ local function unhurried(text)
   return "SET STATEMENT max_statement_time = 0 FOR " .. text
 end
 
---- Makes a pooled connection to an address `ahead` of the requests, and has the server compile the procedures for it.
-function M.warm(address)
-  return mysql.call(
+--- Makes a pooled connection to an address `ahead` of the requests, has the server compile the procedures for it, and learns
+-- the server's time.
+function M:warm(address)
+  local began = clock.steady()
+  local rows, err = mysql.call(
     address,
     at_any_time .. unhurried("CALL ratelimit_decide(x'7761726d','take','fixed_window',1,1000000,1,1,0,0,0,0,-1)")
   )
+  if rows and rows[1] then
+    self.servers:learn(began, tonumber(rows[1][1]), clock.steady())
+  end
+  return rows, err
 end
 
 local function call(request, now)
@@ -142,7 +148,7 @@ end
 local function query(self, requests, order, ending, now, deadline)
   local began = clock.steady()
   deadline = deadline or connection.deadline(self.address)
-  local till = now and -1 or self.servers:at(deadline)
+  local till = now and -1 or self.servers:before(deadline)
   local rows, err = mysql.call(self.address, statement(requests, order, ending, now, till), talk, deadline)
   if rows and rows[1] and not now then
     self.servers:learn(began, tonumber(rows[1][1]), clock.steady())

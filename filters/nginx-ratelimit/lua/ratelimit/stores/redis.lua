@@ -50,9 +50,15 @@ function M.new(config)
   return setmetatable(store, M)
 end
 
---- Makes a pooled connection to an address `ahead` of the requests.
-function M.warm(address)
-  return resp.call(address, { "PING" })
+--- Makes a pooled connection to an address `ahead` of the requests, and asks for the server's time.
+function M:warm(address)
+  local began = clock.steady()
+  local reply, err = resp.call(address, { "TIME" })
+  local seconds, rest = tonumber(reply and reply[1]), tonumber(reply and reply[2])
+  if seconds and rest then
+    self.servers:learn(began, seconds * 1e6 + rest, clock.steady())
+  end
+  return reply, err
 end
 
 -- What a call says of a limit never changes, and is encoded once.
@@ -166,7 +172,7 @@ end
 function M:decide(requests, now, deadline)
   local found, began = script_for(requests), clock.steady()
   deadline = deadline or connection.deadline(self.address)
-  local till = now and -1 or self.servers:at(deadline)
+  local till = now and -1 or self.servers:before(deadline)
   local command, body = "EVALSHA", found.digest
   if self.sends_text then
     command, body = "EVAL", found.source
