@@ -117,7 +117,8 @@ def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame
     ``barred`` is what keeps failed calls low, and breaks another limit of the choice.
     """
     broken = np.array([item in agreement.excluded(x) for item, x in zip(table["item"], table["x"], strict=True)], bool)
-    return table.assign(keeps=table["keeps"] & ~broken, barred=table["keeps"] & broken)
+    kept = table["keeps"]
+    return table.assign(keeps=kept & ~broken, barred=kept & broken)
 
 
 def merged(reported: Sequence[Headline]) -> list[Headline]:
@@ -241,14 +242,15 @@ def _judged(rows: pd.DataFrame, response: str) -> _LevelFinding:
     sign = -1 if RESPONSES[response].better is Better.HIGHER else 1
     ranked = rows.assign(rank=sign * rows["change"]).sort_values("rank", kind="stable")
     kept = ranked[ranked["keeps"]]
-    gains = kept[(kept["verdict"] == Verdict.BETTER) & ~kept["turns"]]
+    turns = kept["turns"]
+    gains = kept[(kept["verdict"] == Verdict.BETTER) & ~turns]
     if len(gains):
         return _LevelFinding("gain", gains)
     if kept.empty:
         least = rows.sort_values("failed", kind="stable").head(1)
         alike = len(rows) > 1 and rows["failed"].nunique() == 1
         return _LevelFinding("only" if least["reference_keeps"].all() else "broken", least, alike)
-    if kept["turns"].any():
+    if turns.any():
         return _LevelFinding("turns", kept)
     verdicts = set(kept["verdict"])
     kind = _ALL_ARE.get(next(iter(verdicts)), "unclear") if len(verdicts) == 1 else "unclear"
