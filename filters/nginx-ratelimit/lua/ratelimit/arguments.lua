@@ -2,8 +2,8 @@
 --
 -- Names and values are percent-decoded. Servers differ: PHP takes `a.b`, ` a_b` and `a[b` for `a_b`, and `a[]` for a list; some
 -- end a query's part at `;` too, or a cookie at `,`; some leave out blanks at the end of a target; some take the first of several
--- values, some the last. A client that can make two of them read two keys escapes their limits, so what can be read in two ways is
--- said to be `odd`.
+-- values, some the last. A client that can make two of them read two keys escapes their limits, so what can be read in two ways
+-- is said to be `odd`.
 -- Linear in the text, and cheap for the parts that can't be the one that is looked for: they are never cut out.
 -- Pure: no clock, no I/O.
 

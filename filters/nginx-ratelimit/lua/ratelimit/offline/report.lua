@@ -98,7 +98,8 @@ local function describe_limit(limit, most)
   local clients, only = rejected_clients(limit), limit.requests == limit.rejections
   local rejected = only and ("%d rejected"):format(limit.rejections)
     or ("%d of %d requests rejected (%s)"):format(limit.rejections, limit.requests, share(limit.rejections, limit.requests))
-  local lines = { ("%s: %s; clients: %d; %s to %s"):format(limit.name, rejected, #clients, moment(limit.first), moment(limit.last)) }
+  local first, last = moment(limit.first), moment(limit.last)
+  local lines = { ("%s: %s; clients: %d; %s to %s"):format(limit.name, rejected, #clients, first, last) }
   for i = 1, math.min(most, #clients) do
     lines[#lines + 1] = client_line(clients[i], only)
   end

@@ -36,7 +36,8 @@ local bulk = resp.bulk
 
 -- What a command says of a limit never changes, and is encoded once.
 local function limit_part(limit)
-  limit.for_sidecar = limit.for_sidecar or bulk(limit.algorithm) .. bulk(limit.limit) .. bulk(math.max(1, math.floor(limit.window / 1000)))
+  local milliseconds = math.max(1, math.floor(limit.window / 1000))
+  limit.for_sidecar = limit.for_sidecar or bulk(limit.algorithm) .. bulk(limit.limit) .. bulk(milliseconds)
   return limit.for_sidecar
 end
 
