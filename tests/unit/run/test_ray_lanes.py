@@ -350,3 +350,29 @@ def test_an_idle_lane_is_closed_once_on_leaving(lanes_of: Any) -> None:
     lanes.__exit__()
     assert len(cluster.actors[0].calls) == 2, "its facts and its close"
     assert cluster.killed == cluster.actors
+
+
+@pytest.mark.parametrize("sending", [False, True])
+def test_nodes_get_our_package_as_a_folder_if_asked_and_never_before_an_actor_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sending: bool
+) -> None:
+    """Ray unpacks a folder anew for a second environment that names it, also while an actor of the first reads it."""
+    given: dict[str, Any] = {}
+
+    def init(**options: Any) -> None:
+        given.update(options)
+        folder = Path(options["runtime_env"].get("working_dir", tmp_path))
+        given["names"] = {path.name for path in folder.iterdir()}
+
+    ray = SimpleNamespace(init=init, shutdown=list, exceptions=SimpleNamespace(RayError=RayError))
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_lanes, "_refuse_unsafe", lambda *_: None)
+    with ray_lanes.connected(RayPlace("1.2.3.4:5", 2, sending=sending), RunFolder(tmp_path)) as expected:
+        assert expected == {**identity(), "sent_sha256": expected["sent_sha256"]}
+        assert len(str(expected["sent_sha256"])) == 64 * sending
+    environment = given["runtime_env"]
+    assert environment.get("config") == {"eager_install": False}
+    assert environment["env_vars"] == {"RAY_kill_child_processes_on_worker_exit": "0"}
+    assert ("patternbench" in given["names"]) == ("working_dir" in environment) == sending
+    assert not sending or not Path(environment["working_dir"]).exists()
+    assert "runtime_env" not in ray_lanes.OF_ACTORS, "one of its own would be that second environment"

@@ -44,9 +44,13 @@ CLOSE_S = 5.0
 CHECK = "check the address, and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are those of the cluster"
 GRACE_S = 300.0
 """How long a round may take beyond its time limit: what it starts, prepares and takes down."""
-GUARDS_STAY = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
-"""Ray kills the children of an actor that ends. Ours are guards, which would then end nothing of what they started."""
-OF_ACTORS = {"max_restarts": 0, "max_task_retries": 0, "runtime_env": GUARDS_STAY}
+OF_NODES: Mapping[str, object] = {
+    "env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"},
+    "config": {"eager_install": False},
+}
+"""The environment of actors. Ray kills the children of one that ends: ours are guards, which would then end nothing of
+what they started. And it would unpack our package on every node at once, also while an actor reads it there."""
+OF_ACTORS = {"max_restarts": 0, "max_task_retries": 0}
 """Options of each actor: Ray never repeats a measurement."""
 _LACKING = re.compile(r"No module named '(\w+)")
 
@@ -87,13 +91,14 @@ def require_ray() -> None:
 def connected(place: RayPlace, folder: RunFolder) -> Iterator[Mapping[str, object]]:
     """Connect to the cluster, which is our own if no address is given; yields the identity that nodes have to have."""
     with ExitStack() as opened:
-        environment, sent = _sent(opened) if place.sending else (None, "")
+        folder_sent, sent = _sent(opened) if place.sending and place.address else ({}, "")
         address = place.address or _own(place.lanes, folder, opened)
         if place.address:
             _refuse_unsafe(place, folder)
         import ray  # noqa: PLC0415 - an extra, which only this place needs
 
         try:
+            environment = {**OF_NODES, **folder_sent}
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=environment)
         except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             raise InputError(Problem(f"no Ray cluster answers at {address}: {first_line(error)}", hint=CHECK)) from None
@@ -102,7 +107,7 @@ def connected(place: RayPlace, folder: RunFolder) -> Iterator[Mapping[str, objec
 
 
 def _sent(opened: ExitStack) -> tuple[Mapping[str, object], str]:
-    """Return the environment that sends our package to nodes as a folder, and the hash of that.
+    """Return the part of an environment that sends our package to nodes as a folder, and the hash of that.
 
     A wheel in its place would make Ray call pip there.
     """
