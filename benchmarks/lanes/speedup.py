@@ -56,10 +56,10 @@ def measured(folder: Path, arguments: argparse.Namespace) -> Iterator[Result]:
                 yield {"round": number, "lanes": lanes, "per_s": done_per_s(address, lanes, run, arguments)}
 
 
-def done_per_s(address: str, lanes: int, beside: Path, arguments: argparse.Namespace) -> float:
+def done_per_s(address: str, lanes: int, folder: Path, arguments: argparse.Namespace) -> float:
     """How many rounds per second lanes do, from the first order to the last line of the journal."""
-    orders = list(orders_of(lanes * arguments.blocks, beside, f"{arguments.seconds:g}s"))
-    run = RunFolder(beside / "run")
+    orders = list(orders_of(lanes * arguments.blocks, folder, f"{arguments.seconds:g}s"))
+    run = RunFolder(folder / "run")
     run.create()
     journal = Journal(run.journal)
     with RayPlace(address, lanes, trusting=True).ready(LaneTask(run, True)) as ready:

@@ -28,8 +28,8 @@ usual["num_cpus"] = int(sys.argv[2])
 quick = {
     "health_check_initial_delay_ms": 500,
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 2000,
-    "health_check_failure_threshold": 2,
+    "health_check_timeout_ms": 3000,
+    "health_check_failure_threshold": 3,
     "max_direct_call_object_size": 1000,
     "automatic_object_spilling_enabled": False,
     "local_fs_capacity_threshold": 0.001,

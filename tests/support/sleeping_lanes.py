@@ -56,7 +56,7 @@ class SleepingLane(LaneWorker):
     def carry_out(self, plain: Mapping[str, object]) -> LaneDelivery:
         order = RoundOrder.from_json(plain)
         self._say("begins", order)
-        other = Path(order.beside) / f"sleeps-{order.id}"
+        other = Path(order.study_folder) / f"sleeps-{order.id}"
         time.sleep(float(other.read_text()) if other.exists() else order.time_limit.seconds)
         self._say("done", order)
         return delivery_of(order, os.urandom(BYTES))
@@ -66,7 +66,7 @@ class SleepingLane(LaneWorker):
         return super().close()
 
     def _say(self, what: str, order: RoundOrder) -> None:
-        with (Path(order.beside) / SAID).open("a") as file:
+        with (Path(order.study_folder) / SAID).open("a") as file:
             file.write(f"{what} {order.id} {order.lane} {os.getpid()}\n")
 
 
@@ -80,7 +80,7 @@ class StrayingLane(SleepingLane):
     def carry_out(self, plain: Mapping[str, object]) -> LaneDelivery:
         made = super().carry_out(plain)
         self._first = self._first or made
-        again = self._first is not made and _first_to_make(Path(str(plain["beside"])) / "strays")
+        again = self._first is not made and _first_to_make(Path(str(plain["study_folder"])) / "strays")
         return self._first if again else made
 
 

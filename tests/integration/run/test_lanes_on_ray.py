@@ -347,7 +347,7 @@ def test_a_lane_that_stands_still_is_given_up_and_its_process_ended(
 def test_a_node_that_is_cut_off_and_measures_on_counts_nowhere_and_ends_when_it_is_back(
     sleepers: Sleeping, cluster: RayNodes, tmp_path: Path
 ) -> None:
-    sleeps(tmp_path, "00001", 9.0)
+    sleeps(tmp_path, "00001", 14.0)
     with sleepers(3) as run:
         cut = run.up()[0]
         ended = run.carry_out(sleeping_orders(3, tmp_path, "300ms"))
@@ -401,7 +401,9 @@ def test_a_node_that_comes_late_joins_where_a_worker_was_killed_and_those_with_a
     with sleepers(len(cluster.nodes) + len(more)) as run:
         enough: list[str] = []
         ended = run.carry_out(until(enough, sleeping_orders(400, tmp_path, "500ms")))
-        lost = next(ended).lane
+        first = next(ended)
+        assert first.status == DONE, first.cause
+        lost = first.lane
         os.kill(begun_on(run, lost).process, signal.SIGKILL)
         other_code, other_engine, late = (cluster.add(**env) for env in more)
         for entry in ended:
