@@ -10,9 +10,11 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +99,7 @@ def stored(part: str) -> Result | None:
 
 def store(part: str, options: dict[str, Any], out: Path | None = None, **measured: Any) -> Result:
     """Write raw results and what they were measured on, to the place of their part unless ``out`` names another."""
-    result = {"machine": machine(), "options": options, **measured}
+    result = {"machine": machine(), "code": code(), "options": options, **measured}
     file = out or file_of(part)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -122,12 +124,20 @@ def machine() -> dict[str, Any]:
     }
 
 
+def code() -> dict[str, str]:
+    """Return which commit was measured, and when; a + says that the files differed from it."""
+    told = ["git", "-C", str(BENCHMARKS), "describe", "--always", "--dirty=+", "--exclude=*"]
+    commit = subprocess.run(told, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    return {"commit": commit, "date": datetime.now(UTC).date().isoformat()}
+
+
 def machine_line(result: Result) -> str:
-    """Return the machine and the options of a result in one line."""
+    """Return the code, the machine and the options of a result in one line."""
+    of = result["code"]
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
     return (
-        f"{on['cores']} cores ({on['processor']}, Linux {on['kernel']}), load average {on['load_average']} at the end; "
-        f"{options}."
+        f"Commit {of['commit']}, {of['date']}. {on['cores']} cores ({on['processor']}, Linux {on['kernel']}), "
+        f"load average {on['load_average']} at the end; {options}."
     )
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.analysis import tables as analysis
 from benchmarks.clients import tables as clients
 from benchmarks.drivers import tables as drivers
 from benchmarks.engine import tables as engine
@@ -32,6 +33,8 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (PERFORMANCE, overhead.PART): overhead.committed,
     (PERFORMANCE, clients.PART): clients.committed,
     (PERFORMANCE, drivers.PART): drivers.committed,
+    (PERFORMANCE, analysis.PART): lambda: analysis.committed(analysis.PART),
+    (PERFORMANCE, analysis.OF_ROUNDS): lambda: analysis.committed(analysis.OF_ROUNDS),
     (INSURANCE, startup.PART): startup.committed,
     (RATELIMIT, goals.PART): goals.committed,
     (RATELIMIT, shared_memory.PART): shared_memory.committed,

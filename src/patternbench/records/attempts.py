@@ -112,10 +112,15 @@ def damage(path: Path, rows: int, sha256: str | None) -> str:
 
 
 def _readable(path: Path) -> int:
-    """How many whole rows a file holds."""
-    table = pq.read_table(path, columns=SCHEMA.names)
-    table.validate(full=True)
-    return int(table.num_rows) if table.column_names == SCHEMA.names else -1
+    """How many whole rows a file holds, read in blocks; -1 where it lacks a column."""
+    with pq.ParquetFile(path) as file:
+        if not set(SCHEMA.names) <= set(file.schema_arrow.names):
+            return -1
+        rows = 0
+        for batch in file.iter_batches(BLOCK, columns=SCHEMA.names):
+            batch.validate(full=True)
+            rows += int(batch.num_rows)
+    return rows
 
 
 def read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:

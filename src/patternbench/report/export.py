@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from patternbench.analyze.metrics import TABLE_2, user_metrics
 from patternbench.observe.registry import observers
@@ -16,7 +17,8 @@ from patternbench.observe.seam import Observer
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import STACK, factor_name
 from patternbench.plan.scenarios import Scenario
-from patternbench.records import attempts, csv_file, damage, observed, stored, tables
+from patternbench.records import all_attempts, attempts, csv_file, damage, observed, stored, tables
+from patternbench.records.all_attempts import RoundOfAttempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.records.outputs import check_outputs, written_whole
@@ -32,7 +34,8 @@ from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
 FORMATS = ["csv", "parquet", "resiliencebench-csv"]
-TABLES = ["rounds", "attempts", *(name for observer in observers() for name in observer.tables)]
+ATTEMPTS = "attempts"
+TABLES = ["rounds", ATTEMPTS, *(name for observer in observers() for name in observer.tables)]
 """The tables of a run, and those of its observers."""
 PAPERS_NAMES = {"baseline": "Baseline", "retry": "Retry", "circuit_breaker": "Circuit Breaker"}
 
@@ -52,16 +55,23 @@ def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force:
     Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``
     marks them. The run itself is only read, so its folder needn't be one that can be written to.
     """
-    if expected.format == "resiliencebench-csv":
-        frame, suffix, table = resiliencebench(run, expected.every_round), "csv", "resiliencebench"
-    else:
-        frame, suffix, table = _makers()[expected.table](run, expected.every_round), expected.format, expected.table
+    alone = expected.format == "resiliencebench-csv"
+    table, suffix = ("resiliencebench", "csv") if alone else (expected.table, expected.format)
+    write = _writer(run, expected, table, suffix)
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
-    noted = _noted(run) if table == "rounds" else _Noted()
     with written_whole(path, hint="name a file with room with --out") as draft:
-        _write(frame, draft, suffix, noted)
+        write(draft)
     return path
+
+
+def _writer(run: RunFolder, expected: ExportRequest, table: str, suffix: str) -> Callable[[Path], None]:
+    """Return what writes a table to a path. Attempts are read while they are written, all others before."""
+    rounds_of = attempt_rounds(run, expected.every_round) if table == ATTEMPTS else []
+    if rounds_of:
+        return partial(_write_attempts, rounds_of, suffix)
+    frame = _makers()[table](run, expected.every_round)
+    return partial(_write, frame, suffix=suffix, noted=_noted(run) if table == "rounds" else _Noted())
 
 
 @dataclass(frozen=True)
@@ -78,9 +88,9 @@ def _noted(run: RunFolder) -> _Noted:
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
-    """Return the functions that make ``TABLES``."""
+    """Return the functions that make ``TABLES``, and that of another tool."""
     seen = {name: partial(_all_seen, observer, name) for observer in observers() for name in observer.tables}
-    return {"rounds": rounds, "attempts": all_attempts, **seen}
+    return {"rounds": rounds, ATTEMPTS: _no_attempts, "resiliencebench": resiliencebench, **seen}
 
 
 def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
@@ -92,12 +102,31 @@ def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
     return frame if every_round else counting(frame)
 
 
-def all_attempts(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
-    """One row per attempt of the finished rounds that count, with its round, block and scenario in front."""
-    frames = [
-        _placed(attempts.read(run.attempts_of(entry.file)), entry, every_round) for entry in _done(run, every_round)
-    ]
-    return _joined(frames) if frames else pd.DataFrame(columns=attempts.SCHEMA.names)
+def attempt_rounds(run: RunFolder, every_round: bool = False) -> list[RoundOfAttempts]:
+    """Return the finished rounds that count, each with what tells it in front of its attempts."""
+    return [_told(run, entry, every_round) for entry in _done(run, every_round)]
+
+
+def _told(run: RunFolder, entry: Entry, marked: bool) -> RoundOfAttempts:
+    valid = {"valid": entry.valid} if marked else {}
+    told = {"round": entry.round, "block": entry.block, "scenario": entry.scenario, **valid}
+    return RoundOfAttempts(run.attempts_of(entry.file), told)
+
+
+def _no_attempts(_: RunFolder, __: bool) -> pd.DataFrame:
+    return pd.DataFrame(columns=attempts.SCHEMA.names)
+
+
+def _write_attempts(rounds_of: Sequence[RoundOfAttempts], suffix: str, path: Path) -> None:
+    """Write one row per attempt, in blocks of rows."""
+    schema = all_attempts.schema_of(rounds_of)
+    blocks = all_attempts.blocks_of(rounds_of, schema)
+    if suffix == "csv":
+        csv_file.write_blocks((block.to_pandas() for block in blocks), path)
+        return
+    with pq.ParquetWriter(path, schema) as file:
+        for block in blocks:
+            file.write_table(block)
 
 
 def _all_seen(observer: Observer[Any], table: str, run: RunFolder, every_round: bool) -> pd.DataFrame:
@@ -184,7 +213,7 @@ def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
-def _write(frame: pd.DataFrame, path: Path, suffix: str, noted: _Noted) -> None:
+def _write(frame: pd.DataFrame, path: Path, *, suffix: str, noted: _Noted) -> None:
     if suffix == "parquet":
         tables.write_rounds(frame, noted.factors, path, noted.units)
     else:

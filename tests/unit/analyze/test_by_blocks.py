@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patternbench.analyze.blocks import InMemory
+from patternbench.analyze.models import by_blocks, first_look
 from patternbench.analyze.models.by_blocks import estimates
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.models.formula import DesignMatrix, build_design
+from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.analyze.models.linear import factorize, fit_linear
 from patternbench.cli.fit import fit
 from patternbench.records import tables
@@ -351,3 +354,31 @@ def test_estimates_of_a_file_that_a_run_wrote_know_its_factors(tmp_path: Path) -
     assert "Compared with strategy = off." in done.output
     assert "strategy[T.breaker]" in done.output
     assert "the other 60 rows stay in the model" in " ".join(done.output.split())
+
+
+def test_estimates_hold_no_more_memory_for_a_longer_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "BLOCK", 512)
+    peaks = []
+    for rows in (4_096, 16_384, 65_536):
+        path = tmp_path / f"{rows}.parquet"
+        table(11, rows).to_parquet(path, row_group_size=2_048)
+        stored = tables.read_in_blocks(path)
+        assert stored is not None
+        tracemalloc.start()
+        estimates(stored, "p95 ~ users + clock + C(strategy) * client")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < peaks[1] + 8 * 16_384, "one column of the others has three times that"
+
+
+def test_an_id_that_is_taken_for_a_category_is_refused_without_a_table_of_all_its_levels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(first_look, "MOST_LEVELS", 300)
+    monkeypatch.setattr(by_blocks, "MOST_LEVELS", 300)
+    frame = table(12, 2_000).assign(request=[f"request {row}" for row in range(2_000)])
+    look = first_look.first_look(parse_formula("p95 ~ request"), InMemory(frame, 50), NOTHING_KNOWN)
+    assert len(look.levels["request"]) == 350
+    said = "has at least 350 coefficients, at least 349 of them for request; at most 200 are fitted"
+    with pytest.raises(DataError, match=said):
+        estimates(InMemory(frame, 50), "p95 ~ request")

@@ -18,7 +18,7 @@ from statsmodels.stats.outliers_influence import OLSInfluence
 
 from patternbench.analyze.models.diagnostics import breusch_pagan_test, jarque_bera_test, ljung_box_test
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.models.influence import influence
+from patternbench.analyze.models.influence import Influence
 from patternbench.analyze.models.linear import LinearFit, factorize, plain_inference
 from patternbench.analyze.models.robust import hc3
 
@@ -82,7 +82,7 @@ def test_robust_errors_and_influence_are_theirs(seed: int, rows: int, size: floa
     fit, theirs = of_both(seed, rows, size, formula)
     expected = np.sqrt(np.diag(theirs.get_robustcov_results("HC3").cov_params()))
     assert np.sqrt(np.diag(hc3(fit).covariance)) == pytest.approx(expected, rel=1e-5)
-    found, judged = influence(fit), OLSInfluence(theirs)
+    found, judged = Influence(fit), OLSInfluence(theirs)
     assert found.leverage == pytest.approx(judged.hat_matrix_diag)
     assert found.standardized == pytest.approx(judged.resid_studentized_internal, abs=1e-7)
     assert found.studentized == pytest.approx(judged.resid_studentized_external, rel=1e-6, abs=1e-7)
@@ -111,7 +111,7 @@ def test_a_row_that_alone_carries_a_level_adds_nothing_to_robust_errors() -> Non
     place, theirs = fit.design.columns.index("a"), list(rest.model.exog_names).index("a")
     assert np.sqrt(hc3(fit).covariance[place, place]) == pytest.approx(rest.bse[theirs])
     assert fit.leverage[0] == pytest.approx(1)
-    assert influence(fit).cooks[0] == 0
+    assert Influence(fit).cooks[0] == 0
 
 
 def test_a_model_without_any_residual_is_fitted_without_a_division_by_zero() -> None:
@@ -119,4 +119,4 @@ def test_a_model_without_any_residual_is_fitted_without_a_division_by_zero() -> 
     fit = fit_formulas(table, ["y ~ x"]).models[0].fit
     assert [c.estimate for c in fit.coefficients] == pytest.approx([1, 2])
     assert fit.summary.r2 == pytest.approx(1)
-    assert np.isfinite(influence(fit).cooks).all()
+    assert np.isfinite(Influence(fit).cooks).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from patternbench.analyze.blocks import InMemory
 from patternbench.analyze.over_time import MOST_STEPS, over_time, typical, width_for
 
 
@@ -45,3 +46,11 @@ def test_rounds_are_put_together_by_their_medians() -> None:
 @pytest.mark.parametrize("seconds", [0.01, 1, 6, 6.1, 59, 3600])
 def test_a_picture_has_no_more_steps_than_it_can_show(seconds: float) -> None:
     assert seconds / width_for(seconds) <= MOST_STEPS
+
+
+def test_a_round_in_blocks_is_the_same_over_time() -> None:
+    rng = np.random.default_rng(1)
+    outcomes = ["answered", "timeout", "cancelled", "dropped"]
+    rows = [(int(a), int(a + b), bool(b % 3), str(rng.choice(outcomes))) for a, b in rng.integers(1, 10**6, (200, 2))]
+    whole = attempts(*rows)
+    pd.testing.assert_frame_equal(over_time(InMemory(whole, 7), 0.1), over_time(whole, 0.1))

@@ -250,3 +250,32 @@ def test_the_overall_test_of_a_split_plot_has_the_degrees_of_freedom_of_its_whol
     model = fitted(grid(11, between=3.0), "y ~ users + kind + (1 | block)")
     # six groups and two means between them; within them 60 rows, six groups and one slope are 53
     assert model.inference.overall(model.fit.design)[2] == pytest.approx(4, abs=1e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_dependence_around_means_is_what_the_columns_of_the_means_say(rows: int) -> None:
+    """Their columns, one a combination, are never made; here they are, to compare with."""
+    rng = np.random.default_rng(rows)
+    table = pd.concat([crossed(5, groups=5)] * rows, ignore_index=True)
+    table = table.drop(index=table.index[(table["block"] == 1) & (table["users"] == 80)]).reset_index(drop=True)
+    table["y"] = (table["users"] - 40) ** 2 / 50 + rng.normal(0, 1, len(table)) + 0.3 * table["block"]
+    table["users"] = table["users"].astype(float)
+    result = fitted(table, "y ~ users + strategy")
+    assert p_of(result, "Lack of fit") < 1e-6
+    means, block = "C(users):C(strategy)", "C(block)"
+    plain, shifted, sloped, apart = (
+        smf.ols(f"y ~ {right}", table).fit()
+        for right in (
+            means,
+            f"{means} + {block}",
+            f"{means} + {block} + {block}:users",
+            f"{means} + {block}:C(strategy)",
+        )
+    )
+    found = {test.name: test.statistic for test in result.tests}
+    assert found["Groups"] == pytest.approx(shifted.compare_f_test(plain)[0], rel=1e-7)
+    assert found["Slopes of groups"] == pytest.approx(sloped.compare_f_test(shifted)[0], rel=1e-7)
+    assert found["Levels by group"] == pytest.approx(apart.compare_f_test(shifted)[0], rel=1e-7)
+    notes = {test.name: test.note for test in result.tests}
+    for name, (small, large) in {"Groups": (plain, shifted), "Slopes of groups": (shifted, sloped)}.items():
+        assert f"F({small.df_resid - large.df_resid:.0f}, {large.df_resid:.0f})" in notes[name]

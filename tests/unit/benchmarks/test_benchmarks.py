@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import common, evidence, pages
+from benchmarks.analysis import rounds as analysis_rounds
+from benchmarks.analysis import tables as analysis_tables
 from benchmarks.clients import tables as client_tables
 from benchmarks.drivers import tables as driver_tables
 from benchmarks.engine import tables as engine_tables
@@ -22,7 +24,10 @@ from benchmarks.truth import run as truth
 from benchmarks.truth import tables as truth_tables
 from reproductions.markdown import part
 
+from patternbench.report.build import measures
+
 MACHINE = {"processor": "one", "cores": 2, "kernel": "6", "load_average": 0.1}
+CODE = {"commit": "0123abc", "date": "2026-01-02"}
 
 
 @pytest.mark.parametrize(("place", "name"), list(pages.PARTS), ids=str)
@@ -285,7 +290,7 @@ def test_the_share_that_is_measuring_is_of_the_whole_command_with_preflight_and_
         "restart_s": 0.5,
         **dict.fromkeys(("before_s", "warm_up_s", "in_rounds_s", "between_s", "after_s"), 2.0),
     }
-    page = overhead_tables.printed({"machine": MACHINE, "options": {}, "rounds": [{"round": 0, **row}]})
+    page = overhead_tables.printed({"machine": MACHINE, "code": CODE, "options": {}, "rounds": [{"round": 0, **row}]})
     line = next(line for line in page.splitlines() if "share of the command" in line)
     assert "90.0" in line
     assert "missed" in line
@@ -307,7 +312,7 @@ def start_rows(seconds: list[float], mib: float) -> list[dict[str, Any]]:
 )
 def test_a_start_keeps_its_goal_only_where_every_round_does(seconds: list[float], verdict: str) -> None:
     rows = start_rows(seconds, mib=4096)
-    page = startup_tables.printed({"machine": MACHINE, "options": {}, "rounds": rows})
+    page = startup_tables.printed({"machine": MACHINE, "code": CODE, "options": {}, "rounds": rows})
     reported = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("|")}
     assert reported["ready, s"].split("|")[4].strip() == verdict
     assert reported["memory then, GiB"].split("|")[4].strip() == "missed"
@@ -331,7 +336,8 @@ def compare_rows(log: float, rounds: int = 5) -> list[dict[str, Any]]:
 
 def test_the_cost_of_the_log_comes_from_the_same_rounds_as_the_table() -> None:
     page = engine_tables.printed(
-        engine_tables.COMPARE, {"machine": MACHINE, "options": {}, "absent": ["oha"], "rounds": compare_rows(0.07)}
+        engine_tables.COMPARE,
+        {"machine": MACHINE, "code": CODE, "options": {}, "absent": ["oha"], "rounds": compare_rows(0.07)},
     )
     reported = page.splitlines()[-1]
     percent = float(reported.split("c +")[1].split(" %")[0])
@@ -383,3 +389,51 @@ def test_the_ratio_of_the_two_drivers_comes_from_paired_rounds_and_is_reported_o
     assert driver_tables.ratio_of(rows, "cpu_us").startswith("0.25 [")
     noisy = driver_tables.ratio_of(driver_rows([10.0, 30.0, 20.0], [20.0, 10.0, 25.0]), "per_s")
     assert noisy.endswith("inconclusive")
+
+
+# --- cost against size
+
+
+def sizes_rows() -> list[dict[str, Any]]:
+    """Two rounds of a thing at two sizes; another one has twice the CPU time, and was tried at the smaller alone."""
+    return [
+        {
+            **{"what": "a thing", "who": who, "rows": rows, "round": number},
+            **{"cpu_s": factor * rows / 1000 * (1 + 0.01 * number), "wall_s": 1.0, "memory_mib": 100.0},
+        }
+        for number in range(2)
+        for who, factor, sizes in ((analysis_tables.OURS, 1, (1000, 10_000)), ("another", 2, (1000,)))
+        for rows in sizes
+    ]
+
+
+def test_cost_against_size_is_a_ratio_only_where_both_were_measured() -> None:
+    result = {"machine": MACHINE, "code": CODE, "options": {"rounds": 2}, "absent": ["DuckDB"], "rounds": sizes_rows()}
+    page = analysis_tables.printed(result)
+    lines = [line for line in page.splitlines() if line.startswith("| 1")]
+    assert "2.00 [2.00, 2.00]" in lines[0]
+    assert [cell.strip() for cell in lines[1].strip("|").split("|")][3:] == ["", "", ""]
+    assert "Not measured, since not installed: DuckDB." in page
+    assert "Commit 0123abc, 2026-01-02." in page
+
+
+def test_a_run_of_more_rounds_has_a_line_of_its_own_and_what_was_not_asked_of_it_is_a_dash() -> None:
+    rows = [
+        {"command": name, "of_run": size, "round": 0, "cpu_s": 2.0 * size, "memory_mib": 300.0}
+        for name, sizes in ((analysis_tables.REPORT, (1, 10)), (analysis_tables.ESTIMATES, (10,)))
+        for size in sizes
+    ]
+    options = {"repetitions": 1, "attempts a round": 1_000_000}
+    page = analysis_tables.rounds_printed({"machine": MACHINE, "code": CODE, "options": options, "rounds": rows})
+    first, second = (line for line in page.splitlines() if line.startswith("| 1"))
+    assert first.split("|")[1].strip() == "1,000,000"
+    assert first.count("–") == 2
+    assert "20.0 [20.0, 20.0]" in second
+
+
+def test_a_run_of_many_rounds_is_a_run_that_report_reads(tmp_path: Path) -> None:
+    run = analysis_rounds.recorded(tmp_path / "run", rounds=6, rows=500, kept=tmp_path)
+    found = measures(run)
+    assert found.rounds["valid"].all()
+    assert found.rounds["TotalCalls"].between(400, 500).all()
+    assert found.rounds["p95"].nunique() == analysis_rounds.DISTINCT

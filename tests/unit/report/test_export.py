@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from rich.table import Table
@@ -17,13 +19,13 @@ from patternbench.cli.export import export
 from patternbench.cli.main import main
 from patternbench.observe.doubt import Doubt
 from patternbench.plan.expand import expand
-from patternbench.records import attempts, folder, tables
+from patternbench.records import all_attempts, attempts, folder, tables
 from patternbench.records.attempts import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.records.tables import TableError
 from patternbench.report.build import Built, gather, refresh_rounds, units_of_responses
-from patternbench.report.export import ExportRequest, all_attempts, export_run, resiliencebench, rounds
+from patternbench.report.export import ExportRequest, export_run, resiliencebench, rounds
 from patternbench.report.model import counting
 from patternbench.study.load import loads
 
@@ -63,12 +65,17 @@ def _attempts(run: RunFolder, name: str) -> None:
     attempts.write(run.attempts_of(name), attempts.from_batches([batch], warm_up=False))
 
 
+def exported_attempts(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
+    request = ExportRequest("parquet", "attempts", every_round)
+    return pd.read_parquet(export_run(run, request, run.path.parent / "attempts.parquet", force=True))
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     return recorded(tmp_path / "run", {"baseline": {}})
 
 
-@pytest.mark.parametrize("table", [rounds, all_attempts, resiliencebench])
+@pytest.mark.parametrize("table", [rounds, exported_attempts, resiliencebench])
 def test_an_export_leaves_out_rounds_that_failed_or_are_not_valid(run: RunFolder, table: Any) -> None:
     exported = table(run)
     number = "block" if "block" in exported else "round"
@@ -76,7 +83,7 @@ def test_an_export_leaves_out_rounds_that_failed_or_are_not_valid(run: RunFolder
 
 
 def test_an_export_of_every_round_marks_those_that_are_not_valid(run: RunFolder) -> None:
-    found = all_attempts(run, every_round=True)
+    found = exported_attempts(run, every_round=True)
     assert dict(zip(found["round"], found["valid"], strict=True)) == {0: True, 1: False}
     assert list(rounds(run, every_round=True)["valid"]) == [True, False, True]
     assert list(rounds(run, every_round=True)["status"]) == [DONE, DONE, FAILED]
@@ -165,3 +172,44 @@ def test_exported_rounds_say_their_factors_and_units_as_the_runs_own_table_does(
     assert tables.units_of(out) == tables.units_of(run.rounds) == units_of_responses(run)
     assert tables.units_of(out)
     assert tables.factors_of(out) == tables.factors_of(run.rounds)
+
+
+def mixed_run(path: Path) -> tuple[RunFolder, pd.DataFrame]:
+    """A run whose rounds have answers everywhere, timeouts without a status, and journeys; and all its attempts."""
+    run = recorded(path, {"baseline": {}})
+    journal = Journal(run.journal)
+    frames = []
+    for number in range(3):
+        user, ones = np.arange(5), np.ones(5, dtype=np.int64)
+        late = np.array([0, 1, 0, 1, 0], np.int8) * (number == 1)
+        batch = Batch(user, 0 * user, ones, 10 * user, 5 * ones, late, np.where(late, 0, 200))
+        table = attempts.from_batches([batch], warm_up=False)
+        if number == 2:
+            table = table.append_column("journey", pa.array(user, pa.uint32()))
+        attempts.write(run.attempts_of(f"{number:05d}"), table)
+        journal.append(Entry(number, number, "a", DONE, f"{number:05d}", 1e9 + number, 1.0, 5))
+        frames.append(attempts.read(run.attempts_of(f"{number:05d}")).assign(round=number, block=number, scenario="a"))
+    whole = pd.concat(frames, ignore_index=True)
+    front = ["round", "block", "scenario"]
+    return run, whole[front + [name for name in whole.columns if name not in front]]
+
+
+@pytest.mark.parametrize("block", [2, 100])
+def test_attempts_are_exported_in_blocks_as_if_they_had_been_one_table(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_attempts, "BLOCK", block)
+    run, whole = mixed_run(tmp_path / "run")
+    for name in ("attempts.csv", "attempts.csv.gz", "attempts.csv.zip"):
+        out = export_run(run, ExportRequest("csv", "attempts"), tmp_path / name, force=False)
+        assert_same_texts(out, whole)
+    found = exported_attempts(run)
+    assert list(found) == list(whole)
+    pd.testing.assert_frame_equal(found, whole.astype(found.dtypes.to_dict()), check_categorical=False)
+    assert found["status"].tolist()[:5] == [200.0] * 5
+    assert found["journey"].isna().tolist() == [True] * 10 + [False] * 5
+
+
+def assert_same_texts(file: Path, whole: pd.DataFrame) -> None:
+    expected = pd.read_csv(io.StringIO(whole.to_csv(index=False)), dtype=str)
+    pd.testing.assert_frame_equal(pd.read_csv(file, dtype=str), expected)

@@ -1,10 +1,8 @@
 """Least squares of a table of any size, by blocks of rows: estimates and their intervals, without a look at each row.
 
 Of all rows only the triangle of a QR decomposition is kept. Each block of rows is put below the triangle and decomposed
-together with it (Demmel and others, Communication-optimal parallel and sequential QR and LU factorizations, SIAM J.
-Sci. Comput. 34, 2012). The triangle has every digit that a decomposition of the whole table has; sums of products
-(X'X) would lose half of them. Columns are taken around their means in the first block, because a column near 1e9 would
-leave no digits.
+together with it (``decomposition``). Columns are taken around their means in the first block, because a column near 1e9
+would leave no digits.
 """
 
 from __future__ import annotations
@@ -19,7 +17,8 @@ from scipy.linalg import solve_triangular
 
 from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.blocks import Blocks
-from patternbench.analyze.models.first_look import FirstLook, first_look
+from patternbench.analyze.models.decomposition import triangle_of
+from patternbench.analyze.models.first_look import MOST_LEVELS, FirstLook, first_look
 from patternbench.analyze.models.formula import (
     centres,
     independent_of,
@@ -69,7 +68,8 @@ def estimates(
     parsed = parse_formula(formula)
     raise_if_any(_formula_problems(parsed, table))
     look = first_look(parsed, table, factors)
-    raise_if_any(too_wide(look.parsed, {name: len(levels) - 1 for name, levels in look.levels.items()}))
+    spans = {name: len(levels) - 1 for name, levels in look.levels.items()}
+    raise_if_any(too_wide(look.parsed, spans, at_least=max(spans.values(), default=0) >= MOST_LEVELS))
     return tuple(_solved(look, _triangle(look, table), level))
 
 
@@ -86,11 +86,6 @@ def _formula_problems(parsed: Parsed, table: Blocks) -> list[DataProblem]:
 
 # --- the triangle
 # ----------------------------------------------------------------------------------------------------
-
-
-def _triangle_of(rows: Floats) -> Floats:
-    triangle: Floats = np.asarray(np.linalg.qr(rows, mode="r"))
-    return triangle
 
 
 @dataclass
@@ -113,7 +108,7 @@ class _Triangle:
         self.rows += len(both)
         self.squares += np.einsum("ij,ij->j", both, both)
         self.low, self.high = np.minimum(self.low, both.min(axis=0)), np.maximum(self.high, both.max(axis=0))
-        self.kept = _triangle_of(np.vstack([self.kept, both - self.shift]))
+        self.kept = triangle_of(np.vstack([self.kept, triangle_of(both, self.shift)]))
 
 
 def _triangle(look: FirstLook, table: Blocks) -> _Triangle:
@@ -121,7 +116,7 @@ def _triangle(look: FirstLook, table: Blocks) -> _Triangle:
     for x, y, columns in _matrices(look, table):
         both = np.hstack([x, y])
         if triangle is None:
-            shift = np.concatenate([centres(x, columns), y.mean(axis=0) * (INTERCEPT in columns)])
+            shift = np.concatenate([centres(x.mean(axis=0), columns), y.mean(axis=0) * (INTERCEPT in columns)])
             width = both.shape[1]
             zeros, ends = np.zeros(width), np.full(width, np.inf)
             triangle = _Triangle(columns, shift, np.empty((0, width)), zeros, ends, -ends)
@@ -155,7 +150,7 @@ def _solved(look: FirstLook, triangle: _Triangle, level: float) -> Iterator[Esti
     raise_if_any(nothing_left(parsed, keep, columns, aliased))
     raise_if_any(too_few_rows(parsed, triangle.rows, len(keep)))
     names = tuple(columns[i] for i in keep)
-    last = _triangle_of(np.hstack([centred[:, keep], centred[:, width:]]))
+    last = triangle_of(np.hstack([centred[:, keep], centred[:, width:]]))
     notes, references = (*look.notes, *aliased), _references(look, names)
     for j, response in enumerate(parsed.responses):
         column = _ResponseColumn(last[:, len(keep) + j], float(means[width + j]), triangle.rows)

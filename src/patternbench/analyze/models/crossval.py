@@ -81,9 +81,7 @@ def scenario_of_rows(design: DesignMatrix, scenarios: pd.Series | None) -> npt.N
     """
     if scenarios is not None:
         return _codes(scenarios.iloc[design.rows])
-    factors = list(design.parsed.right)
-    numbers = design.frame.groupby(factors, sort=True, observed=True).ngroup()
-    return np.asarray(numbers, dtype=np.int64)
+    return design.cells
 
 
 def _codes(values: pd.Series) -> npt.NDArray[np.int64]:
@@ -124,8 +122,9 @@ def _predict_left_out(q: Floats, y: Floats, whole: Floats) -> Floats:
     basis = vectors[:, usable]
     gamma = basis @ ((basis.T @ (whole - q.T @ y)) / values[usable, None])
     predicted: Floats = q @ gamma
-    lost = q @ vectors[:, ~usable]
-    predicted[(lost**2).sum(axis=1) > _ESTIMABLE * np.maximum((q**2).sum(axis=1), 1e-300)] = np.nan
+    if not usable.all():
+        lost = q @ vectors[:, ~usable]
+        predicted[(lost**2).sum(axis=1) > _ESTIMABLE * np.maximum((q**2).sum(axis=1), 1e-300)] = np.nan
     return predicted
 
 

@@ -39,6 +39,8 @@ from patternbench.terms.data_problems import DataProblem, Note, plural, raise_if
 from patternbench.terms.factors import FactorTable
 
 Rows = npt.NDArray[np.int64]
+MOST_LEVELS = 1 << 16
+"""Levels of a category that are told apart. An id has as many as there are rows, and memory holds no table of them."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,9 @@ class _Complete:
             self.lacking[name] = self.lacking.get(name, 0) + count
         self.floats |= {str(name) for name, column in block.items() if pd.api.types.is_float_dtype(column)}
         for name in _categories(parsed, block):
-            self.seen.setdefault(name, set()).update(complete[name].unique().tolist())
+            seen = self.seen.setdefault(name, set())
+            if len(seen) <= MOST_LEVELS:
+                seen.update(complete[name].unique().tolist())
         if len(complete):
             self._widen({str(name): column for name, column in complete.items() if is_number(column)})
 

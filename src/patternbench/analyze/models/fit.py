@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +27,10 @@ from patternbench.analyze.models.diagnostics import (
     henze_zirkler_test,
     residual_tests,
 )
-from patternbench.analyze.models.formula import DesignMatrix, build_design
+from patternbench.analyze.models.formula import DesignMatrix, build_design, read_formula
 from patternbench.analyze.models.formula_text import at
 from patternbench.analyze.models.inference import Coefficient, Inference
-from patternbench.analyze.models.influence import Influence, SuspiciousRow, influence, repeats, suspicious_rows
+from patternbench.analyze.models.influence import Influence, RowNames, SuspiciousRow, repeats, suspicious_rows
 from patternbench.analyze.models.linear import (
     Factorization,
     LinearFit,
@@ -43,7 +44,7 @@ from patternbench.analyze.models.linear import (
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
 from patternbench.analyze.models.structure import FEWEST_GROUPS, Surroundings, structure_tests
-from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
+from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, gathered, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 _STRONG_INFLATION = 10.0
@@ -147,20 +148,43 @@ class Analysis:
 def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Settings | None = None) -> Analysis:
     """Fit every formula to ``table`` (one row an observation) and diagnose each model.
 
-    Raises ``DataError`` listing what is wrong with each formula that cannot be fitted.
+    The matrices of a formula are given up before the next one's are made: they are larger than all else. Raises
+    ``DataError`` listing what is wrong with each formula that cannot be fitted.
     """
+    names = RowNames(table)
     chosen = _resolved(table, settings or Settings())
-    designs = _designs(table, formulas, chosen.factors)
-    models: list[ModelResult] = []
-    together: list[MultivariateResult] = []
-    for design in designs:
-        basis = factorize(design)
-        fitted = _beside_unadjusted(_models(design, basis, table, chosen), design, table, chosen)
-        models += fitted
-        if len(fitted) > 1:
-            together.append(_multivariate(design, basis, fitted, chosen))
-        basis.forget()
-    return Analysis(tuple(models), tuple(together), chosen, len(table))
+    _refuse(table, formulas, chosen.factors)
+    fitted = gathered(*(partial(_fitted, text, names, chosen) for text in formulas))
+    models = tuple(model for one in fitted for model in one.models)
+    return Analysis(models, tuple(one.together for one in fitted if one.together is not None), chosen, len(table))
+
+
+def _refuse(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable) -> None:
+    """Raise what is wrong with all formulas, before the first is fitted, where one can't even be read."""
+    try:
+        gathered(*(partial(read_formula, text, table) for text in formulas))
+    except DataError:
+        gathered(*(partial(build_design, text, table, factors) for text in formulas))
+        raise
+
+
+@dataclass(frozen=True)
+class _FormulaModels:
+    """The models of one formula, one a response, and what it says of several responses."""
+
+    models: Sequence[ModelResult]
+    together: MultivariateResult | None
+
+
+def _fitted(text: str, names: RowNames, settings: Settings) -> _FormulaModels:
+    """Fit one formula."""
+    design = build_design(text, names.table, settings.factors)
+    basis = factorize(design)
+    models = _beside_unadjusted(_models(design, basis, names, settings), design, names.table, settings)
+    together = _multivariate(design, basis, models, settings) if len(models) > 1 else None
+    design.forget()
+    basis.forget()
+    return _FormulaModels(models, together)
 
 
 def _beside_unadjusted(
@@ -176,7 +200,10 @@ def _beside_unadjusted(
     rows = table.iloc[design.rows].reset_index(drop=True)
     constant = "" if design.intercept else "0 + "
     plain = build_design(f"{left}~ {constant}{' + '.join(kept)}{requested}", rows, settings.factors)
-    without = _models(plain, factorize(plain), rows, settings)
+    basis = factorize(plain)
+    without = _models(plain, basis, RowNames(rows), settings)
+    plain.forget()
+    basis.forget()
     moved = {name: _moved(name, rows, settings) for name in names}
     return [
         replace(one, adjusted=Adjusted(names, raw, moved, _bounds(one, names)))
@@ -226,56 +253,46 @@ def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
     return replace(settings, group=group, scenario=scenario)
 
 
-def _designs(table: pd.DataFrame, formulas: Sequence[str], factors: FactorTable) -> list[DesignMatrix]:
-    designs, problems = [], []
-    for text in formulas:
-        try:
-            designs.append(build_design(text, table, factors))
-        except DataError as error:
-            problems += list(error.problems)
-    if problems:
-        raise DataError(*problems)
-    return designs
+@dataclass(frozen=True)
+class _Shared:
+    """What the models of a formula share: what is tested around it, the names of rows, and the column of groups."""
+
+    around: Surroundings
+    names: RowNames
+    grouping: Grouping
 
 
-def _models(design: DesignMatrix, basis: Factorization, table: pd.DataFrame, settings: Settings) -> list[ModelResult]:
+def _models(design: DesignMatrix, basis: Factorization, names: RowNames, settings: Settings) -> list[ModelResult]:
+    design.forget()  # what follows asks for the orthonormal columns alone
+    table = names.table
     groups = scenario_of_rows(design, table[settings.scenario] if settings.scenario else None)
     if groups.max() == 0:
         groups = np.arange(len(groups), dtype=np.int64)
     validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
     grouping = _grouping(design, table, settings)
-    around = Surroundings(design, basis, table, grouping.column)
+    shared = _Shared(Surroundings(design, basis, table, grouping.column), names, grouping)
     return [
-        _model(fit_linear(design, basis, j, settings.level), around, validations[j], grouping, settings)
+        _model(fit_linear(design, basis, j, settings.level), shared, validations[j], settings)
         for j in range(design.y.shape[1])
     ]
 
 
-def _model(
-    fit: LinearFit,
-    around: Surroundings,
-    validation: CrossValidation,
-    grouping: Grouping,
-    settings: Settings,
-) -> ModelResult:
-    table, structure = around.table, structure_tests(fit, around)
-    tests = (*residual_tests(fit.residuals, around.basis.q), *structure.tests)
-    row_influence = influence(fit)
-    inflation = generalized_inflation(fit.design)
-    rows, flagged = suspicious_rows(fit, row_influence, table)
-    notes = (*fit.design.notes, *exact_fit_note(fit), *repeats(fit), *_inflation_notes(fit.design))
+def _model(fit: LinearFit, shared: _Shared, validation: CrossValidation, settings: Settings) -> ModelResult:
+    structure, influence = structure_tests(fit, shared.around), Influence(fit)
+    tests = (*residual_tests(fit.residuals, fit.basis.q), *structure.tests)
+    rows, flagged = suspicious_rows(fit, influence, shared.names)
     return ModelResult(
         fit=fit,
         tests=tests,
-        influence=row_influence,
+        influence=influence,
         suspicious=rows,
         flagged_rows=flagged,
         errors=prediction_errors(fit.response, fit.y, fit.fitted),
         cross_validation=validation,
         left_out_quantiles=residual_quantiles(validation.residuals, settings.level),
-        remedies=remedies(fit, tests, structure, table, grouping),
-        term_inflation=inflation,
-        notes=notes,
+        remedies=remedies(fit, tests, structure, shared.names.table, shared.grouping),
+        term_inflation=generalized_inflation(fit.design),
+        notes=(*fit.design.notes, *exact_fit_note(fit), *repeats(fit), *_inflation_notes(fit.design)),
         margin=settings.margin,
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -34,10 +35,19 @@ def analysis_json(analysis: Analysis) -> dict[str, object]:
                 "seed": settings.seed,
                 "margin": settings.margin,
             },
-            "models": [model_json(model) for model in analysis.models],
+            "models": list(_models_json(analysis.models)),
             "multivariate": [multivariate_json(result) for result in analysis.multivariate],
         }
     )
+
+
+def _models_json(models: Sequence[ModelResult]) -> Iterator[dict[str, object]]:
+    """Lay out models one after another; the matrices of a formula are given up after its last response."""
+    for model, following in zip_longest(models, models[1:]):
+        yield model_json(model)
+        if following is None or following.fit.design is not model.fit.design:
+            model.fit.design.forget()
+            model.fit.basis.forget()
 
 
 def model_json(result: ModelResult) -> dict[str, object]:

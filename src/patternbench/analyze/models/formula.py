@@ -11,14 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from formulaic import Formula, ModelMatrix
+from formulaic.materializers import PandasMaterializer
 
 from patternbench.analyze.arrays import Floats, out_of_scale
 from patternbench.analyze.blocks import Blocks
+from patternbench.analyze.models.decomposition import triangle_of
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, by_kind, crossing_problems, nest
+from patternbench.analyze.round_sums import numbered
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
+Bools = npt.NDArray[np.bool_]
 _CONTEXT = {"sqrt": np.sqrt}
 #: A column counts as numbers with mistakes in it when at least this share of its text reads as numbers.
 _MOSTLY_NUMBERS = 0.5
@@ -45,13 +49,14 @@ class Block:
 class DesignMatrix:
     """The matrices of one formula over one table.
 
-    ``x`` is n x p with full column rank, ``y`` is n x q, ``rows`` holds the positions (from 0) of the used rows
-    in the table. ``levels`` maps each categorical column to its levels (the first is the reference), ``ranges``
-    each numeric one to its smallest and largest value. ``factors`` is what is known of the table's factors.
+    ``y`` is n x q, ``rows`` holds the positions (from 0) of the used rows in the table. ``levels`` maps each
+    categorical column to its levels (the first is the reference), ``ranges`` each numeric one to its smallest and
+    largest value. ``factors`` is what is known of the table's factors. Of the matrix ``x``, ``means`` and ``spans``
+    (p) are each column's mean and largest difference, ``triangle`` (p x p) is the r of ``x - centre`` = q r, and
+    ``kept`` says which columns of the formula it has.
     """
 
     parsed: Parsed
-    x: Floats
     y: Floats
     columns: tuple[str, ...]
     blocks: tuple[Block, ...]
@@ -59,9 +64,28 @@ class DesignMatrix:
     frame: pd.DataFrame
     levels: Mapping[str, tuple[object, ...]]
     ranges: Mapping[str, tuple[float, float]]
+    kept: tuple[int, ...]
+    means: Floats
+    spans: Floats
+    triangle: Floats
     notes: tuple[Note, ...] = field(default=())
     nests: tuple[Nest, ...] = field(default=())
     factors: FactorTable = NOTHING_KNOWN
+
+    @cached_property
+    def x(self) -> Floats:
+        """The matrix (n x p), of full column rank."""
+        return _some_of(right_side(self.parsed, self.frame)[0], self.kept)
+
+    @cached_property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """The number of each row's combination of factor values, in the order of the sorted values."""
+        return combinations([self.frame[name] for name in self.parsed.right])
+
+    def forget(self) -> None:
+        """Give up what is as long as the table and can be made anew: ``x``, the largest of all, and ``cells``."""
+        self.__dict__.pop("x", None)
+        self.__dict__.pop("cells", None)
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -73,11 +97,38 @@ class DesignMatrix:
         """Whether the design has a column of ones."""
         return "Intercept" in self.columns
 
-    @cached_property
+    @property
+    def centre(self) -> Floats:
+        """The mean of every column but the intercept; zeros in a design without one."""
+        return centres(self.means, self.columns)
+
+    @property
     def correlation(self) -> Floats:
-        """The correlation of the columns but the intercept."""
-        columns = [i for i, name in enumerate(self.columns) if name != "Intercept"]
-        return np.atleast_2d(np.corrcoef(self.x[:, columns], rowvar=False))
+        """The correlation of the columns but the intercept, of a design that has one."""
+        inner = self.triangle[:, [i for i, name in enumerate(self.columns) if name != "Intercept"]]
+        scaled = inner / np.linalg.norm(inner, axis=0)
+        return np.asarray(scaled.T @ scaled, dtype=np.float64)
+
+
+def combinations(columns: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
+    """Return the number of each row's combination of values, in the order of the sorted values."""
+    number: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
+    count = 1
+    for column in columns:
+        codes, size = _sorted_codes(column)
+        if count * size > np.iinfo(np.int64).max:
+            found, place = numbered(number)
+            number, count = place.astype(np.int64), len(found)
+        number, count = number * size + codes, count * size
+    return numbered(number)[1].astype(np.int64)
+
+
+def _sorted_codes(column: pd.Series) -> tuple[npt.NDArray[np.int64], int]:
+    """Return the place of each value among those of a column, and how many there are."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(np.int64), len(column.cat.categories)
+    codes, values = pd.factorize(column, sort=True)
+    return np.asarray(codes, dtype=np.int64), len(values)
 
 
 def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_KNOWN) -> DesignMatrix:
@@ -86,19 +137,43 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
     Rows with missing or infinite values are left out, terms with one level and columns that other columns
     explain are dropped; each such fallback is a note. Raises ``DataError`` where no sound fallback exists.
     """
-    parsed = parse_formula(text)
-    if not parsed.right:
-        raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
-    raise_if_any(unknown_columns(parsed, table))
+    parsed = read_formula(text, table)
     raise_if_any(text_problems(parsed, table))
     nested = _nested(parsed, table, factors)
     frame, rows, notes = _complete_rows(parsed, nested.table, nested.alone)
     raise_if_any(response_problems(_ends(frame[list(parsed.left)].to_numpy(dtype=float), parsed.left), len(frame)))
     frame = _as_categories(parsed, frame, factors)
-    constants = {name: frame[name].iloc[0] for name in parsed.right if frame[name].nunique() == 1}
+    constants = {name: frame[name].iloc[0] for name in parsed.right if _is_constant(frame[name])}
     varying, dropped = without_constants(parsed, constants)
-    design = _assemble(varying, frame, rows, [*nested.notes, *notes, *dropped])
-    return replace(design, nests=nested.nests, factors=factors)
+    usable = _Usable(frame, rows, [*nested.notes, *notes, *dropped], nested.nests, factors)
+    return _assemble(varying, usable)
+
+
+@dataclass(frozen=True)
+class _Usable:
+    """The rows of a table that a formula can use, their positions in it, and what there is to say of them."""
+
+    frame: pd.DataFrame
+    rows: npt.NDArray[np.int64]
+    notes: Sequence[Note]
+    nests: tuple[Nest, ...]
+    factors: FactorTable
+
+
+def _is_constant(column: pd.Series) -> bool:
+    """Say whether a column without missing values, whose categories are those in use, holds one value."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return len(column.cat.categories) == 1
+    return bool((column == column.iloc[0]).all())
+
+
+def read_formula(text: str, table: pd.DataFrame) -> Parsed:
+    """Parse formula ``text``. Raises ``DataError`` for one without a factor, and for names that are no columns."""
+    parsed = parse_formula(text)
+    if not parsed.right:
+        raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
+    raise_if_any(unknown_columns(parsed, table))
+    return parsed
 
 
 def _nested(parsed: Parsed, table: pd.DataFrame, factors: FactorTable) -> Nested:
@@ -133,8 +208,14 @@ def left_side(parsed: Parsed, frame: pd.DataFrame) -> Floats:
 def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatrix:
     """Evaluate ``side`` under the stand-ins of the columns; whole numbers become floats, whose powers do not wrap."""
     columns = {name: _as_floats(frame[column]) for name, column in parsed.names.items() if column in frame}
+    data = pd.DataFrame(columns)
+    made_by = PandasMaterializer(data, context=_CONTEXT)
     with np.errstate(all="ignore"):
-        return side.get_model_matrix(pd.DataFrame(columns), context=_CONTEXT, output="numpy", na_action="ignore")
+        matrix: ModelMatrix = made_by.get_model_matrix(side, output="numpy", na_action="ignore")
+    # Both are in a circle, so that their columns would stay in memory until Python looks for circles.
+    vars(made_by).clear()
+    data.drop(columns=list(data), inplace=True)
+    return matrix
 
 
 def _as_floats(column: pd.Series) -> pd.Series:
@@ -233,36 +314,38 @@ def _complete_rows(
 ) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
     names = list(dict.fromkeys((*parsed.left, *parsed.right)))
     frame = pd.DataFrame({name: table[name] for name in names}, copy=False)  # shares the table's memory
-    missing, infinite = frame.isna(), _infinite(frame)
-    bad = (missing | infinite).any(axis=1).to_numpy()
+    missing = {name: frame[name].isna().to_numpy() for name in names}
+    infinite = {name: _infinite(frame[name]) for name in names}
+    bad = np.logical_or.reduce([*missing.values(), *infinite.values()])
     if bad.all():
-        culprits = ", ".join(_culprits(missing | infinite)) or "the table is empty"
+        culprits = ", ".join(_culprits(missing, infinite)) or "the table is empty"
         raise DataError(DataProblem(f"no row is complete: {culprits}.", at(parsed.text)))
-    notes = _row_notes("missing", "missing", missing.drop(columns=list(explained))) + _row_notes(
-        "infinite", "infinite", infinite
-    )
+    lacking = {name: cells for name, cells in missing.items() if name not in explained}
+    notes = _row_notes("missing", lacking) + _row_notes("infinite", infinite)
     kept = frame.loc[~bad] if bad.any() else frame
     return kept.reset_index(drop=True), np.flatnonzero(~bad), notes
 
 
-def _infinite(frame: pd.DataFrame) -> pd.DataFrame:
-    numeric = [name for name in frame.columns if is_number(frame[name])]
-    flags = pd.DataFrame(False, index=frame.index, columns=frame.columns)
-    flags[numeric] = np.isinf(frame[numeric].to_numpy(dtype=float, na_value=np.nan))
-    return flags
+def _infinite(column: pd.Series) -> Bools:
+    """Which cells of a column are infinite; of floats alone some may be."""
+    if not is_number(column) or pd.api.types.is_integer_dtype(column):
+        return np.zeros(len(column), dtype=bool)
+    return np.asarray(np.isinf(column.to_numpy(dtype=float, na_value=np.nan)))
 
 
-def _culprits(flags: pd.DataFrame) -> list[str]:
-    return [f"{name} lacks {plural(int(n), 'value')}" for name, n in flags.sum().items() if n]
+def _culprits(missing: Mapping[str, Bools], infinite: Mapping[str, Bools]) -> list[str]:
+    counts = {name: int((cells | infinite[name]).sum()) for name, cells in missing.items()}
+    return [f"{name} lacks {plural(count, 'value')}" for name, count in counts.items() if count]
 
 
-def _row_notes(kind: str, word: str, flags: pd.DataFrame) -> list[Note]:
+def _row_notes(kind: str, flags: Mapping[str, Bools]) -> list[Note]:
     notes = []
-    for name, count in flags.sum().items():
+    for name, cells in flags.items():
+        count = int(cells.sum())
         if count:
-            rows = ", ".join(str(int(i) + 1) for i in np.flatnonzero(flags[name])[:_NAMED_AT_MOST])
+            rows = ", ".join(str(int(i) + 1) for i in np.flatnonzero(cells)[:_NAMED_AT_MOST])
             dots = ", ..." if count > _NAMED_AT_MOST else ""
-            text = f"{plural(int(count), 'row')} left out because {name} is {word} (row {rows}{dots})."
+            text = f"{plural(count, 'row')} left out because {name} is {kind} (row {rows}{dots})."
             notes.append(Note(kind, text))
     return notes
 
@@ -323,7 +406,9 @@ def _constant_text(parsed: Parsed, term: object, name: str, value: object) -> st
 # ----------------------------------------------------------------------------------------------------
 
 
-def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], notes: list[Note]) -> DesignMatrix:
+def _assemble(parsed: Parsed, usable: _Usable) -> DesignMatrix:
+    """Make the design of a formula whose columns all vary; ``x`` is at hand until it is forgotten."""
+    frame, rows = usable.frame, usable.rows
     raise_if_any(_too_wide(parsed, frame))
     x, columns, blocks = right_side(parsed, frame)
     y = left_side(parsed, frame)
@@ -331,22 +416,42 @@ def _assemble(parsed: Parsed, frame: pd.DataFrame, rows: npt.NDArray[np.int64], 
     raise_if_any(not_finite(x, columns, rows) + not_finite(y, parsed.responses, rows))
     raise_if_any(out_of_scale(x, columns) + out_of_scale(y, parsed.responses))
     raise_if_any(response_problems(_ends(y, parsed.responses), len(y)))
-    keep, aliased = independent_columns(x, columns)
+    means: Floats = x.mean(axis=0)
+    triangle = triangle_of(x, centres(means, columns))
+    size = np.sqrt(np.einsum("ij,ij->j", x, x))
+    keep, aliased = independent_of(triangle, size, columns, centres(means, columns))
     raise_if_any(nothing_left(parsed, keep, columns, aliased))
     raise_if_any(too_few_rows(parsed, len(x), len(keep)))
-    x, columns, blocks = _only(keep, x, columns, blocks)
     levels = {n: tuple(frame[n].cat.categories) for n in parsed.right if not is_number(frame[n])}
-    ranges = {n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels}
-    return DesignMatrix(parsed, x, y, columns, blocks, rows, frame, levels, ranges, (*notes, *aliased))
+    x = _some_of(x, keep)
+    made = DesignMatrix(
+        parsed=parsed,
+        y=y,
+        columns=tuple(columns[i] for i in keep),
+        blocks=_blocks_of(keep, blocks),
+        rows=rows,
+        frame=frame,
+        levels=levels,
+        ranges={n: (float(frame[n].min()), float(frame[n].max())) for n in parsed.right if n not in levels},
+        kept=tuple(keep),
+        means=means[keep],
+        spans=x.max(axis=0) - x.min(axis=0),
+        triangle=triangle_of(triangle[:, keep]),
+        notes=(*usable.notes, *aliased),
+        nests=usable.nests,
+        factors=usable.factors,
+    )
+    made.__dict__["x"] = x
+    return made
 
 
 def _too_wide(parsed: Parsed, frame: pd.DataFrame) -> list[DataProblem]:
     """Refuse a model of more coefficients than can be fitted: usually an id was taken for a category."""
-    return too_wide(parsed, {name: frame[name].nunique() - 1 for name in parsed.right if not is_number(frame[name])})
+    return too_wide(parsed, {n: len(frame[n].cat.categories) - 1 for n in parsed.right if not is_number(frame[n])})
 
 
-def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
-    """Refuse a model of too many coefficients; ``spans`` are those that each category has by itself."""
+def too_wide(parsed: Parsed, spans: Mapping[str, int], at_least: bool = False) -> list[DataProblem]:
+    """Refuse a model of too many coefficients; ``spans`` are those of each category by itself, ``at_least`` or not."""
     widths = {
         parsed.shown(str(term)): math.prod(spans.get(name, 1) for name in parsed.reads(term))
         for term in parsed.formula.rhs
@@ -354,9 +459,9 @@ def too_wide(parsed: Parsed, spans: Mapping[str, int]) -> list[DataProblem]:
     count, widest = sum(widths.values()), max(widths, key=widths.__getitem__)
     if count <= MOST_COEFFICIENTS:
         return []
-    what = (
-        f"has {count:,} coefficients, {widths[widest]:,} of them for {widest}; at most {MOST_COEFFICIENTS} are fitted."
-    )
+    least = "at least " if at_least else ""
+    numbers = f"{least}{count:,} coefficients, {least}{widths[widest]:,} of them for {widest}"
+    what = f"has {numbers}; at most {MOST_COEFFICIENTS} are fitted."
     return [DataProblem(what, at(parsed.text), "Leave that out, group its levels, or write them as a number.")]
 
 
@@ -398,33 +503,28 @@ def nothing_left(
     ]
 
 
-def _only(
-    keep: list[int], x: Floats, columns: tuple[str, ...], blocks: tuple[Block, ...]
-) -> tuple[Floats, tuple[str, ...], tuple[Block, ...]]:
-    if len(keep) == x.shape[1]:
-        return x, columns, blocks
+def _some_of(x: Floats, keep: Sequence[int]) -> Floats:
+    """Return the columns that are kept."""
+    return x if len(keep) == x.shape[1] else x[:, list(keep)]
+
+
+def _blocks_of(keep: Sequence[int], blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return the terms that have a column left, with the places of their columns among those that are kept."""
     moved_to = {old: new for new, old in enumerate(keep)}
     moved = [replace(b, columns=tuple(moved_to[c] for c in b.columns if c in moved_to)) for b in blocks]
-    return x[:, keep], tuple(columns[i] for i in keep), tuple(b for b in moved if b.columns)
-
-
-def independent_columns(x: Floats, columns: Sequence[str]) -> tuple[list[int], list[Note]]:
-    """Keep the columns of ``x`` that earlier ones do not explain; a note names each one dropped.
-
-    This is R's rule for ``lm``: in the order of the formula, a column whose own share of its length is below
-    1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
-    time (1.7e9 s and some seconds) isn't taken for a constant. All work happens on the triangle of one QR
-    decomposition.
-    """
-    means = centres(x, columns)
-    triangle: Floats = np.asarray(np.linalg.qr(x - means, mode="r"))
-    return independent_of(triangle, np.linalg.norm(x, axis=0), columns, means)
+    return tuple(b for b in moved if b.columns)
 
 
 def independent_of(
     triangle: Floats, size: Floats, columns: Sequence[str], means: Floats
 ) -> tuple[list[int], list[Note]]:
-    """Choose them by the triangle of the centred columns, their lengths before that, and their means."""
+    """Keep the columns that earlier ones do not explain; a note names each one dropped.
+
+    This is R's rule for ``lm``: in the order of the formula, a column whose own share of its length is below
+    1e-7 is dropped. A column is looked at around its mean where the design has an intercept, so that a clock's
+    time (1.7e9 s and some seconds) isn't taken for a constant. All work happens on the ``triangle`` of the centred
+    columns; ``size`` are their lengths before that, and ``means`` what was taken from them.
+    """
     scale = np.linalg.norm(triangle, axis=0)
     keep: list[int] = []
     notes = []
@@ -438,12 +538,11 @@ def independent_of(
     return keep, notes
 
 
-def centres(x: Floats, columns: Sequence[str]) -> Floats:
-    """Return the mean of every column but the intercept; zeros in a design without one."""
+def centres(means: Floats, columns: Sequence[str]) -> Floats:
+    """Return the mean of every column but the intercept, of all ``means``; zeros in a design without one."""
     if "Intercept" not in columns:
-        return np.zeros(x.shape[1])
-    means: Floats = np.where([name == "Intercept" for name in columns], 0.0, x.mean(axis=0))
-    return means
+        return np.zeros(len(means))
+    return np.where([name == "Intercept" for name in columns], 0.0, means)
 
 
 def _with_intercept(columns: Sequence[str], keep: list[int], weights: Floats, means: Floats, j: int) -> Floats:

@@ -75,12 +75,6 @@ class Parsed:
         """Return the table's columns that a term or a column of the design reads."""
         return _read(str(text), self.names)
 
-    def of_log(self, response: str) -> str:
-        """Write this formula with the log of ``response`` alone on the left, be it a column or computed."""
-        terms = [str(term) for term in self.formula.rhs]
-        right = terms if "1" in terms else ["0", *terms]
-        return f"{self.log_of(response)} ~ {_written(' + '.join(right), self.names, self.random)}"
-
     def log_of(self, response: str) -> str:
         """Write the log of a response as a formula reads it."""
         return f"log({ticked(response) if response in self.left else response})"

@@ -6,14 +6,14 @@ is refitted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.outliers_influence import OLSInfluence
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import ALONE, LinearFit
@@ -29,32 +29,46 @@ _NEVER_TELLING = ("status", "cause", "warnings", "valid")
 _RARE = 0.2
 _MOST_DIGITS = 10
 _SHOWN_REPEATS = 3
+_CANCELLED = 1e-6
+"""A difference that is less than this share of what it is taken from has lost too many digits."""
+_Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Influence:
     """Per row (n): internally and externally studentized residual, leverage, Cook's distance.
 
-    Of a model with ``width`` coefficients and ``df`` residual degrees of freedom. The other two follow from
-    ``standardized``, and are computed when they are asked for: tables may be large.
+    Each is computed when it is asked for, because tables may be large and models many.
     """
 
-    standardized: Floats
-    leverage: Floats
-    df: int
-    width: int
+    fit: LinearFit
+
+    @property
+    def leverage(self) -> Floats:
+        """The diagonal of the hat matrix."""
+        return self.fit.leverage
+
+    @property
+    def standardized(self) -> Floats:
+        """The residuals by their own spread; 0 where a row alone determines a coefficient, and has none to judge."""
+        # statsmodels' OLSInfluence computes the leverages anew for this one.
+        free = np.where(self.leverage < ALONE, 1 - self.leverage, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.fit.residuals / (self.fit.summary.sigma * np.sqrt(free))
+        return np.where(np.isfinite(found), found, 0.0)
 
     @property
     def studentized(self) -> Floats:
         """The residuals by the spread of the other rows."""
         # statsmodels fits a model without each row for this one, and adds a p-value of each row to Cook's distance.
-        return self.standardized * np.sqrt(max(self.df - 1, 0) / np.clip(self.df - self.standardized**2, 1e-12, None))
+        found, df = self.standardized, self.fit.summary.df_residual
+        return found * np.sqrt(max(df - 1, 0) / np.clip(df - found**2, 1e-12, None))
 
     @property
     def cooks(self) -> Floats:
         """Cook's distances."""
         free = np.where(self.leverage < ALONE, 1 - self.leverage, 1.0)
-        distances: Floats = self.standardized**2 * self.leverage / free / self.width
+        distances: Floats = self.standardized**2 * self.leverage / free / len(self.fit.design.columns)
         return distances
 
 
@@ -90,24 +104,13 @@ class SuspiciousRow:
     sigma_without: float
 
 
-def influence(fit: LinearFit) -> Influence:
-    """Compute the influence of every row on ``fit``.
-
-    A row that alone determines a coefficient (leverage 1) has no residual to judge: its values are 0.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        standardized = OLSInfluence(fit.results).resid_studentized_internal
-    judged = (fit.leverage < ALONE) & np.isfinite(standardized)
-    return Influence(np.where(judged, standardized, 0.0), fit.leverage, fit.summary.df_residual, fit.design.x.shape[1])
-
-
 def thresholds(fit: LinearFit) -> Thresholds:
     """Return the limits above which a row is flagged.
 
     studentized: Bonferroni-corrected two-sided t limit at 5 % over all rows; cooks: 4 / residual degrees of
     freedom; leverage: 3 p / n.
     """
-    n, p = fit.design.x.shape
+    n, p = len(fit.design.rows), len(fit.design.columns)
     df = max(fit.summary.df_residual - 1, 1)
     return Thresholds(
         studentized=float(stats.t.isf(_OUTLIER_LEVEL / (2 * n), df)),
@@ -116,62 +119,102 @@ def thresholds(fit: LinearFit) -> Thresholds:
     )
 
 
-def suspicious_rows(
-    fit: LinearFit, row_influence: Influence, table: pd.DataFrame
-) -> tuple[tuple[SuspiciousRow, ...], int]:
-    """Return the rows to look at, most influential first (at most ``NAMED``), and how many were flagged in all.
+@dataclass(frozen=True)
+class RowNames:
+    """The columns of a table that may name its rows; each is looked through once, for all models of the table."""
 
-    A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
-    by itself isn't a fault, and is only mentioned together with one of these. ``table`` is the fitted one.
-    """
-    limits = thresholds(fit)
-    outlier = np.abs(row_influence.studentized) > limits.studentized
-    flagged = outlier | (row_influence.cooks > limits.cooks)
-    order = np.flatnonzero(flagged)
-    order = order[np.lexsort((-row_influence.cooks[order], ~outlier[order]))]
-    values = fit.design.frame.iloc[order[:NAMED]].to_dict("records")
-    named = zip(order[:NAMED].tolist(), values, strict=True)
-    rows = tuple(_describe(fit, row_influence, limits, i, held) for i, held in named)
-    telling = _telling(fit, table)
-    codes = {str(name): np.asarray(pd.factorize(telling[name])[0], dtype=np.int64) for name in telling} if rows else {}
-    identified = (replace(row, identity=_identity(telling, codes, row.row - 1)) for row in rows)
-    return tuple(identified), int(flagged.sum())
+    table: pd.DataFrame
+    _codes: dict[str, _Codes] = field(default_factory=dict)
 
+    @cached_property
+    def telling(self) -> Sequence[str]:
+        """The names of columns: texts, then whole numbers with the fewest values first."""
+        counts = {str(name): self.table[name].nunique() for name in self.table if str(name) not in _NEVER_TELLING}
+        others = [name for name, count in counts.items() if count > 1 and _names_things(self.table[name])]
+        texts = [name for name in others if not pd.api.types.is_numeric_dtype(self.table[name])]
+        numbers = sorted((name for name in others if name not in texts), key=counts.__getitem__)
+        return sorted([*texts, *numbers], key=lambda name: name not in _TELLING_FIRST)
 
-def _telling(fit: LinearFit, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns that may name a row: texts, then whole numbers with the fewest values first."""
-    named = {*fit.design.parsed.left, *_NEVER_TELLING}
-    others = [name for name in table.columns if name not in named and _names_things(table[name])]
-    texts = [name for name in others if not pd.api.types.is_numeric_dtype(table[name])]
-    numbers = sorted((name for name in others if name not in texts), key=lambda name: table[name].nunique())
-    return table[sorted([*texts, *numbers], key=lambda name: name not in _TELLING_FIRST)]
+    def codes(self, name: str) -> _Codes:
+        """Return the number of each row's value; -1 for a missing one."""
+        if name not in self._codes:
+            self._codes[name] = np.asarray(pd.factorize(self.table[name])[0], dtype=np.int32)
+        return self._codes[name]
+
+    def identity(self, row: int, but: Sequence[str]) -> dict[str, object]:
+        """Return values of a row, column by column until no other row holds them all; never of the columns ``but``."""
+        identity: dict[str, object] = {}
+        alike = np.arange(len(self.table))
+        for name in (one for one in self.telling if one not in but):
+            codes = self.codes(name)
+            same = alike[codes[alike] == codes[row]]
+            if codes[row] >= 0 and len(same) < len(alike):
+                identity[name], alike = self.table[name].iloc[row], same
+            if len(alike) == 1 or len(identity) == _IDENTITY:
+                break
+        return identity
 
 
 def _names_things(column: pd.Series) -> bool:
-    numeric = pd.api.types.is_numeric_dtype(column)
-    return bool(column.nunique() > 1 and (not numeric or pd.api.types.is_integer_dtype(column)))
+    return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_integer_dtype(column)
 
 
-def _identity(telling: pd.DataFrame, codes: Mapping[str, npt.NDArray[np.int64]], row: int) -> dict[str, object]:
-    """Return values of the row, column by column until no other row holds them all; ``codes`` number the values."""
-    identity: dict[str, object] = {}
-    alike = np.ones(len(telling), dtype=bool)
-    for name, numbers in codes.items():
-        same = alike & (numbers == numbers[row])
-        if numbers[row] >= 0 and same.sum() < alike.sum():
-            identity[name], alike = telling[name].iloc[row], same
-        if alike.sum() == 1 or len(identity) == _IDENTITY:
-            break
-    return identity
+def suspicious_rows(fit: LinearFit, influence: Influence, names: RowNames) -> tuple[tuple[SuspiciousRow, ...], int]:
+    """Return the rows to look at, most influential first (at most ``NAMED``), and how many were flagged in all.
+
+    A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
+    by itself isn't a fault, and is only mentioned together with one of these. ``names`` are those of the fitted table.
+    """
+    judged, limits = _Judged.of(fit, influence), thresholds(fit)
+    outlier = np.abs(judged.studentized) > limits.studentized
+    flagged = outlier | (judged.cooks > limits.cooks)
+    order = np.flatnonzero(flagged)
+    order = order[np.lexsort((-judged.cooks[order], ~outlier[order]))][:NAMED]
+    values = fit.design.frame.iloc[order].to_dict("records")
+    named = zip(order.tolist(), values, strict=True)
+    rows = tuple(_describe(judged, limits, names, i, held) for i, held in named)
+    return rows, int(flagged.sum())
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A fit with what is asked of single rows (n each), and ``total``, the sum of squares of y around its ``mean``."""
+
+    fit: LinearFit
+    residuals: Floats
+    leverage: Floats
+    studentized: Floats
+    cooks: Floats
+    mean: float
+    total: float
+
+    @classmethod
+    def of(cls, fit: LinearFit, influence: Influence) -> _Judged:
+        """Compute each for all rows, once."""
+        mean = float(fit.y.mean()) if fit.design.intercept else 0.0
+        total = float(((fit.y - mean) ** 2).sum())
+        return cls(fit, fit.residuals, fit.leverage, influence.studentized, influence.cooks, mean, total)
+
+    def total_without(self, i: int) -> float:
+        """Return the sum of squares of y without a row, around the mean of the others."""
+        n, own = len(self.fit.y), float(self.fit.y[i] - self.mean) ** 2
+        rest = self.total - own * (n / (n - 1) if self.fit.design.intercept else 1.0)
+        if rest > _CANCELLED * self.total:
+            return rest
+        others = np.delete(self.fit.y, i)
+        return float(((others - others.mean() * self.fit.design.intercept) ** 2).sum())
 
 
 def repeats(fit: LinearFit) -> list[Note]:
     """Note rows whose response is the same to the last digit, if chance doesn't explain that many repeats."""
+    ordered = np.sort(fit.y)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
+    expected = _chance_repeats(fit.y)
+    if expected is None or expected > _RARE:
+        return []
     values = pd.Series(fit.y)
     shared = values[values.duplicated(keep=False)]
-    expected = _chance_repeats(fit.y)
-    if shared.empty or expected is None or expected > _RARE:
-        return []
     groups = [", ".join(str(fit.design.rows[i] + 1) for i in equal.index) for _, equal in shared.groupby(shared)]
     more = f" and {len(groups) - _SHOWN_REPEATS:,} more" if len(groups) > _SHOWN_REPEATS else ""
     rows = " and in rows ".join(groups[:_SHOWN_REPEATS])
@@ -193,20 +236,20 @@ def _chance_repeats(y: Floats) -> float | None:
 
 
 def _describe(
-    fit: LinearFit, row_influence: Influence, limits: Thresholds, i: int, values: dict[Hashable, object]
+    judged: _Judged, limits: Thresholds, names: RowNames, i: int, values: dict[Hashable, object]
 ) -> SuspiciousRow:
-    without = _beta_without(fit, i)
-    adj_r2, sigma = _quality_without(fit, i)
+    fit, row = judged.fit, int(judged.fit.design.rows[i])
+    adj_r2, sigma = _quality_without(judged, i)
     return SuspiciousRow(
-        row=int(fit.design.rows[i]) + 1,
+        row=row + 1,
         values=_applying(fit, values),
-        identity={},
+        identity=names.identity(row, fit.design.parsed.left),
         fitted=float(fit.fitted[i]),
-        why=_reasons(fit, row_influence, limits, i),
-        studentized=float(row_influence.studentized[i]),
-        leverage=float(row_influence.leverage[i]),
-        cooks=float(row_influence.cooks[i]),
-        moves=_moves(fit, without),
+        why=_reasons(judged, limits, i),
+        studentized=float(judged.studentized[i]),
+        leverage=float(judged.leverage[i]),
+        cooks=float(judged.cooks[i]),
+        moves=_moves(fit, _beta_without(judged, i)),
         adj_r2_without=adj_r2,
         sigma_without=sigma,
     )
@@ -218,22 +261,22 @@ def _applying(fit: LinearFit, values: dict[Hashable, object]) -> dict[str, objec
     return {str(name): value for name, value in values.items() if name not in away}
 
 
-def _reasons(fit: LinearFit, row_influence: Influence, limits: Thresholds, i: int) -> tuple[str, ...]:
-    side = "above" if fit.residuals[i] > 0 else "below"
+def _reasons(judged: _Judged, limits: Thresholds, i: int) -> tuple[str, ...]:
+    side = "above" if judged.residuals[i] > 0 else "below"
+    errors, cooks, leverage = abs(judged.studentized[i]), judged.cooks[i], judged.leverage[i]
     reasons = []
-    errors = abs(row_influence.studentized[i])
     if errors > limits.studentized:
         reasons.append(f"{errors:.1f} standard errors {side} the model (limit {limits.studentized:.1f})")
-    if row_influence.cooks[i] > limits.cooks:
-        reasons.append(f"Cook's distance {row_influence.cooks[i]:.3g} (limit {limits.cooks:.3g})")
-    if row_influence.leverage[i] > limits.leverage:
-        reasons.append(f"unusual factor values: leverage {row_influence.leverage[i]:.3g} (limit {limits.leverage:.3g})")
+    if cooks > limits.cooks:
+        reasons.append(f"Cook's distance {cooks:.3g} (limit {limits.cooks:.3g})")
+    if leverage > limits.leverage:
+        reasons.append(f"unusual factor values: leverage {leverage:.3g} (limit {limits.leverage:.3g})")
     return tuple(reasons)
 
 
-def _beta_without(fit: LinearFit, i: int) -> Floats:
-    free = max(1 - fit.leverage[i], 1e-12)
-    without: Floats = fit.beta - fit.bread @ fit.design.x[i] * (fit.residuals[i] / free)
+def _beta_without(judged: _Judged, i: int) -> Floats:
+    fit, free = judged.fit, max(1 - judged.leverage[i], 1e-12)
+    without: Floats = fit.beta - fit.basis.r_inverse @ fit.basis.q[i] * (judged.residuals[i] / free)
     return without
 
 
@@ -242,14 +285,12 @@ def _moves(fit: LinearFit, without: Floats) -> dict[str, tuple[float, float]]:
     return {c.name: (c.estimate, float(new)) for c, new in pairs if abs(new - c.estimate) > c.std_error}
 
 
-def _quality_without(fit: LinearFit, i: int) -> tuple[float | None, float]:
-    n, df = fit.summary.n, fit.summary.df_residual
+def _quality_without(judged: _Judged, i: int) -> tuple[float | None, float]:
+    fit, n, df = judged.fit, judged.fit.summary.n, judged.fit.summary.df_residual
     if df < 2:  # noqa: PLR2004 - one row less leaves no degree of freedom
         return fit.summary.adj_r2, fit.summary.sigma
-    rss = fit.summary.sigma**2 * df - fit.residuals[i] ** 2 / max(1 - fit.leverage[i], 1e-12)
-    rest = np.delete(fit.y, i)
-    tss = float(((rest - rest.mean()) ** 2).sum() if fit.design.intercept else (rest**2).sum())
-    spread = max(rss, 0.0) / (df - 1)
+    rss = fit.summary.sigma**2 * df - judged.residuals[i] ** 2 / max(1 - judged.leverage[i], 1e-12)
+    spread, tss = max(rss, 0.0) / (df - 1), judged.total_without(i)
     if tss <= 0:
         return None, float(np.sqrt(spread))
     return 1 - spread / (tss / (n - 1 - int(fit.design.intercept))), float(np.sqrt(spread))

@@ -16,7 +16,8 @@ from scipy.linalg import solve_triangular
 from statsmodels.regression.linear_model import OLS, OLSResults
 
 from patternbench.analyze.arrays import Floats
-from patternbench.analyze.models.formula import DesignMatrix, centres
+from patternbench.analyze.models.decomposition import decomposed
+from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
 from patternbench.terms.data_problems import Note
 
@@ -45,19 +46,18 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    ``centred`` makes the matrix that is decomposed (n x p), ``r_inverse`` is p x p, ``leverage`` the diagonal of the
-    hat matrix (n).
+    ``remade`` makes the orthonormal columns anew, ``r_inverse`` is p x p, ``leverage`` the diagonal of the hat matrix
+    (n).
     """
 
-    centred: Callable[[], Floats]
+    remade: Callable[[], Floats]
     r_inverse: Floats
     leverage: Floats
 
     @cached_property
     def q(self) -> Floats:
         """The orthonormal columns (n x p)."""
-        q: Floats = np.linalg.qr(self.centred()).Q
-        return q
+        return self.remade()
 
     def forget(self) -> None:
         """Give up ``q``, which is as large as the design, until it is asked for again."""
@@ -110,12 +110,12 @@ def factorize(design: DesignMatrix) -> Factorization:
     With an intercept the other columns are centred first: x = (x - 1 m') (I + e m'), e picking the intercept, so
     the inverse of R is (I - e m') times that of the centred columns. Uncentred, a column near 1e9 leaves no digits.
     """
-    means = centres(design.x, design.columns)
-    q, r = np.linalg.qr(design.x - means)
+    means = design.centre
+    q, r = decomposed(design.x, means)
     r_inverse = solve_triangular(r, np.eye(r.shape[0]))
     if design.intercept:
         r_inverse[design.columns.index("Intercept")] -= means @ r_inverse
-    made = Factorization(lambda: design.x - means, r_inverse, np.einsum("ij,ij->i", q, q))
+    made = Factorization(lambda: decomposed(design.x, means)[0], r_inverse, np.einsum("ij,ij->i", q, q))
     made.__dict__["q"] = q
     return made
 
@@ -156,7 +156,7 @@ def _plain(beta: Floats, root: Floats, summary: Summary) -> Inference:
 
 
 def _summary(design: DesignMatrix, found: OLSResults) -> Summary:
-    n, p = design.x.shape
+    n, p = len(design.rows), len(design.columns)
     with np.errstate(divide="ignore"):  # where nothing is left to vary, F and the likelihood are infinite
         return Summary(
             n=n,

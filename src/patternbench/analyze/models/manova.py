@@ -58,7 +58,7 @@ def manova(design: DesignMatrix, factorization: Factorization) -> tuple[TermTest
     residual = design.y.T @ design.y - effects.T @ effects
     if np.linalg.matrix_rank(residual, hermitian=True) < design.y.shape[1]:
         return ()
-    df = len(design.x) - design.x.shape[1]
+    df = len(design.rows) - len(design.columns)
     blocks = [block for block in design.blocks if block.name != "Intercept"]
     marginal = [
         _test(block, "marginal", _marginal(factorization, effects, block.columns), residual, df) for block in blocks

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.sandwich_covariance import S_white_simple
 
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.diagnostics import Test, anderson_darling_test, breusch_pagan_test, failed
-from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.formula_text import Random, ticked
 from patternbench.analyze.models.inference import Coefficient, Inference
-from patternbench.analyze.models.linear import ALONE, LinearFit, factorize, fit_linear, inflation
+from patternbench.analyze.models.linear import ALONE, LinearFit, fit_linear, inflation
 from patternbench.analyze.models.mixed import MixedFit, fit_mixed
 from patternbench.analyze.models.structure import LEVELS, Structure
 from patternbench.terms.data_problems import plural
@@ -63,7 +64,7 @@ def remedies(
         made.append(_shape_remedy(fit, crooked))
     made += _spread_remedies(fit, tests, structure, table, grouping)
     if skewed := failed(tests, "normality"):
-        made.append(_log_remedy(fit, skewed, table))
+        made.append(_log_remedy(fit, skewed))
     return tuple(made)
 
 
@@ -138,11 +139,11 @@ _LEAN = (
 )
 
 
-def _log_remedy(fit: LinearFit, because: Sequence[Test], table: pd.DataFrame) -> Remedy:
+def _log_remedy(fit: LinearFit, because: Sequence[Test]) -> Remedy:
     if why := _no_log(fit):
         text = f"The residuals are not normal. The log of {fit.response} cannot help: {why}. {_LEAN}"
         return Remedy("none", _names(because), text)
-    logged = _on_log(fit, table)
+    logged = _on_log(fit)
     before, after = anderson_darling_test(fit.residuals), anderson_darling_test(logged.residuals)
     text = (
         f"The residuals are not normal. {_log_verdict(fit.design.parsed.log_of(fit.response), before, after)} {_LEAN}"
@@ -171,9 +172,11 @@ def _log_numbers(logged: LinearFit, after: Test) -> dict[str, float]:
     }
 
 
-def _on_log(fit: LinearFit, table: pd.DataFrame) -> LinearFit:
-    design = build_design(fit.design.parsed.of_log(fit.response), table.iloc[fit.design.rows], fit.design.factors)
-    return fit_linear(design, factorize(design), 0, fit.level)
+def _on_log(fit: LinearFit) -> LinearFit:
+    """Fit the log of the response on the same design, whose decomposition is at hand."""
+    parsed = replace(fit.design.parsed, responses=(fit.design.parsed.log_of(fit.response),))
+    design = replace(fit.design, parsed=parsed, y=np.log(fit.y)[:, None])
+    return fit_linear(design, fit.basis, 0, fit.level)
 
 
 # --- dependent residuals
@@ -187,19 +190,25 @@ def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
     McCaffrey 2002, the jackknife CR3). None when a coefficient cannot be estimated without some group.
     """
     codes, names = pd.factorize(groups.to_numpy())
-    q, whole, count = fit.basis.q, fit.basis.q.T @ fit.y, len(names)
-    core = np.zeros((q.shape[1], q.shape[1]))
+    whole, count = fit.basis.q.T @ fit.y, len(names)
+    core = np.zeros((len(whole), len(whole)))
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
     for begin in range(0, count, _TOGETHER):
-        some = rows[begin : begin + _TOGETHER]
-        normal = np.eye(q.shape[1]) - np.array([q[own].T @ q[own] for own in some])
+        products = np.array([_products(fit, own) for own in rows[begin : begin + _TOGETHER]])
+        normal = np.eye(len(whole)) - products[:, :, :-1]
         if float(np.linalg.eigvalsh(normal).min()) < _SINGULAR:
             return None
-        rest = whole - np.array([q[own].T @ fit.y[own] for own in some])
+        rest = whole - products[:, :, -1]
         moved = np.linalg.solve(normal, rest[:, :, None])[:, :, 0] - whole
         core += moved.T @ moved * (count - 1) / count
     return Inference(JACKKNIFE, fit.beta, fit.basis.r_inverse, core, count - 1)
+
+
+def _products(fit: LinearFit, rows: npt.NDArray[np.int64]) -> Floats:
+    """Return q'q and q'y of some rows, side by side (p x (p + 1))."""
+    q = fit.basis.q[rows]
+    return np.column_stack([q.T @ q, q.T @ fit.y[rows]])
 
 
 def _order_remedy(because: Sequence[Test]) -> Remedy:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import sparse, stats
 
 from patternbench.analyze.arrays import Floats
+from patternbench.analyze.models.decomposition import triangle_of
 from patternbench.analyze.models.diagnostics import Test, ljung_box_test
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization, LinearFit, exact_fit_note
@@ -28,22 +29,27 @@ FEWEST_GROUPS = 3
 _TWO = 2
 _MOST_CELLS = 200
 _OWN = 1e-8
+_ROUNDING = 1e-12
+_OWN_PRODUCT = 1e-11
+"""The least own share of a combination's mean, a difference of products, which rounding leaves at 1e-15."""
 _Codes = npt.NDArray[np.int64]
-_Rest = tuple[Floats, int]
-_Base = Literal["model", "means"]
+_Rest = tuple[float, int]
+"""The sum of squares that a model leaves of a response, and its degrees of freedom."""
+_Kind = Literal["model", "means"]
 """What dependence is sought around: the model, or the means of the factors' combinations."""
 
 
 @dataclass(frozen=True)
 class _Rests:
-    """What a larger model leaves of every response (q x n), and its degrees of freedom."""
+    """What a larger model leaves of every response: sums of squares (q), degrees of freedom, ``rows`` makes q x n."""
 
-    left: Floats
+    squares: Floats
     df: int
+    rows: Callable[[], Floats]
 
     def of(self, response: int) -> _Rest:
         """Return what it leaves of one response."""
-        return self.left[response], self.df
+        return float(self.squares[response]), self.df
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,7 @@ class Surroundings:
     basis: Factorization
     table: pd.DataFrame
     group: str | None
-    _kept: dict[tuple[str, _Base], list[tuple[str, _Rests]]] = field(default_factory=dict)
-
-    @cached_property
-    def cells(self) -> _Codes:
-        """The number of each row's combination of factor values."""
-        return _combinations([self.design.frame[name] for name in self.design.parsed.right])
+    _kept: dict[tuple[str, _Kind], list[tuple[str, _Rests]]] = field(default_factory=dict)
 
     @cached_property
     def codes(self) -> _Codes | None:
@@ -74,14 +75,16 @@ class Surroundings:
         """The categories that vary within groups, as the number of each row's level."""
         return [] if self.codes is None else list(_categories(self.design, self.codes))
 
-    def base(self, kind: _Base) -> Floats | None:
-        """Return the orthonormal columns to look around; None where they are too many to hold."""
-        return self.basis.q if kind == "model" else _around_means(self.cells)
+    def base(self, kind: _Kind) -> _Space | None:
+        """Return the space to look around; None where it has too many combinations."""
+        if kind == "model":
+            return _ModelSpace(self.basis.q)
+        return None if int(self.design.cells.max()) + 1 > _MOST_CELLS else _MeansSpace(self.design.cells)
 
-    def rests(self, what: str, kind: _Base, codes: _Codes, base: Floats) -> list[tuple[str, _Rests]]:
+    def rests(self, what: str, kind: _Kind, codes: _Codes, base: _Space) -> list[tuple[str, _Rests]]:
         """Return what GROUPS, ``SLOPES`` or ``LEVELS`` leave of all responses, for each factor that may have them."""
         if (what, kind) not in self._kept:
-            self._kept[what, kind] = list(_RESTS[what](self, codes, np.asfortranarray(base)))
+            self._kept[what, kind] = list(_RESTS[what](self, codes, base))
         return self._kept[what, kind]
 
 
@@ -115,8 +118,8 @@ def structure_tests(fit: LinearFit, around: Surroundings) -> Structure:
     """Test the shape of ``fit``, then the independence of its rows by groups and by the order of the run."""
     if exact_fit_note(fit):
         return Structure((), (), fit.residuals)
-    shape = lack_of_fit_test(fit, around.cells)
-    kind: _Base = "means" if shape.holds is False else "model"
+    shape = lack_of_fit_test(fit, fit.design.cells)
+    kind: _Kind = "means" if shape.holds is False else "model"
     by_group = _untested(fit) if around.codes is None else _group_tests(fit, around, kind, around.codes)
     crossed = () if around.codes is None else _crossed(around.categories, around.codes)
     tests = (shape, *by_group.tests, *_order_test(fit, around.base(kind), around.table))
@@ -134,32 +137,27 @@ class _Groups:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _combinations(columns: Sequence[pd.Series]) -> _Codes:
-    """Return the number of each row's combination of values."""
-    number: _Codes = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        codes = np.asarray(pd.factorize(column)[0], dtype=np.int64)
-        number = np.asarray(pd.factorize(number * (int(codes.max()) + 1) + codes)[0], dtype=np.int64)
-    return number
-
-
 def lack_of_fit_test(fit: LinearFit, cells: _Codes) -> Test:
     """Test the shape of ``fit`` against the means of rows with equal factor values (``cells``), which have any shape.
 
     F = ((RSS - SSPE) / (df - dfPE)) / (SSPE / dfPE), the pure-error test (Draper & Smith 1998, section 2.1).
     """
     counts = np.bincount(cells)
-    free, pure = len(counts) - fit.design.x.shape[1], len(cells) - len(counts)
+    free, pure = len(counts) - len(fit.design.columns), len(cells) - len(counts)
     if free < 1 or pure < 1:
         why = "every combination of factor values has its own coefficient" if free < 1 else "no factor values repeat"
         return Test(LACK_OF_FIT, "shape", None, None, f"Not tested: {why}.")
-    rest, spread = (fit.residuals, fit.summary.df_residual), (_around(fit.residuals, cells), pure)
+    rest, spread = (_square(fit.residuals), fit.summary.df_residual), (_square(_around(fit.residuals, cells)), pure)
     return _f_test(LACK_OF_FIT, "shape", rest, spread)
 
 
+def _square(values: Floats) -> float:
+    return float(values @ values)
+
+
 def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str = "") -> Test:
-    """Compare what a model leaves (residuals, degrees of freedom) with what a larger one leaves."""
-    (small, small_df), (large, large_df) = ((float(left @ left), df) for left, df in (smaller, larger))
+    """Compare what a model leaves with what a larger one leaves."""
+    (small, small_df), (large, large_df) = smaller, larger
     extra = small_df - large_df
     if extra < 1 or large_df < 1:
         return Test(name, assumption, None, None, "Not tested: no degree of freedom is left.")
@@ -171,17 +169,147 @@ def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str =
 
 def _around(values: Floats, codes: _Codes) -> Floats:
     """Return the values around the mean of their group."""
-    centred: Floats = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
-    return centred
+    return _Apart(codes)(values)
 
 
-def _around_means(cells: _Codes) -> Floats | None:
-    """Return the orthonormal columns of the means of the combinations; None where they are too many to hold."""
-    count = int(cells.max()) + 1
-    if count > _MOST_CELLS:
-        return None
-    means: Floats = np.eye(count)[cells] / np.sqrt(np.bincount(cells))
-    return means
+# --- what is left apart from groups
+# ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Takes out of values the mean of each group, and its slope on a ``column`` (n, around the groups' means), if any.
+
+    ``codes`` (n) has the number of each row's group.
+    """
+
+    codes: _Codes
+    column: Floats | None = None
+
+    @cached_property
+    def _counts(self) -> _Codes:
+        return np.maximum(np.bincount(self.codes), 1)
+
+    @cached_property
+    def _scales(self) -> Floats:
+        """One over the length of the column in each group; 0 where it doesn't vary, so that there is no slope."""
+        lengths = np.zeros(len(self._counts)) if self.column is None else np.bincount(self.codes, self.column**2)
+        return np.divide(1, np.sqrt(lengths), out=np.zeros_like(lengths), where=lengths > _OWN)
+
+    @property
+    def taken(self) -> int:
+        """How many parameters are taken out."""
+        return len(self._counts) + int((self._scales > 0).sum())
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return what is left of values (n)."""
+        inner: Floats = values - (np.bincount(self.codes, values) / self._counts)[self.codes]
+        if self.column is not None:
+            slope = np.bincount(self.codes, inner * self.column) * self._scales**2
+            inner -= slope[self.codes] * self.column
+        return inner
+
+    def weights(self) -> Iterator[Floats]:
+        """Yield the weight of each row (n) in what is taken out of its group, at length 1."""
+        yield (1 / np.sqrt(self._counts))[self.codes]
+        if self.column is not None:
+            yield self.column * self._scales[self.codes]
+
+
+class _Space(Protocol):
+    """What dependence is sought around: a space of ``size`` dimensions."""
+
+    @property
+    def size(self) -> int:
+        """How many dimensions it has."""
+
+    def left(self, y: Floats) -> Floats:
+        """Return what it leaves of y (q x n)."""
+
+    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+        """Return what it leaves of y (q x n) together with what is taken apart, and the degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class _ModelSpace:
+    """The space of a model, by its orthonormal columns (n x p).
+
+    What rounding leaves of a space in residuals is taken out a second time.
+    """
+
+    q: Floats
+
+    @property
+    def size(self) -> int:
+        """How many columns there are."""
+        return self.q.shape[1]
+
+    def left(self, y: Floats) -> Floats:
+        """Return what the columns leave of y (q x n)."""
+        left: Floats = y - (y @ self.q) @ self.q.T
+        return left - (left @ self.q) @ self.q.T
+
+    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+        """Return what columns and groups leave of y (q x n), and the degrees of freedom.
+
+        Their own space is found in their triangle, as decomposing all rows takes much longer. Nothing is left of a
+        constant one.
+        """
+        varying = [column for column in self.q.T if np.ptp(column) > _ROUNDING * np.abs(column[0])]
+        x = np.empty((len(self.q), len(varying)), order="F")
+        for j, column in enumerate(varying):
+            x[:, j] = apart(column)
+        _, values, right = np.linalg.svd(triangle_of(x))
+        kept = values > _OWN * max(float(values.max()), 1.0)
+        space = right[: len(values)][kept].T / values[kept]
+        left = np.array([apart(one) for one in y])
+        for _ in range(2):
+            left -= (left @ x) @ (space @ space.T) @ x.T
+        return left, y.shape[1] - int(kept.sum()) - apart.taken
+
+
+@dataclass(frozen=True)
+class _MeansSpace:
+    """The space of the means of rows with equal factor values, whose number is in ``cells`` (n).
+
+    Its columns, one a combination, are never made: they would take many times the memory of the table.
+    """
+
+    cells: _Codes
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        return np.sqrt(np.bincount(self.cells))
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return len(self._lengths)
+
+    def left(self, y: Floats) -> Floats:
+        """Return the rows of y (q x n) around the means of the combinations."""
+        return np.array([_around(one, self.cells) for one in y])
+
+    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+        """Return what means of combinations and groups leave of y (q x n), and the degrees of freedom."""
+        values, vectors = np.linalg.eigh(self._products(apart))
+        kept = values > _OWN_PRODUCT
+        solve = vectors[:, kept] / values[kept] @ vectors[:, kept].T
+        left = np.array([apart(one) for one in y])
+        for j in range(len(left)):
+            for _ in range(2):
+                weights = solve @ (np.bincount(self.cells, left[j]) / self._lengths)
+                left[j] -= apart((weights / self._lengths)[self.cells])
+        return left, y.shape[1] - int(kept.sum()) - apart.taken
+
+    def _products(self, apart: _Apart) -> Floats:
+        """Return the products (size x size) of the columns at length 1, with what is taken out of each."""
+        made = np.eye(self.size)
+        for weights in apart.weights():
+            places = (self.cells, apart.codes)
+            table = sparse.csr_array((weights / self._lengths[self.cells], places))  # adds up rows of one place
+            made -= (table @ table.T).toarray()
+        return made
 
 
 # --- groups of rows
@@ -201,7 +329,7 @@ def _untested(fit: LinearFit) -> _Groups:
     return _Groups((), (), fit.residuals)
 
 
-def _group_tests(fit: LinearFit, around: Surroundings, kind: _Base, codes: _Codes) -> _Groups:
+def _group_tests(fit: LinearFit, around: Surroundings, kind: _Kind, codes: _Codes) -> _Groups:
     if int(codes.max()) + 1 < FEWEST_GROUPS:
         return _untested(fit)
     base, group = around.base(kind), str(around.group)
@@ -209,36 +337,38 @@ def _group_tests(fit: LinearFit, around: Surroundings, kind: _Base, codes: _Code
         what = "Not tested: the formula's shape does not fit, and there are too many combinations to look around."
         return _Groups((Test(GROUPS, "independence", None, None, what),), (), fit.residuals)
     response = fit.design.responses.index(fit.response)
-    within, levels, slopes = (
-        [(name, rests.of(response)) for name, rests in around.rests(what, kind, codes, base)]
-        for what in (GROUPS, LEVELS, SLOPES)
-    )
+    within, levels, slopes = (around.rests(what, kind, codes, base) for what in (GROUPS, LEVELS, SLOPES))
     inner = within[0][1]
-    shifted = _f_test(GROUPS, "independence", _rest(fit.y[None], base).of(0), inner, f"{group}: ")
-    tests = (shifted, *_strongest_test(LEVELS, inner, levels, group))
-    steepest = _strongest_test(SLOPES, inner, slopes, group)
+    alone = (_square(base.left(fit.y[None])[0]), len(fit.y) - base.size)
+    shifted = _f_test(GROUPS, "independence", alone, inner.of(response), f"{group}: ")
+    by_level, by_slope = (
+        _f_tests(what, inner.of(response), [(name, rests.of(response)) for name, rests in larger], group)
+        for what, larger in ((LEVELS, levels), (SLOPES, slopes))
+    )
+    steepest = _strongest_test(by_slope)
+    tests = (shifted, *_strongest_test(by_level), *steepest)
     if not steepest or steepest[0].holds is not False:
-        return _Groups((*tests, *steepest), (), inner[0])
-    name, left = slopes[_strongest(_f_tests(SLOPES, inner, slopes, group))]
-    return _Groups((*tests, *steepest), (name,), left[0])
+        return _Groups(tests, (), inner.rows()[response])
+    name, left = slopes[_strongest(by_slope)]
+    return _Groups(tests, (name,), left.rows()[response])
 
 
 def _f_tests(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], group: str) -> list[Test]:
     return [_f_test(what, "independence", smaller, rest, f"{group} by {name}: ") for name, rest in larger]
 
 
-def _strongest_test(what: str, smaller: _Rest, larger: Sequence[tuple[str, _Rest]], group: str) -> list[Test]:
+def _strongest_test(tried: Sequence[Test]) -> list[Test]:
     """Return the strongest test of several, corrected; none where there is nothing to test."""
-    tried = _f_tests(what, smaller, larger, group)
     return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
 
 
-def _of_groups(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
-    """Yield what its own mean for each group leaves."""
-    yield "", _apart(around.design.y, base, lambda values: _around(values, codes), int(codes.max()) + 1)
+def _of_groups(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
+    """Yield what its own mean for each group leaves; its rows are kept, because every response needs them."""
+    left, df = base.beside(_Apart(codes), around.design.y.T)
+    yield "", _Rests(_squares(left), df, lambda: left)
 
 
-def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
+def _of_levels(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
     """Yield what its own mean for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
@@ -246,24 +376,26 @@ def _of_levels(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tu
     """
     for name, level in around.categories:
         cells = np.asarray(pd.factorize(codes * (int(level.max()) + 1) + level)[0], dtype=np.int64)
-        yield name, _apart(around.design.y, base, partial(_around, codes=cells), int(cells.max()) + 1)
+        yield name, _beside(around, base, _Apart(cells))
 
 
-def _of_slopes(around: Surroundings, codes: _Codes, base: Floats) -> Iterator[tuple[str, _Rests]]:
+def _of_slopes(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
     """Yield what a mean and its own slope for each group leave."""
     for name, column in _varying(around.design, codes):
-        yield name, _with_slopes(around.design.y, base, codes, column)
+        yield name, _beside(around, base, _Apart(codes, column))
 
 
 _RESTS = {GROUPS: _of_groups, LEVELS: _of_levels, SLOPES: _of_slopes}
 
 
-def _apart(y: Floats, base: Floats, apart: Callable[[Floats], Floats], taken: int) -> _Rests:
-    """Return what base and ``taken`` parameters leave of all responses (n x q)."""
-    inner = np.empty(base.shape, order="F")
-    for j in range(base.shape[1]):
-        inner[:, j] = apart(base[:, j])
-    return _rest(np.array([apart(column) for column in y.T]), inner, taken)
+def _beside(around: Surroundings, base: _Space, apart: _Apart) -> _Rests:
+    """Return the sums of squares that base and groups leave; their rows are made anew for the few that need them."""
+    left, df = base.beside(apart, around.design.y.T)
+    return _Rests(_squares(left), df, lambda: base.beside(apart, around.design.y.T)[0])
+
+
+def _squares(left: Floats) -> Floats:
+    return np.array([_square(one) for one in left])
 
 
 def _crossed(categories: Sequence[tuple[str, _Codes]], codes: _Codes) -> tuple[str, ...]:
@@ -303,56 +435,27 @@ def _corrected(test: Test, tried: int) -> Test:
     return replace(test, p=min(test.p * tried, 1.0), note=f"{test.note} The strongest of {tried}, corrected.")
 
 
-def _rest(y: Floats, x: Floats, taken: int = 0) -> _Rests:
-    """Return the residuals of y (q x n) on x and their degrees of freedom, ``taken`` of which are gone already.
-
-    The columns' own space is found in the triangle of x, as decomposing all its rows takes much longer. What rounding
-    leaves of that space in the residuals is taken out a second time.
-    """
-    _, values, right = np.linalg.svd(np.linalg.qr(x, mode="r"))
-    kept = values > _OWN * max(float(values.max()), 1.0)
-    space = right[: len(values)][kept].T / values[kept]
-    solve = space @ space.T
-    left = y - (y @ x) @ solve @ x.T
-    left -= (left @ x) @ solve @ x.T
-    return _Rests(left, y.shape[1] - int(kept.sum()) - taken)
-
-
 def _varying(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, Floats]]:
     """Yield the numeric factors with a term of their own that vary within groups, around their groups' means."""
     for block in design.blocks:
         if len(block.reads) != 1 or block.reads[0] not in design.ranges or block.name != block.reads[0]:
             continue
-        inner = _around(design.x[:, block.columns[0]], codes)
+        values = design.frame[block.name].to_numpy(dtype=np.float64)
+        inner = _around(values - values.mean(), codes)  # sums of a clock's times would lose half of their digits
         lengths = np.bincount(codes, inner**2)
         if (lengths > _OWN * lengths.max()).sum() >= FEWEST_GROUPS:
             yield block.name, inner / np.sqrt(lengths.max())
-
-
-def _with_slopes(y: Floats, base: Floats, codes: _Codes, column: Floats) -> _Rests:
-    lengths = np.bincount(codes, column**2)
-    sloped = lengths > _OWN
-    taken = len(lengths) + int(sloped.sum())
-
-    def apart(values: Floats) -> Floats:
-        inner = _around(values, codes)
-        slope = np.divide(np.bincount(codes, inner * column), lengths, out=np.zeros_like(lengths), where=sloped)
-        remainder: Floats = inner - slope[codes] * column
-        return remainder
-
-    return _apart(y, base, apart, taken)
 
 
 # --- order of the run
 # ----------------------------------------------------------------------------------------------------
 
 
-def _order_test(fit: LinearFit, base: Floats | None, table: pd.DataFrame) -> list[Test]:
+def _order_test(fit: LinearFit, base: _Space | None, table: pd.DataFrame) -> list[Test]:
     """Test independence in the order of the run, where the table says it: the order of a table's rows means nothing."""
-    if RUN_ORDER not in table.columns or base is None or len(fit.y) - base.shape[1] < 1:
+    if RUN_ORDER not in table.columns or base is None or len(fit.y) - base.size < 1:
         return []
     times = table[RUN_ORDER].iloc[fit.design.rows]
     if not pd.api.types.is_numeric_dtype(times) or times.isna().any() or times.duplicated().any():
         return []
-    residuals = fit.y - base @ (base.T @ fit.y)
-    return [ljung_box_test(residuals[np.argsort(times.to_numpy(), kind="stable")])]
+    return [ljung_box_test(base.left(fit.y[None])[0][np.argsort(times.to_numpy(), kind="stable")])]

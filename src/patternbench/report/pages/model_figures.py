@@ -197,7 +197,8 @@ def interaction_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | 
 def _cell_means(result: ModelResult, x: str, colour: str) -> pd.DataFrame:
     """Return the mean response in each cell of two factors, with its 95 % interval."""
     frame = result.fit.design.frame[[x, colour]].assign(response=result.fit.y)
-    frame[colour] = [result.fit.design.factors.text(colour, level) for level in frame[colour]]
+    texts = {level: result.fit.design.factors.text(colour, level) for level in frame[colour].unique()}
+    frame[colour] = frame[colour].astype(object).map(texts)
     means = frame.groupby([x, colour], observed=True)["response"].agg(["mean", "sem", "size"]).reset_index()
     reach = 1.96 * means["sem"].fillna(0)
     return means.assign(low=means["mean"] - reach, high=means["mean"] + reach)
@@ -235,7 +236,7 @@ def surface_figure(result: ModelResult, over: Sequence[str] = ()) -> Spec | None
     """
     design = result.fit.design
     weight = {
-        name: abs(result.fit.beta[i]) * np.ptp(design.x[:, i])
+        name: abs(result.fit.beta[i]) * design.spans[i]
         for i, name in enumerate(design.columns)
         if name.strip("`") in design.ranges and (not over or name.strip("`") in over)
     }
@@ -267,7 +268,7 @@ def _surface(result: ModelResult, places: Mapping[str, int]) -> pd.DataFrame:
     edges = {name: np.linspace(*design.ranges[name.strip("`")], _SURFACE_STEPS + 1) for name in (x, y)}
     left, bottom = np.meshgrid(edges[x][:-1], edges[y][:-1])
     right, top = np.meshgrid(edges[x][1:], edges[y][1:])
-    points = np.tile(design.x.mean(axis=0), (left.size, 1))
+    points = np.tile(design.means, (left.size, 1))
     points[:, i], points[:, j] = ((left + right) / 2).ravel(), ((bottom + top) / 2).ravel()
     columns = {"x": left, "x2": right, "y": bottom, "y2": top}
     return pd.DataFrame({name: values.ravel().round(6) for name, values in columns.items()}).assign(

@@ -110,4 +110,4 @@ def _figure(run: RunFolder, entries: Sequence[Entry], order: Sequence[str], name
 
 
 def _steps(run: RunFolder, entries: Sequence[Entry], width: float) -> pd.DataFrame:
-    return typical([over_time(attempts.read(run.attempts_of(entry.file)), width) for entry in entries])
+    return typical([over_time(attempts.of_round(run.attempts_of(entry.file)), width) for entry in entries])

@@ -126,7 +126,7 @@ def _words(labels: str) -> str:
 def _figure(run: RunFolder, seen: Sequence[SeenRound], name: str) -> Figure:
     entries = [round_.entry for round_ in seen]
     width = width_for(max(entry.seconds for entry in entries))
-    steps = typical([over_time(attempts.read(run.attempts_of(entry.file)), width) for entry in entries])
+    steps = typical([over_time(attempts.of_round(run.attempts_of(entry.file)), width) for entry in entries])
     panels = [*of_attempts(steps), *_panels([round_.seen for round_ in seen])]
     bands = faults.bands(entries, {entry.scenario: name for entry in entries})
     caption = CAPTION.format(width=width) + (BANDS if bands else "")
