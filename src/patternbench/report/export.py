@@ -108,8 +108,13 @@ def attempt_rounds(run: RunFolder, every_round: bool = False) -> list[RoundOfAtt
 
 
 def _told(run: RunFolder, entry: Entry, marked: bool) -> RoundOfAttempts:
-    valid = {"valid": entry.valid} if marked else {}
-    told = {"round": entry.round, "block": entry.block, "scenario": entry.scenario, **valid}
+    valid: dict[str, int | str | bool] = {"valid": entry.valid} if marked else {}
+    told: dict[str, int | str | bool] = {
+        "round": entry.round,
+        "block": entry.block,
+        "scenario": entry.scenario,
+        **valid,
+    }
     return RoundOfAttempts(run.attempts_of(entry.file), told)
 
 

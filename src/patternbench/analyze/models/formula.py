@@ -126,7 +126,7 @@ def combinations(columns: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
 def _sorted_codes(column: pd.Series) -> tuple[npt.NDArray[np.int64], int]:
     """Return the place of each value among those of a column, and how many there are."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.codes.to_numpy(np.int64), len(column.cat.categories)
+        return np.asarray(column.cat.codes, dtype=np.int64), len(column.cat.categories)
     codes, values = pd.factorize(column, sort=True)
     return np.asarray(codes, dtype=np.int64), len(values)
 

@@ -242,7 +242,7 @@ class _ModelSpace:
     @property
     def size(self) -> int:
         """How many columns there are."""
-        return self.q.shape[1]
+        return int(self.q.shape[1])
 
     def left(self, y: Floats) -> Floats:
         """Return what the columns leave of y (q x n)."""
