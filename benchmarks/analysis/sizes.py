@@ -181,7 +181,7 @@ def measured(rounds: int, largest: int, folder: Path) -> Iterator[Result]:
                     case.write(path, rows)
                 command = [sys.executable, "-m", MODULE, "--one", str(place), "--file", str(path)]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
-                row = {"what": case.what, "who": case.who, "rows": rows, "round": number, **json.loads(done.stdout)}
+                row = {"what": case.what, "who": case.who, "size": rows, "round": number, **json.loads(done.stdout)}
                 print(row, file=sys.stderr)
                 yield row
 

@@ -36,7 +36,7 @@ def peer(rows: Sequence[Result], what: str) -> str | None:
 
 def shared(rows: Sequence[Result], what: str) -> list[int]:
     """Return the sizes at which both were measured."""
-    return sorted({row["rows"] for row in rows if row["what"] == what and row["who"] == peer(rows, what)})
+    return sorted({row["size"] for row in rows if row["what"] == what and row["who"] == peer(rows, what)})
 
 
 def of_one(rows: Sequence[Result], what: str, among: int) -> str:
@@ -45,7 +45,7 @@ def of_one(rows: Sequence[Result], what: str, among: int) -> str:
     of_both = [name for who in (OURS, other) if who for name in (f"{who}, CPU s", "MiB at the peak")]
     header = ["rows", *of_both, *(["CPU time, as a ratio to ours"] if other else [])]
     lines = []
-    for size in sorted({row["rows"] for row in rows if row["what"] == what}):
+    for size in sorted({row["size"] for row in rows if row["what"] == what}):
         cells = [*cost(rows, what, OURS, size), *(cost(rows, what, other, size) if other else [])]
         ratios = [compared(rows, what, size, among) if size in common else ""] if other else []
         lines.append([f"{size:,}", *cells, *ratios])
@@ -54,13 +54,13 @@ def of_one(rows: Sequence[Result], what: str, among: int) -> str:
 
 def cost(rows: Sequence[Result], what: str, who: str, size: int) -> list[str]:
     """Return CPU time and peak memory, as medians with the smallest and the largest."""
-    found = {name: by_round(rows, name, what=what, who=who, rows=size) for name in ("cpu_s", "memory_mib")}
+    found = {name: by_round(rows, name, what=what, who=who, size=size) for name in ("cpu_s", "memory_mib")}
     return [spread(found["cpu_s"], 2), spread(found["memory_mib"])] if found["cpu_s"] else ["", ""]
 
 
 def compared(rows: Sequence[Result], what: str, size: int, among: int) -> str:
     """Return the ratio of the CPU times over paired rounds, with its interval."""
-    ours, theirs = (by_round(rows, "cpu_s", what=what, who=who, rows=size) for who in (OURS, peer(rows, what)))
+    ours, theirs = (by_round(rows, "cpu_s", what=what, who=who, size=size) for who in (OURS, peer(rows, what)))
     return ratio(ours, theirs, among).text()
 
 

@@ -398,7 +398,7 @@ def sizes_rows() -> list[dict[str, Any]]:
     """Two rounds of a thing at two sizes; another one has twice the CPU time, and was tried at the smaller alone."""
     return [
         {
-            **{"what": "a thing", "who": who, "rows": rows, "round": number},
+            **{"what": "a thing", "who": who, "size": rows, "round": number},
             **{"cpu_s": factor * rows / 1000 * (1 + 0.01 * number), "wall_s": 1.0, "memory_mib": 100.0},
         }
         for number in range(2)

@@ -214,7 +214,8 @@ def _evaluated(side: Formula, parsed: Parsed, frame: pd.DataFrame) -> ModelMatri
         matrix: ModelMatrix = made_by.get_model_matrix(side, output="numpy", na_action="ignore")
     # Both are in a circle, so that their columns would stay in memory until Python looks for circles.
     vars(made_by).clear()
-    data.drop(columns=list(data), inplace=True)
+    for name in columns:
+        del data[name]
     return matrix
 
 
