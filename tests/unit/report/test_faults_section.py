@@ -34,7 +34,7 @@ def crash(began_s: float, ended_s: float) -> ActedFault:
 
 
 def sections(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *entries: Entry) -> list[Any]:
-    monkeypatch.setattr(module.attempts, "read", lambda _: ATTEMPTS)
+    monkeypatch.setattr(module.attempts, "of_round", lambda _: ATTEMPTS)
     named = dict.fromkeys(each.scenario for each in entries)
     scenarios = [PlannedScenario(id=name, levels={"client": "native", "strategy": name}, config={}) for name in named]
     return module.sections(RunFolder(tmp_path), entries, scenarios)

@@ -32,14 +32,7 @@ def triangle_of(matrix: Floats, shift: Floats | float = 0.0) -> Floats:
 
 
 def decomposed(matrix: Floats, shift: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """Return q (n x p, by columns in memory) and r (p x p, its diagonal not negative) of ``matrix - shift`` = q r."""
-    q, r = _of_any_sign(matrix, shift)
-    signs = np.where(np.diag(r) < 0, -1.0, 1.0)
-    q *= signs
-    return q, r * signs[:, None]
-
-
-def _of_any_sign(matrix: Floats, shift: Floats | float = 0.0) -> tuple[Floats, Floats]:
+    """Return q (n x p, by columns in memory) and r (p x p) of ``matrix - shift`` = q r."""
     parts = list(blocks_of(matrix))
     q: Floats = np.empty(matrix.shape, order="F")
     tops: list[Floats] = []
@@ -49,7 +42,7 @@ def _of_any_sign(matrix: Floats, shift: Floats | float = 0.0) -> tuple[Floats, F
         tops.append(np.asarray(top))
     if len(tops) == 1:
         return q, tops[0]
-    joint, r = _of_any_sign(np.vstack(tops))
+    joint, r = decomposed(np.vstack(tops))
     begin = 0
     for part, top in zip(parts, tops, strict=True):
         height = len(top)
