@@ -133,7 +133,7 @@ def code() -> dict[str, str]:
 
 def machine_line(result: Result) -> str:
     """Return the code, the machine and the options of a result in one line."""
-    of = result["code"]
+    of = result.get("code", {"commit": "not noted", "date": "day not noted"})
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
     return (
         f"Commit {of['commit']}, {of['date']}. {on['cores']} cores ({on['processor']}, Linux {on['kernel']}), "
