@@ -1,8 +1,8 @@
 package io.patternbench.cinema.aggregator;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.aggregator.Levels.Via;
 import io.patternbench.cinema.commons.Cinema;
-import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

@@ -1,12 +1,12 @@
 package io.patternbench.cinema.broker;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingProperties;
 import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publisher;
 import io.patternbench.cinema.messages.Request;
-import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;

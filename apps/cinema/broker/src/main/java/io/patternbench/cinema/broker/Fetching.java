@@ -1,8 +1,8 @@
 package io.patternbench.cinema.broker;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.broker.Levels.Fetch;
 import io.patternbench.cinema.messages.Answer;
-import io.patternbench.apps.commons.Problems;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;

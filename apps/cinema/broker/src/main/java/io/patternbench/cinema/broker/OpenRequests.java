@@ -1,8 +1,8 @@
 package io.patternbench.cinema.broker;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.broker.Levels.Eviction;
 import io.patternbench.cinema.messages.Answer;
-import io.patternbench.apps.commons.Problems;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -19,6 +19,7 @@ import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.status;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.patternbench.apps.commons.ProblemAdvice;
 import io.patternbench.cinema.broker.Levels.Eviction;
 import io.patternbench.cinema.broker.Levels.Fetch;
 import io.patternbench.cinema.messages.Answer;
@@ -28,7 +29,6 @@ import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publish;
 import io.patternbench.cinema.messages.Publisher;
 import io.patternbench.cinema.messages.Request;
-import io.patternbench.apps.commons.ProblemAdvice;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

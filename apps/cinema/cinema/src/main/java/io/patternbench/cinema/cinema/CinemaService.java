@@ -1,10 +1,10 @@
 package io.patternbench.cinema.cinema;
 
+import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.Movie;
 import io.patternbench.cinema.commons.MovieQuery;
 import io.patternbench.cinema.commons.Reservation;
-import io.patternbench.apps.commons.Problems;
 import java.util.List;
 import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.stereotype.Service;

@@ -19,7 +19,9 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** What every sender and reader of messages imports: the queues of some cinemas, and a publisher. */
+/**
+ * What every sender and reader of messages imports: the queues of some cinemas, and a publisher.
+ */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(MessagingProperties.class)
 public class Messages {

@@ -1,7 +1,7 @@
 package io.patternbench.cinema.web;
 
-import io.patternbench.apps.commons.ProblemAdvice;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import io.patternbench.apps.commons.ProblemAdvice;
 import org.springframework.boot.autoconfigure.jackson.Jackson2ObjectMapperBuilderCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;

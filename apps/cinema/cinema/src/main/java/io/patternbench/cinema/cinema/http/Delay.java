@@ -1,7 +1,7 @@
 package io.patternbench.cinema.cinema.http;
 
-import io.patternbench.cinema.cinema.Sleep;
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.cinema.cinema.Sleep;
 import java.time.Duration;
 
 /** Answers that take as long as they are asked to, which is how breakers are shown. */
