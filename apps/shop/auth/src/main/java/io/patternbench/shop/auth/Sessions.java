@@ -39,7 +39,8 @@ class Sessions {
   }
 
   /**
-   * What a visitor has sent back, if it is as it was signed; a visitor without one gets an empty one.
+   * What a visitor has sent back, if it is as it was signed; a visitor without one gets an empty
+   * one.
    *
    * @throws org.springframework.web.ErrorResponseException 401 if it was changed, or is too old
    */

@@ -26,6 +26,7 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
+import org.springframework.http.ProblemDetail;
 import org.springframework.mock.web.MockHttpServletResponse;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.web.servlet.MockMvc;
@@ -60,8 +61,13 @@ class AuthTest {
   }
 
   private static HttpClientErrorException notFound() {
-    return HttpClientErrorException.create(
-        HttpStatus.NOT_FOUND, "", HttpHeaders.EMPTY, new byte[0], null);
+    HttpHeaders headers = new HttpHeaders();
+    headers.setContentType(MediaType.APPLICATION_PROBLEM_JSON);
+    HttpClientErrorException answer =
+        HttpClientErrorException.create(HttpStatus.NOT_FOUND, "", headers, new byte[0], null);
+    answer.setBodyConvertFunction(
+        type -> ProblemDetail.forStatusAndDetail(HttpStatus.NOT_FOUND, "there is no such thing"));
+    return answer;
   }
 
   @Test
