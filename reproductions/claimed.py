@@ -54,11 +54,14 @@ class HeldClaim:
     expected: Expected
     changes: tuple[Contrast, ...]
     where: tuple[Mapping[str, Level], ...]
+    undecided: str = ""
+    """Why the changes decide nothing, whatever their intervals are."""
 
     @property
     def row(self) -> list[str]:
         """What stands in a table of verdicts."""
-        return held(self.says, self.expected, self.changes)
+        *cells, verdict = held(self.says, self.expected, self.changes)
+        return [*cells, self.undecided or verdict]
 
 
 @cache
@@ -93,11 +96,12 @@ def measured(plan: Plan, rounds: pd.DataFrame) -> Plan:
 def hold(every: Iterable[Claim], plan: Plan, rounds: pd.DataFrame, among: Sequence[Claim] = ()) -> list[HeldClaim]:
     """Claims held against rounds, each alone or together with others (``among``).
 
-    What no two scenarios of the plan decide is left out.
+    What no two scenarios of the plan decide, or the rounds do not tell, is left out.
     """
     parts: dict[str, list[Claim]] = {}
     for one in every:
-        parts.setdefault(one.says, []).append(one)
+        if one.response in rounds:
+            parts.setdefault(one.says, []).append(one)
     found = (_held(says, of_it, plan, rounds, among or of_it) for says, of_it in parts.items())
     return [one for one in found if one.changes]
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from patternbench.analyze.noise import floor_of
 from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
-from reproductions import claimed, contrasts
-from reproductions.contrasts import LOWER, Claim, Contrast, Floats, Key
+from reproductions import claimed, contrasts, undecided
+from reproductions.contrasts import Contrast, Floats, Key
 from reproductions.elmalki_zdun_2021.bundle_rounds import (
     DEPTH,
     FACTORS,
@@ -34,8 +34,6 @@ from reproductions.elmalki_zdun_2021.bundle_rounds import (
 )
 from reproductions.markdown import counted, table, warned
 
-#: The greatest prediction error that both papers accept (after Menascé and Almeida), percent.
-TARGET_MAPE = 30.0
 CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
 RESPONSE = "journey_p50"
 #: How deep a published bundle went, and how deep one may go: ``bundle_reads``, ``bundle_forward``.
@@ -67,29 +65,31 @@ def claims(rounds: pd.DataFrame) -> Iterator[list[str]]:
     """Yield a row for every claim that these rounds can speak to: those of the study, and what models predict."""
     held = claimed.of_study("insurance-bundling", *claimed.levelled(rounds, FACTORS))
     yield from (one.row for one in held if COSTS not in one.says)
-    prediction = Claim("Models 1 and 2 predict within 30 % (MAPE)", LOWER, _errors(rounds))
-    yield contrasts.held(prediction.text, prediction.says, contrasts.contrasts(prediction))
+    yield undecided.predictions("Models 1 and 2 predict within 30 % (MAPE)", _errors(rounds), _floor(rounds))
     yield from (one.row for one in held if COSTS in one.says)
 
 
-def _errors(rounds: pd.DataFrame) -> list[tuple[Floats, Floats]]:
-    """Return the target against the prediction errors of models that are fitted to each block alone, as logs."""
+def _errors(rounds: pd.DataFrame) -> list[Floats]:
+    """Return the prediction errors of models that are fitted to each block alone."""
     by_model: dict[int, list[float]] = {1: [], 2: []}
     for _, block in traced(rounds).groupby("block"):
         models = fitted(batches(block))
         for number, errors in by_model.items():
             errors.append(models[number].errors.mape or np.nan)
-    return [(np.full(len(errors), np.log(TARGET_MAPE)), np.log(errors)) for errors in by_model.values()]
+    return [np.array(errors) for errors in by_model.values()]
+
+
+def _floor(rounds: pd.DataFrame) -> float:
+    """Return the noise floor of the total time in percent, of the middle scenario against itself."""
+    return floor_of(RESPONSE, [group[RESPONSE].to_numpy() for _, group in timed(rounds).groupby("scenario")]).typical
 
 
 def trust(rounds: pd.DataFrame) -> str:
     """How many rounds carry warnings, and how far the middle scenario lies from itself."""
-    groups = [group[RESPONSE].to_numpy() for _, group in timed(rounds).groupby("scenario")]
-    floor = floor_of(RESPONSE, groups).typical
     blocks = rounds["block"].nunique()
     return (
         f"{warned(rounds)} Every scenario was measured in {blocks} blocks. The noise floor of the total time, of the "
-        f"middle scenario compared with itself, is {floor:.0f} %."
+        f"middle scenario compared with itself, is {_floor(rounds):.0f} %."
     )
 
 

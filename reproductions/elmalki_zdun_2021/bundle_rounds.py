@@ -18,7 +18,8 @@ NEW, KEPT = "new", "reuse"
 TRACED, UNTRACED = "100%", "0%"
 FACTORS = ("request_bundle", "connection", "traces.sample", "parameters.method", "parameters.size")
 DEPTH = ("bundle_reads", "bundle_forward", "parameters.method", "parameters.size")
-RESPONSES = ("journey_p50", *(f"{kind}_{what}" for kind in TYPES.values() for what in ("calls", "time")))
+CPU = "derived.cpu_s_per_item"
+RESPONSES = ("journey_p50", CPU, *(f"{kind}_{what}" for kind in TYPES.values() for what in ("calls", "time")))
 COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
 
 

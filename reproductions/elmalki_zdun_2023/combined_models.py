@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from studies.published.generate_2023 import FORMULAS
 
+from patternbench.analyze.models.diagnostics import henze_zirkler_test
 from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import manova
+from reproductions.contrasts import Floats
 from reproductions.elmalki_zdun_2023.combined_published import ADJUSTED_R2, COEFFICIENTS, ERRORS, PILLAI, TERMS
+from reproductions.elmalki_zdun_2023.combined_rounds import LIMITS
 from reproductions.formulas import identified
 from reproductions.markdown import short, table
 
@@ -27,6 +31,18 @@ class Fitted:
     models: dict[str, ModelResult]
     pillai: dict[str, float]
     tables: dict[str, pd.DataFrame]
+
+    def residuals(self, response: str) -> pd.Series[float]:
+        """Return the residuals of a response, by the places of their rows."""
+        fit = self.models[response].fit
+        return pd.Series(fit.residuals, index=self.tables[response].index[fit.design.rows], name=response)
+
+    def error(self, levels: Mapping[str, Sequence[object]]) -> float:
+        """Return the mean absolute percentage error of the time on rows with these levels, some known to the model."""
+        fit = self.models["total_time"].fit
+        rows = self.tables["total_time"].iloc[fit.design.rows]
+        chosen = np.logical_and.reduce([rows[name].isin(values).to_numpy() for name, values in levels.items()])
+        return float(100 * np.mean(np.abs(fit.residuals[chosen] / fit.y[chosen])))
 
 
 def fitted(rows: pd.DataFrame, by_method: pd.DataFrame) -> dict[int, Fitted]:
@@ -52,6 +68,57 @@ def _pillai(table: pd.DataFrame, formula: str) -> dict[str, float]:
     design = build_design(identified(formula, table), table)
     tests = manova(design, factorize(design))
     return {test.term: test.statistics["pillai"].value for test in tests if test.kind == "sequential"}
+
+
+TOGETHER: Mapping[str, Mapping[str, Sequence[object]]] = {
+    "bundle and balancing": {"request_bundle": ("Y",), "load_balancing": ("Y",)},
+    "limit and balancing": {"rate_limit": LIMITS, "load_balancing": ("Y",)},
+}
+"""The rows of which the paper's guide says which model is best."""
+
+
+def results(blocks: Mapping[int, Mapping[int, Fitted]]) -> dict[str, pd.DataFrame]:
+    """Return what claims on models are about, of models fitted to each block alone: traces of model 1, and errors."""
+    traces = [
+        {"block": block, "term": term, "pillai": trace}
+        for block, models in blocks.items()
+        for term, trace in models[1].pillai.items()
+    ]
+    errors = [
+        {"block": block, "model": number, "rows": rows, "error": model.error(levels)}
+        for block, models in blocks.items()
+        for number, model in models.items()
+        for rows, levels in TOGETHER.items()
+    ]
+    return {"traces": pd.DataFrame(traces), "errors": pd.DataFrame(errors)}
+
+
+def of_blocks(blocks: Mapping[int, Mapping[int, Fitted]], response: str, measure: str) -> list[Floats]:
+    """Return the prediction errors of each model by block."""
+    numbers = next(iter(blocks.values()))
+    found = ([getattr(models[n].models[response].errors, measure) or np.nan for models in blocks.values()] for n in numbers)
+    return [np.array(one, dtype=float) for one in found]
+
+
+TESTS = ("Jarque-Bera", "Anderson-Darling")
+
+
+def residual_tests(models: dict[int, Fitted]) -> str:
+    """Return the p of tests of the residuals of all models: of each response for normality, and of both together."""
+    rows = [
+        [f"{response}: {name}", *(_p(one.models[response], name) for one in models.values())]
+        for response in TITLES
+        for name in TESTS
+    ]
+    joint = (pd.concat([one.residuals(response) for response in TITLES], axis=1).dropna() for one in models.values())
+    found = (henze_zirkler_test(both.to_numpy(), np.random.default_rng(1)).p for both in joint)
+    rows.append(["both: Henze-Zirkler", *("not tested" if p is None else f"{p:.2g}" for p in found)])
+    return table(["p of", *(f"model {n}" for n in models)], rows)
+
+
+def _p(model: ModelResult, name: str) -> str:
+    p = next((test.p for test in model.tests if test.name == name), None)
+    return "not tested" if p is None else f"{p:.2g}"
 
 
 def printed(models: dict[int, Fitted]) -> str:

@@ -11,9 +11,11 @@ import pandas as pd
 
 from reproductions import claimed
 from reproductions.contrasts import Contrast, Key
+from reproductions.elmalki_zdun_2023.combined_rounds import LEVELS
 from reproductions.markdown import counted, table, warned
-from reproductions.pages import Tables, rounds_as
+from reproductions.pages import QUICK, Tables, not_measured, rounds_as
 
+COMBINED = "insurance-combined"
 BUNDLING_KEPT, BREAKER_KEPT = "auto-bundling", "breaker"
 """The tables that are kept."""
 COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
@@ -21,17 +23,38 @@ OFFERED = ("rate", "users")
 BUNDLING = ("auto_bundle", "bundle_size", "bundle_wait")
 BUNDLED = ("bundler_saved", "bundler_size", "p50", "p95", "system_cpu_s")
 BREAKER = ("strategy", "limit")
+OPENINGS = ("circuit_breaker.open_for", "circuit_breaker.scope")
 ADMITTED = ("items_per_s", "limited_rate", "rejected_rate")
-COLUMNS = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *ADMITTED)
-READERS = {f"insurance-{name}": rounds_as(name, COLUMNS) for name in (BUNDLING_KEPT, BREAKER_KEPT)}
+CPU = "derived.cpu_s_per_item"
+COLUMNS = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *OPENINGS, *ADMITTED, CPU)
+FURTHER: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "further": ((*LEVELS, "limit_at", "limit_per", "balancing"), ("failure_rate", "AverageSuccessTime", CPU)),
+    "open": (("request_bundle", "rate", "replicas", "limit"), ("item_failure_rate", "items_per_s", CPU)),
+}
+"""What is kept of two studies that follow the combined one: what distinguishes their rounds, and their responses."""
+READERS = {
+    **{f"insurance-{name}": rounds_as(name, COLUMNS) for name in (BUNDLING_KEPT, BREAKER_KEPT)},
+    **{f"{COMBINED}-{name}": rounds_as(name, (*COURSE, *of, *what)) for name, (of, what) in FURTHER.items()},
+}
 MS_PER_S = 1000
 QUESTION = "statement"
+NO_BREAKER, CLIENTS = "no breaker", ("client", "limit")
 
 
 def parts(kept: Tables) -> dict[str, str]:
     """Every part of the page by its name."""
     bundling, breaker = (counted(kept[name]) for name in (BUNDLING_KEPT, BREAKER_KEPT))
-    return {"automatic bundles": of_bundles(bundling), "breaker": of_breaker(breaker)}
+    following = {name: of_following(name, kept.get(name)) for name in FURTHER}
+    return {"automatic bundles": of_bundles(bundling), "breaker": of_breaker(breaker), **following}
+
+
+def of_following(name: str, rounds: pd.DataFrame | None) -> str:
+    """Return the verdicts on the claims of a study that follows the combined one, or how to measure it."""
+    study = f"{COMBINED}-{name}"
+    if rounds is None:
+        return not_measured(study)
+    good = counted(rounds)
+    return "\n".join([_judged(study, good, FURTHER[name][0]), "", warned(good)])
 
 
 def _judged(study: str, rounds: pd.DataFrame, factors: Sequence[str]) -> str:
@@ -79,23 +102,43 @@ def span(change: Contrast, digits: int) -> str:
 
 def of_breaker(rounds: pd.DataFrame) -> str:
     """Return what a client's breaker does to what a limit admits."""
-    plan, named = claimed.levelled(rounds, BREAKER)
-    names, limits = list(dict.fromkeys(rounds["strategy"])), sorted(set(rounds["limit"].astype(str)), key=_rank)
-    one = claimed.change(ADMITTED[0], {"strategy": "baseline"}, {"strategy": names})
-    changes = claimed.changes_by(BREAKER, one, plan, named)
-    medians = rounds.groupby([rounds["strategy"], rounds["limit"].astype(str)])[list(ADMITTED)].median()
+    named = rounds.assign(client=[_client(row) for _, row in rounds.iterrows()])
+    clients, limits = list(dict.fromkeys(named["client"])), sorted(set(rounds["limit"].astype(str)), key=_rank)
+    one = claimed.change(ADMITTED[0], {"client": NO_BREAKER}, {"client": clients})
+    changes = claimed.changes_by(CLIENTS, one, *claimed.levelled(named, CLIENTS))
+    medians = named.groupby([named["client"], named["limit"].astype(str)])[list(ADMITTED)].median()
     heads = ["limit", "client", "admitted and answered, per s", "change to no breaker"]
     heads += ["rejected by the limit, %", "rejected by the breaker, %"]
-    cases = [(limit, name) for limit, name in product(limits, names) if (name, limit) in medians.index]
+    cases = [(limit, name) for limit, name in product(limits, clients) if (name, limit) in medians.index]
     rows = [_breaker_row(medians, changes, limit, name) for limit, name in cases]
-    return "\n".join([table(heads, rows), "", _judged("insurance-breaker", rounds, BREAKER), "", warned(rounds)])
+    return "\n".join([table(heads, rows), "", _breaker_claims(rounds), "", warned(rounds)])
 
 
-def _breaker_row(medians: pd.DataFrame, changes: Mapping[Key, Contrast], limit: str, strategy: str) -> list[str]:
+def _client(row: pd.Series) -> str:
+    """Return what a client is called: its breaker, and how that opens where it is one of several."""
+    if row["strategy"] == "baseline":
+        return NO_BREAKER
+    open_for, scope = OPENINGS
+    opened = [f"open for {row[open_for]:g} s"] if open_for in row else []
+    whose = [f"one for each {row[scope]}"] if scope in row else []
+    return ", ".join([f"`{row['strategy']}`", *opened, *whose])
+
+
+def _breaker_claims(rounds: pd.DataFrame) -> str:
+    """Return the verdicts by the plan of the form whose scenarios these are, since a breaker's levels are no baseline's."""
+    study = f"insurance-{BREAKER_KEPT}"
+    plans = (claimed.planned(form) for form in (study, f"{study}{QUICK}"))
+    plan = next((plan for plan in plans if {*rounds["scenario"]} <= plan.keys()), None)
+    if plan is None:
+        return _judged(study, rounds, BREAKER)
+    return claimed.verdict_table(claimed.of_study(study, claimed.measured(plan, rounds), rounds), QUESTION)
+
+
+def _breaker_row(medians: pd.DataFrame, changes: Mapping[Key, Contrast], limit: str, client: str) -> list[str]:
     level = int(limit) if limit.isdigit() else limit
-    change = "–" if strategy == "baseline" else changes[strategy, level].text()
-    first, *rest = (f"{medians[name][strategy, limit]:.1f}" for name in ADMITTED)
-    return [limit, "no breaker" if strategy == "baseline" else f"`{strategy}`", first, change, *rest]
+    change = "–" if client == NO_BREAKER else changes[client, level].text()
+    first, *rest = (f"{medians[name][client, limit]:.1f}" for name in ADMITTED)
+    return [limit, client, first, change, *rest]
 
 
 def _rank(limit: str) -> tuple[bool, float]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from patternbench.plan.scenarios import Scenario
 from patternbench.study.faults import Fault
 from patternbench.study.model.levels import only
 from patternbench.study.models import Strategy
+from patternbench.study.workload import depends
+from patternbench.study.workload.journeys import Journey, Step
 from patternbench.study.workload.workloads import Closed
+from patternbench.terms.units import Duration
 
 ATTEMPT_S = 0.02
 """Duration of an attempt without queueing: a guess for a small service on one machine."""
@@ -42,13 +48,51 @@ def round_seconds(scenario: Scenario) -> float:
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
     """Return the duration of a closed workload that ends by a count of each user's calls."""
-    together = (only(closed.calls) or 0) / closed.users.level
-    calls = only(closed.successes) or only(closed.requests) or only(closed.journeys) or together
+    together, journeys = (only(closed.calls) or 0) / closed.users.level, only(closed.journeys) or 0
+    each = _journey(scenario) if journeys else Journeyed(1, 0.0)
+    calls = only(closed.successes) or only(closed.requests) or journeys * each.calls or together
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * share / (1 - share)
     alone = (calls + failures) * ATTEMPT_S + failures * _pause(scenario.strategy)
     crowded = closed.users.level * calls / CAPACITY_PER_S
-    return max(alone, crowded) + closed.think_time.level.seconds * calls
+    return max(alone, crowded) + closed.think_time.level.seconds * (journeys or calls) + journeys * each.paused_s
+
+
+class Journeyed(NamedTuple):
+    """A guess of what one journey takes: its calls, and the pauses of its steps in seconds."""
+
+    calls: float
+    paused_s: float
+
+
+def _journey(scenario: Scenario) -> Journeyed:
+    """Return what a journey of a scenario takes: the mean of those that it may be."""
+    workload, values = scenario.workload, depends.texts(scenario.system, scenario.workload)
+    listed = [workload.journey] if workload.journey else workload.journeys or []
+    walked = [_walked(journey, values) for _, journey in depends.remaining(listed, values)]
+    count = len(walked)
+    return Journeyed(*(sum(parts) / count for parts in zip(*walked, strict=True))) if count else Journeyed(1, 0.0)
+
+
+def _walked(journey: Journey, values: Mapping[str, str]) -> Journeyed:
+    """Return what the steps of one journey take together."""
+    made: dict[str, int] = {}
+    calls, paused_s = 0, 0.0
+    for step in journey.steps:
+        if depends.applies(step.when, values):
+            often = _often(step, made, values)
+            made |= dict.fromkeys(step.capture or {}, often)
+            calls, paused_s = calls + often, paused_s + often * (only(step.pause) or Duration(0)).seconds
+    return Journeyed(calls, paused_s)
+
+
+def _often(step: Step, made: Mapping[str, int], values: Mapping[str, str]) -> int:
+    """Return how often a step is taken; for each captured value, as often as the step that captures it."""
+    if step.for_each is not None:
+        captured = made.get(step.for_each.of, 1)
+        return min(captured, step.for_each.at_most or captured)
+    repeat = depends.whole(only(step.repeat), values)
+    return repeat if isinstance(repeat, int) else 1
 
 
 def _failing(faults: tuple[Fault, ...]) -> float:

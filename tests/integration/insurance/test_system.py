@@ -188,15 +188,40 @@ def task_of(study: Study, scenario: Scenario, insurance: Environment) -> Task:
     return Task(scenario, targets, *limits, Inputs(ROOT / "studies"), insurance.dead)
 
 
-@pytest.mark.parametrize("request_bundle", ["N", "Y"])
-def test_every_journey_of_the_combined_study_runs_without_a_failed_request_or_item(
-    request_bundle: str, emptied: Environment, tmp_path: Path
+OPERATIONS = (
+    *("get customers", "update addresses", "create quotes", "get quotes", "delete quotes"),
+    *("create policies", "get policies", "update policies", "delete policies"),
+)
+
+
+@pytest.mark.parametrize(("request_bundle", "requests"), [("N", 10), ("Y", 1)])
+def test_each_operation_of_the_combined_study_on_ten_items_is_ten_requests_or_one_bundle(
+    request_bundle: str, requests: int, emptied: Environment, tmp_path: Path
 ) -> None:
-    task = engine.set_up(task_of(*combined(request_bundle), emptied), tmp_path)
+    study, scenario = combined(request_bundle)
+    assert (scenario.levels["parameters.size"], scenario.levels["limit"]) == (10, "none")
+    task = engine.set_up(task_of(study, scenario, emptied), tmp_path)
     reported = [attempt for _, job in jobs.once(task) for attempt in engine.attempts_of(job, task, tmp_path)]
     assert [attempt.step for attempt in reported if not attempt.success] == []
-    assert len({attempt.step for attempt in reported}) == len(reported) == 9
+    assert Counter(attempt.step for attempt in reported) == dict.fromkeys(OPERATIONS, requests)
+    named = [attempt.url for attempt in reported if attempt.step in ("get quotes", "delete policies")]
+    assert len({one for url in named for one in str(url).rsplit("/", 1)[1].split(",")}) == 2 * 10
     assert stored(emptied, SENT) + stored(emptied, STORED_POLICIES) == []
+
+
+def test_a_user_of_the_combined_study_whose_creations_are_rejected_asks_only_for_what_was_created(
+    emptied: Environment, tmp_path: Path
+) -> None:
+    changed(emptied, limit_at="instance", limit=3, limit_window="1h")
+    task = engine.set_up(task_of(*combined("N"), emptied), tmp_path)
+    reported = [attempt for _, job in jobs.once(task) for attempt in engine.attempts_of(job, task, tmp_path)]
+    made = Counter(attempt.step for attempt in reported if attempt.step.startswith("create") and attempt.success)
+    seen = Counter(attempt.step for attempt in reported)
+    assert seen["create quotes"] == seen["create policies"] == 10
+    assert {attempt.status for attempt in reported if not attempt.success} == {429}
+    assert 0 < made["create quotes"] == seen["get quotes"] == seen["delete quotes"] < 10
+    assert 0 < made["create policies"] == seen["get policies"] == seen["delete policies"] < 10
+    changed(emptied)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import pytest
+from reproductions import claimed
 from reproductions.elmalki_zdun_2023 import left_open
 
 BLOCKS = 4
@@ -24,7 +26,7 @@ def bundled(cpu: float = 0.7, added_s: float = 0.01, noise: float = 0.01) -> pd.
         p50 = (0.004 + (0 if alone else added_s)) * scatter[0]
         row |= {"p50": p50, "p95": 2 * p50, "system_cpu_s": 5.0 * (1 if alone else cpu) * scatter[1]}
         rows.append(row)
-    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None)
+    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None, scenario="made up")
 
 
 def breaking(hindered: float = 0.5, spared: float = 1.0, noise: float = 0.01) -> pd.DataFrame:
@@ -37,7 +39,7 @@ def breaking(hindered: float = 0.5, spared: float = 1.0, noise: float = 0.01) ->
         | {"limited_rate": 80.0 if limit == "60" else 0.0, "rejected_rate": 20.0 if name == "breaker" else 0.0}
         for name, limit, block in product(factor, ("none", "60"), range(BLOCKS))
     ]
-    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None)
+    return pd.DataFrame(rows).assign(status="done", valid=True, warnings=None, scenario="made up")
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -91,6 +93,33 @@ def test_a_breaker_that_changes_nothing_is_not_said_to_hinder() -> None:
         reported["With a breaker that counts 429 as failures, less is admitted than by the limit alone"]
         == "inconclusive"
     )
+
+
+def test_breakers_that_open_for_different_times_are_clients_of_their_own() -> None:
+    short, long = (breaking(hindered=one) for one in (1.0, 0.2))
+    names = {"circuit_breaker.open_for": 1.0, "circuit_breaker.scope": "client"}
+    both = pd.concat([short.assign(**names), long.assign(**{**names, "circuit_breaker.open_for": 20.0})])
+    table = [row for row in rows_of(left_open.of_breaker(both)) if len(row) == 6 and row[0] == "60"]
+    admitted = {row[1]: float(row[2]) for row in table}
+    assert admitted["no breaker"] == pytest.approx(10.0, rel=0.1)
+    assert admitted["`breaker`, open for 1 s, one for each client"] == pytest.approx(10.0, rel=0.1)
+    assert admitted["`breaker`, open for 20 s, one for each client"] == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize("name", left_open.FURTHER)
+def test_a_study_that_follows_has_its_claims_judged_or_says_how_to_measure_it(name: str) -> None:
+    assert "patternbench run" in left_open.of_following(name, None)
+    factors, responses = left_open.FURTHER[name]
+    rng = np.random.default_rng(5)
+    rows = [
+        {**levels, "scenario": scenario, "block": block, **{one: 10 + rng.normal(0, 0.1) for one in responses}}
+        for scenario, levels in claimed.planned(f"{left_open.COMBINED}-{name}").items()
+        for block in range(BLOCKS)
+    ]
+    rounds = pd.DataFrame(rows)[[*factors, *responses, "scenario", "block"]]
+    text = left_open.of_following(name, rounds.assign(status="done", valid=True, warnings=None))
+    stated = {one.says for one in claimed.claims(f"{left_open.COMBINED}-{name}")}
+    assert stated == {row[0] for row in rows_of(text)[1:]}
 
 
 def test_rounds_that_are_not_valid_do_not_count() -> None:

@@ -230,6 +230,20 @@ def test_lists_values_and_items_become_the_engines() -> None:
     assert images["items"] == {"carried": 4}
 
 
+def test_values_that_a_repeated_step_captures_one_by_one_become_the_engines() -> None:
+    text = """\
+workload:
+  closed: {users: 1, journeys: 1}
+  parameters: {size: 3}
+  journey:
+    - {method: POST, path: /products, repeat: "${size}", capture: {made: {json: $.id, pick: each}}}
+    - {path: "/products/${item}", for_each: made}
+"""
+    create, get = rendered(text)["groups"][0]["journeys"][0]["steps"]
+    assert create["capture"] == {"made": {"json": "$.id", "pick": "each"}}
+    assert (create["repeat"], get["for_each"]) == (3, {"of": "made"})
+
+
 def test_journeys_are_told_of_in_rounds_that_have_some() -> None:
     assert rendered(VALUES)["log_journeys"]
     assert "log_journeys" not in rendered("workload: {open: {rate: 1, duration: 1s}}")

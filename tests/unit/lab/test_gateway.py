@@ -90,6 +90,12 @@ def test_one_host_alone_needs_no_weights_of_its_own() -> None:
     assert '"load_balancing_weight": 1}' in json.dumps(resource(CLUSTERS, routes=[{"to": "stock"}], clusters=clusters))
 
 
+def test_one_weight_holds_for_all_hosts_however_many_there_are() -> None:
+    clusters = {"shop": {"to": "shop", "balancing": "weighted", "weights": "1"}}
+    equal = {"shop": {"to": "shop", "balancing": "weighted", "weights": "1:1"}}
+    assert resource(CLUSTERS, clusters=clusters) == resource(CLUSTERS, clusters=equal)
+
+
 def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes() -> None:
     def why(**settings: object) -> dict[str, str]:
         return environment.changes.starts({"edge": before}, [described(**{**EVERYTHING, **settings})])
@@ -114,7 +120,7 @@ def test_a_gateway_stays_up_when_anything_but_its_clusters_and_workers_changes()
         (
             {"clusters": {"shop": {"to": "shop", "balancing": "weighted", "weights": "1:2:3"}}},
             "edge.clusters.shop.weights: does not go with its upstreams (got [1, 2, 3]); "
-            "allowed: 2 weights, one for each upstream",
+            "allowed: 2 weights, one for each upstream, or one weight for all",
         ),
     ],
 )

@@ -4,7 +4,7 @@
 mod common;
 
 use common::simulated::{MS, URL, simulate};
-use common::{Outcome, Server, job, ok, run, with, wrong_paths};
+use common::{Outcome, Server, job, ok, run, status, with, wrong_paths};
 use patternbench_attemptlog::Row;
 use serde_json::{Value, json};
 
@@ -130,6 +130,57 @@ fn what_is_no_list_is_a_failed_expectation_of_the_call_that_captures_it() {
         outcome.told[0]["missed"],
         "what ids captures: \"5\" is not a list"
     );
+}
+
+/// A job with these steps, whose users go on after a call that failed.
+fn going_on(server: &Server, journeys: u64, steps: Value, more: Value) -> Value {
+    let workload = json!({"closed": {"users": 1, "until": {"journeys_per_user": journeys}}});
+    let mut made = with(job(&server.url(), workload, steps), more);
+    made["groups"][0]["journeys"][0]["on_failure"] = json!("continue");
+    made
+}
+
+#[test]
+fn values_that_repeated_calls_capture_one_by_one_become_a_list_without_those_of_failed_calls() {
+    let server = Server::start(|seen| match (seen.path(), seen.body.as_str()) {
+        ("/make", "0") => ok(r#"{"id": [["a"]]}"#),
+        ("/make", "1") => status(503, "", "{}"),
+        ("/make", body) => ok(&json!({"id": format!("p{body}")}).to_string()),
+        _ => ok(""),
+    });
+    let made = json!({"ids": {"json": "$.id", "pick": "each"}});
+    let steps = json!([
+        {"method": "POST", "path": "/make", "body": "${counter:n}", "repeat": 4, "capture": made},
+        {"method": "POST", "path": "/one", "body": "${item}", "for_each": {"of": "ids"}},
+        {"method": "POST", "path": "/all", "json": "${all|json}", "for_each": {"of": "ids", "at_most": 1}},
+    ]);
+    let more = json!({"lists": {"all": {"for_each": "ids", "of": "${item}"}}, "trace": 20});
+    let outcome = run(&going_on(&server, 1, steps, more));
+    let seen = server.seen.lock().unwrap();
+    let bodies: Vec<&str> = seen.iter().skip(4).map(|seen| seen.body.as_str()).collect();
+    assert_eq!(bodies, [r#"[["a"]]"#, "p2", "p3", r#"["[[\"a\"]]","p2","p3"]"#]);
+    assert_eq!(outcome.told[3]["captured"]["ids"], r#"[[["a"]],"p2","p3"]"#);
+}
+
+#[test]
+fn each_journey_begins_without_the_values_of_the_one_before_and_leaves_out_what_nothing_was_captured_for() {
+    let server = Server::start(|seen| match seen.body.as_str() {
+        "0" => ok(r#"{"id": "first"}"#),
+        "1" => status(429, "", "{}"),
+        "2" => ok(r#"{"id": null}"#),
+        _ => ok(""),
+    });
+    let made = json!({"ids": {"json": "$.id", "pick": "each"}});
+    let steps = json!([
+        {"method": "POST", "path": "/make", "body": "${counter:n}", "capture": made},
+        {"path": "/made/${item}", "for_each": {"of": "ids", "at_most": 1}},
+    ]);
+    let outcome = run(&going_on(&server, 3, steps, json!({})));
+    let seen = server.seen.lock().unwrap();
+    let paths: Vec<&str> = seen.iter().map(|seen| seen.path()).collect();
+    assert_eq!(paths, ["/make", "/made/first", "/make", "/make"]);
+    assert_eq!(outcome.summary["journeys"], 3);
+    assert_eq!(outcome.with("expectation_failed").len(), 1, "null is nothing to capture");
 }
 
 #[test]

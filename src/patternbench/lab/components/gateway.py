@@ -112,8 +112,8 @@ def _hosts(cluster: Cluster, path: str, registry: ComponentRegistry) -> Upstream
     if any(bool(one) != bool(transports[0]) for one in transports):
         raise InputError(Problem("mixes http and https", f"{path}.to", hint="make a cluster of each"))
     weighted = cluster.balancing == "weighted" and len(urls) > 1
-    if weighted and len(cluster.weights) != len(urls):
-        allowed = f"{len(urls)} weights, one for each upstream"
+    if weighted and len(cluster.weights) not in (1, len(urls)):
+        allowed = f"{len(urls)} weights, one for each upstream, or one weight for all"
         message = "does not go with its upstreams"
         raise InputError(Problem(message, f"{path}.weights", value=cluster.weights, allowed=allowed))
     return Upstreams(cluster, urls, transports[0])

@@ -162,9 +162,10 @@ def _cluster(name: str, upstreams: Upstreams) -> dict[str, object]:
 
 
 def _weights(upstreams: Upstreams) -> Sequence[int]:
-    """Return the weight of each host. A single host gets everything, with any weight."""
-    weighted = upstreams.cluster.balancing == "weighted" and len(upstreams.urls) > 1
-    return upstreams.cluster.weights if weighted else [1] * len(upstreams.urls)
+    """Return the weight of each host. One weight is that of all; a single host gets everything, with any weight."""
+    weights = upstreams.cluster.weights
+    weighted = upstreams.cluster.balancing == "weighted" and len(upstreams.urls) == len(weights)
+    return weights if weighted and len(weights) > 1 else [1] * len(upstreams.urls)
 
 
 def _host(url: str, weight: int) -> dict[str, object]:

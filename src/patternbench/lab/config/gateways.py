@@ -179,9 +179,9 @@ class AdaptiveConcurrency(BaseModel):
 class Cluster(UpstreamTls):
     """Upstreams among which the gateway balances: components, all replicas of an entry, or URLs.
 
-    ``weights`` are those of ``weighted``, in the order of the upstreams. When fewer than ``panic_threshold`` percent
-    of the hosts are left, all are used. Hosts that are left out, or come back, are heard of once per
-    ``update_merge_window``.
+    ``weights`` are those of ``weighted``, in the order of the upstreams, or one for all of them. When fewer than
+    ``panic_threshold`` percent of the hosts are left, all are used. Hosts that are left out, or come back, are heard of
+    once per ``update_merge_window``.
     """
 
     model_config = CLOSED

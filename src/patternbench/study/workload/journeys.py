@@ -103,7 +103,7 @@ class Capture(OneOf):
     header: str | None = None
     regex: str | None = None
     cookie: str | None = None
-    pick: Literal["first", "random", "all"] | None = None
+    pick: Literal["first", "random", "all", "each"] | None = None
 
     @classmethod
     def choices(cls) -> list[str]:

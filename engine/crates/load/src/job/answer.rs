@@ -65,6 +65,8 @@ enum Pick {
     Random,
     /// All of them, as a list in JSON.
     All,
+    /// The first, added to a list in JSON of those that earlier calls of the journey found.
+    Each,
 }
 
 /// The items of a call, for studies that count items.
@@ -232,6 +234,19 @@ impl Capture {
             .filter(|value| self.kinds.iter().all(|kind| kind.fits(value)))
     }
 
+    /// Keeps a found value: in place of an earlier one, or after those of earlier calls.
+    pub fn keep(&self, value: String, kept: &mut String) {
+        let continues = matches!(self.source, Source::Json(_, Pick::Each)) && kept.len() > "[]".len();
+        if continues && kept.starts_with('[') {
+            // Both are lists in JSON: the new one, which has a single entry, continues the other.
+            kept.truncate(kept.len() - 1);
+            kept.push(',');
+            kept.push_str(&value[1..]);
+        } else {
+            *kept = value;
+        }
+    }
+
     /// Why the answer has no such value, in a sentence; `None` where it has one.
     pub fn missed(&self, answer: &Kept<'_>, draw: u64) -> Option<String> {
         let name = &self.name;
@@ -270,6 +285,7 @@ fn picked(values: &[&Value], pick: Pick, draw: u64) -> Option<String> {
         Pick::First => json_text(values.first()?),
         Pick::Random => json_text(values.get((draw % values.len().max(1) as u64) as usize)?),
         Pick::All => serde_json::to_string(values).ok(),
+        Pick::Each => serde_json::to_string(&[values.iter().find(|value| !value.is_null())?]).ok(),
     }
 }
 
@@ -406,6 +422,7 @@ fn source(node: &Node<'_>) -> Option<Source> {
         ("first", Pick::First),
         ("random", Pick::Random),
         ("all", Pick::All),
+        ("each", Pick::Each),
     ];
     let pick = object.or("pick", Pick::First, |node| node.one_of(&known))?;
     Some(match *kind {

@@ -1,5 +1,6 @@
 //! Reports of single attempts, to try a journey: the request, the answer, the failed expectation.
 
+use super::session::Memory;
 use super::verdict::Verdict;
 use crate::job::{Filled, Kept, Poll, Step};
 use patternbench_wire::{Expected, Target};
@@ -71,7 +72,13 @@ pub struct Heard {
     pub outcome: &'static str,
     pub success: bool,
     pub missed: Option<String>,
-    pub captured: Map<String, Value>,
+    pub /// What a step captures, as its user remembers it after the answer.
+pub fn captured(step: &Step, memory: &Memory) -> Map<String, Value> {
+    let captures = step.captures.iter();
+    captures
+        .map(|capture| (capture.name.clone(), Value::from(memory.captured[capture.place].as_str())))
+        .collect()
+}d: Map<String, Value>,
     pub body: Option<String>,
 }
 

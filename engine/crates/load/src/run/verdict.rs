@@ -56,7 +56,7 @@ pub fn judge_first(step: &Step, kept: &Kept<'_>, memory: &mut Memory, draw: u64)
     let mut verdict = Verdict::Good;
     for capture in &step.captures {
         match capture.find(kept, draw) {
-            Some(value) => memory.captured[capture.place] = value,
+            Some(value) => capture.keep(value, &mut memory.captured[capture.place]),
             None => verdict = Verdict::Unexpected,
         }
     }

@@ -53,10 +53,9 @@ impl<W: World> Runner<W> {
             outcome: outcome.name(),
             success,
             missed: refused.or_else(|| missed(step, &kept, verdict, (polling, draw(job, session)))),
-            captured: if success && !polling {
-                captured(step, &kept, draw(job, session))
-            } else {
-                Map::new()
+            captured: match session.memory.as_deref() {
+                Some(memory) if success && !polling => captured(step, memory),
+                _ => Map::new(),
             },
             body: (!success).then(|| shown(kept.body)),
         };

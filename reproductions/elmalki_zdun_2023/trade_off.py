@@ -1,0 +1,72 @@
+"""The optimal region of measured combinations, and which one to choose: sections IV and VIII-B of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, recommend
+from patternbench.observe.section import Spec
+from patternbench.report.pages.comparison_figures import trade_off_figure
+from reproductions.elmalki_zdun_2023.combined_rounds import NO_LIMIT
+from reproductions.markdown import short, table
+
+PATTERNS = ("load_balancing", "request_bundle", "rate_limit")
+RESPONSES = ("total_time", "failure_rate", "items_per_s")
+QUESTIONS = {
+    "as in the paper: time, then failures": Criteria(
+        ("minimise total_time", "minimise failure_rate"), conditions=(), by=PATTERNS
+    ),
+    "items per second, of those that fail at most 1 %": Criteria(
+        ("maximise items_per_s", "minimise failure_rate"), ("failure_rate <= 1%",), conditions=(), by=PATTERNS
+    ),
+}
+PUBLISHED = (
+    "The paper's: balancing with bundles (model 2) or with a limit (model 3), a limit with bundles only together with "
+    "balancing, single large messages without bundles up to ten items (model 1)."
+)
+
+
+def combined(rows: pd.DataFrame, users: int) -> pd.DataFrame:
+    """Return each combination of patterns in each block, as a mean over sizes."""
+    own = rows[rows["api_users"] == users].dropna(subset=list(RESPONSES))
+    return own.groupby([*PATTERNS, "block"])[list(RESPONSES)].mean().reset_index()
+
+
+def choices(rows: pd.DataFrame, users: int) -> dict[str, Choice]:
+    """Return the choice for each question."""
+    averaged = combined(rows, users)
+    return {question: recommend(averaged, criteria).choices[0] for question, criteria in QUESTIONS.items()}
+
+
+def printed(rows: pd.DataFrame, users: int) -> str:
+    """Return the optimal region and the choice for each question, next to what the paper recommends."""
+    heads = ["what counts", "configuration", "total time, ms", "failed calls, %", "items per second"]
+    averaged = combined(rows, users).groupby(list(PATTERNS))[list(RESPONSES)].mean()
+    found = choices(rows, users)
+    lines = (line for question, choice in found.items() for line in _lines(question, choice, averaged))
+    reported = (f"- {question}: {choice.text}" for question, choice in found.items())
+    regions = "Combinations than which no other is better in one respect and no worse in the other:"
+    return "\n\n".join(["\n".join(reported), PUBLISHED, regions, table(heads, lines)])
+
+
+def _lines(question: str, choice: Choice, averaged: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield a row for each combination of the optimal region; the choice is printed bold."""
+    for one in choice.candidates:
+        if one.on_front and one.feasible:
+            at = tuple(one.scenario.levels[name] for name in PATTERNS)
+            name = f"**{_named(one)}**" if one is choice.chosen else _named(one)
+            yield [question, name, *(short(float(value)) for value in averaged.loc[at])]
+
+
+def _named(one: Candidate) -> str:
+    balancing, bundle, limit = (one.scenario.levels[name] for name in PATTERNS)
+    words = ("bundles" if bundle == "Y" else "single requests", "two instances" if balancing == "Y" else "one instance")
+    return ", ".join([*words, "no limit" if limit == NO_LIMIT else f"limit {limit:g}"])
+
+
+def figure(rows: pd.DataFrame, users: int) -> Spec:
+    """Draw both responses of the paper for every combination."""
+    choice = next(iter(choices(rows, users).values()))
+    return trade_off_figure(choice, ()) or {}
