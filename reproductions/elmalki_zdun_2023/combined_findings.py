@@ -15,7 +15,7 @@ from patternbench.analyze.noise import floor_of
 from patternbench.analyze.statements import family
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
 from patternbench.analyze.statements.claims.judged import LEVEL, judge_claims
-from patternbench.analyze.statements.claims.pairs import claimed_pairs
+from patternbench.analyze.statements.claims.pairs import ClaimedPairs, claimed_pairs
 from patternbench.analyze.statements.verdict import LOWER
 from patternbench.terms.quantities import SHARES
 from reproductions import claimed, contrasts, undecided
@@ -24,7 +24,15 @@ from reproductions.contrasts import Contrast, Key
 from reproductions.elmalki_zdun_2023 import equations
 from reproductions.elmalki_zdun_2023.combined_models import Fitted, fitted, of_blocks, results
 from reproductions.elmalki_zdun_2023.combined_published import PRICE_PER_CORE_HOUR
-from reproductions.elmalki_zdun_2023.combined_rounds import LEVELS, LIMITS, NO_LIMIT, NONE, SIZES, by_method, method_rows
+from reproductions.elmalki_zdun_2023.combined_rounds import (
+    LEVELS,
+    LIMITS,
+    NO_LIMIT,
+    NONE,
+    SIZES,
+    by_method,
+    method_rows,
+)
 from reproductions.markdown import table, warned
 
 TIME, FAILURES, ITEMS = "AverageSuccessTime", "failure_rate", "items_per_s"
@@ -62,6 +70,33 @@ class Told:
     start: float
 
 
+@dataclass(frozen=True)
+class Paired:
+    """A claim with the scenarios that decide it, and the rows in which its response is known."""
+
+    claim: Claim
+    plan: Plan
+    rows: pd.DataFrame
+    pairs: Sequence[ClaimedPairs]
+
+    def told(self, level: float) -> Iterator[Told]:
+        """Each change, of scenarios that have every block; where none has, of the blocks that all have."""
+        blocks = self.rows.groupby("scenario")["block"].nunique()
+        whole = {i for i, scenario in enumerate(self.plan) if blocks.get(scenario) == self.rows["block"].nunique()}
+        yield from (told for one in self.pairs for told in self._told(one, whole, level))
+
+    def _told(self, one: ClaimedPairs, whole: set[int], level: float) -> Iterator[Told]:
+        ids, levels = list(self.plan), list(self.plan.values())
+        kept = [[pair for pair in side if whole.issuperset(pair)] for side in (one.pairs, one.than) if side]
+        pairs = [pair for side in kept for pair in side] if all(kept) else [*one.pairs, *one.than]
+        part = {ids[i]: levels[i] for pair in pairs for i in pair}
+        own = self.rows[self.rows["scenario"].isin(part.keys())]
+        there = own.groupby("block")["scenario"].transform("nunique") == len(part)
+        start = own[own["scenario"].isin([ids[a] for a, _ in one.pairs])][self.claim.response].mean()
+        (judged,) = judge_claims([self.claim], part, own[there], {}, level).claims
+        yield from (Told(levels[one.pairs[0][1]], change, start) for change in claimed.contrasts_of(judged))
+
+
 class Study:
     """The rows of a run by the study's levels, and the calls of each operation or method in each round."""
 
@@ -71,6 +106,7 @@ class Study:
         counts = rows.groupby("api_users")["rate_limit"].nunique()
         self.users = int(cast(int, counts.idxmax()))
         """The number of users with which every limit was measured."""
+        self._known: dict[str, tuple[Plan, pd.DataFrame]] = {}
 
     @cached_property
     def models(self) -> dict[int, Fitted]:
@@ -97,40 +133,30 @@ class Study:
         return bool(self.rows["core_s_per_item"].notna().any())
 
     def floor(self, column: str) -> float:
-        """Return the noise floor of a column, of the middle scenario against itself: in percent, of shares in points."""
+        """Return the noise floor of a column, of the middle scenario against itself, in percent or points."""
         groups = self.rows.groupby("scenario")[column]
         return floor_of(column, [values.dropna().to_numpy() for _, values in groups]).typical
 
     def hold(self, parts: Sequence[Claim]) -> HeldClaim:
         """Hold the parts of a claim of the study against these rows."""
-        own = [self._own(part) for part in parts]
-        each = family.together(LEVEL, sum(1 for part in own for _ in self._told(part, LEVEL)))
-        told = [one for part in own for one in self._told(part, each)]
-        falls = own[0].expected is LOWER and own[0].response in SHARES
+        own = [self._paired(self._own(part)) for part in parts]
+        each = family.together(LEVEL, sum(len(part.pairs) for part in own))
+        told = [one for part in own for one in part.told(each)]
+        first = own[0].claim
+        falls = first.expected is LOWER and first.response in SHARES
         why = undecided.nothing_fails([one.start for one in told]) if falls else ""
         known = [one for one in told if one.start > 0] if falls and not why else told
         sides = tuple(one.change for one in known), tuple(one.at for one in known)
-        return HeldClaim(own[0].says, own[0].expected, *sides, why)
+        return HeldClaim(first.says, first.expected, *sides, why)
 
     def changes(self, names: Sequence[str], one: Claim) -> dict[Key, Contrast]:
         """Each change with its own interval, by levels."""
-        return {tuple(told.at[name] for name in names): told.change for told in self._told(self._own(one), LEVEL)}
+        paired = self._paired(self._own(one))
+        return {tuple(told.at[name] for name in names): told.change for told in paired.told(LEVEL)}
 
-    def _told(self, claim: Claim, level: float) -> Iterator[Told]:
-        """Each change of a claim, of the scenarios that have every block; where none has, of the blocks that all have."""
+    def _paired(self, claim: Claim) -> Paired:
         plan, rows = self._scenarios(claim.response)
-        ids, levels = list(plan), list(plan.values())
-        blocks = rows.groupby("scenario")["block"].nunique()
-        whole = {i for i, scenario in enumerate(ids) if blocks.get(scenario) == rows["block"].nunique()}
-        for one in claimed_pairs(claim, levels):
-            kept = [[pair for pair in side if whole.issuperset(pair)] for side in (one.pairs, one.than) if side]
-            pairs = [pair for side in kept for pair in side] if all(kept) else [*one.pairs, *one.than]
-            part = {ids[i]: levels[i] for pair in pairs for i in pair}
-            own = rows[rows["scenario"].isin(part.keys())]
-            there = own.groupby("block")["scenario"].transform("nunique") == len(part)
-            start = own[own["scenario"].isin([ids[a] for a, _ in one.pairs])][claim.response].mean()
-            (judged,) = judge_claims([claim], part, own[there], {}, level).claims
-            yield from (Told(levels[one.pairs[0][1]], change, start) for change in claimed.contrasts_of(judged))
+        return Paired(claim, plan, rows, claimed_pairs(claim, list(plan.values())))
 
     def _own(self, claim: Claim) -> Claim:
         """Return a claim on the columns of these rows; if it names several limits, on users who met all of them.
@@ -147,9 +173,13 @@ class Study:
 
     def _scenarios(self, response: str) -> tuple[Plan, pd.DataFrame]:
         """Return the scenarios, and the rows in which a response is known; a ratio of zero is unknown."""
-        rows, factors = (self._times, (*LEVELS, "method")) if response == COLUMNS[TIME] else (self.rows, LEVELS)
-        plan, named = claimed.levelled(rows, factors)
-        return plan, named[named[response].notna() & ((named[response] > 0) | (response in SHARES))]
+        if response not in self._known:
+            timed = response == COLUMNS[TIME]
+            rows, factors = (self._times, (*LEVELS, "method")) if timed else (self.rows, LEVELS)
+            plan, named = claimed.levelled(rows, factors)
+            known = named[response].notna() & ((named[response] > 0) | (response in SHARES))
+            self._known[response] = plan, named[known]
+        return self._known[response]
 
 
 def by_levels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -204,9 +234,9 @@ def operations(study: Study) -> str:
     """Return how many requests of each operation a user sent in a round without a limit, by size and arm."""
     if "operation" not in study.operations:
         return (
-            "The rounds kept here are of an earlier design: without a bundle a user sent one item per operation, whatever "
-            "n, and a round lasted for 6 s, not until n items were done. So they say nothing of n requests against one "
-            "bundle. 5 and 25 users waited 250 ms between journeys, and limits were a twentieth, in 3 s."
+            "The rounds kept here are of an earlier design: without a bundle a user sent one item per operation, "
+            "whatever n, and a round lasted for 6 s, not until n items were done. So they say nothing of n requests "
+            "against one bundle. 5 and 25 users waited 250 ms between journeys, and limits were a twentieth, in 3 s."
         )
     unlimited = study.rows[study.rows["rate_limit"] == NO_LIMIT]
     sent = study.operations.merge(unlimited[["round", "request_bundle", "parameters.size", "api_users"]], on="round")
@@ -255,47 +285,50 @@ def _cost(study: Study, bundle: str, replicas: int, added: Contrast) -> list[str
     return [NAMES[bundle], NAMES[replicas], f"{1000 * per_item:.2f}", f"{dollars:.3f}", change]
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step between levels, by which factors its changes are told apart, and in which responses."""
+
+    start: Named
+    end: Named
+    by: Sequence[str]
+    responses: Sequence[str]
+    over: Sequence[str] = OVER
+
+    def table(self, study: Study, heads: Sequence[str], groups: Mapping[str, Named]) -> str:
+        """Return a row for each level of those factors and each group of levels."""
+        found = {name: [self._changes(study, one, where) for one in self.responses] for name, where in groups.items()}
+        rows = [
+            [*(NAMES[level] for level in key), *filter(None, [name]), *(changes[key].text() for changes in of_group)]
+            for key in sorted(next(iter(found.values()))[0])
+            for name, of_group in found.items()
+        ]
+        return table(heads, rows)
+
+    def _changes(self, study: Study, response: str, where: Named) -> dict[Key, Contrast]:
+        return study.changes(self.by, claimed.change(response, self.start, self.end, where, self.over))
+
+
 def of_limit(study: Study) -> str:
     """Return the catalogue's part on rate limits: failures and time with the strictest limit, next to no limit."""
     heads = ["", "", "a limit of 100 per minute changes failed calls by", "and the time of good ones by"]
-    sides, groups = ({"limit": NONE}, {"limit": LIMITS[0]}), {"": {"users": study.users}}
-    return _changed(study, heads, ("request_bundle", "replicas"), sides, (FAILURES, TIME), groups, OVER[1:])
+    none, strictest = {"limit": NONE}, {"limit": LIMITS[0]}
+    step = Step(none, strictest, ("request_bundle", "replicas"), (FAILURES, TIME), OVER[1:])
+    return step.table(study, heads, {"": {"users": study.users}})
 
 
 def of_balancing(study: Study) -> str:
     """Return the catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
     heads = ["", "limit of each instance", "failed calls", "time of good ones", "items per second"]
-    return _changed(study, heads, ("request_bundle",), (ONE, TWO), (FAILURES, TIME, ITEMS), _limits(study))
+    return Step(ONE, TWO, ("request_bundle",), (FAILURES, TIME, ITEMS)).table(study, heads, _limits(study))
 
 
 def together(study: Study) -> str:
     """Return the catalogue's part on combinations: what bundles change alone, with a limit, balancing, and both."""
     heads = ["instances", "limit of each", "bundles change failed calls by", "and items per second by"]
-    return _changed(study, heads, ("replicas",), (SINGLE, BUNDLES), (FAILURES, ITEMS), _limits(study))
+    return Step(SINGLE, BUNDLES, ("replicas",), (FAILURES, ITEMS)).table(study, heads, _limits(study))
 
 
 def _limits(study: Study) -> dict[str, Named]:
     """Without a limit, and with every limit and the users who met all of them."""
     return {"none": {"limit": NONE}, "100 to 1200 per minute": {"limit": LIMITS, "users": study.users}}
-
-
-def _changed(
-    study: Study,
-    heads: Sequence[str],
-    by: Sequence[str],
-    sides: tuple[Named, Named],
-    responses: Sequence[str],
-    groups: Mapping[str, Named],
-    over: Sequence[str] = OVER,
-) -> str:
-    """Return what a step changes in some responses, a row for each level of some factors and each group of levels."""
-    found = {
-        name: [study.changes(by, claimed.change(response, *sides, where, over)) for response in responses]
-        for name, where in groups.items()
-    }
-    rows = [
-        [*(NAMES[level] for level in key), *filter(None, [name]), *(changes[key].text() for changes in of_group)]
-        for key in sorted(next(iter(found.values()))[0])
-        for name, of_group in found.items()
-    ]
-    return table(heads, rows)

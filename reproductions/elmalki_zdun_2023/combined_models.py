@@ -96,7 +96,9 @@ def results(blocks: Mapping[int, Mapping[int, Fitted]]) -> dict[str, pd.DataFram
 def of_blocks(blocks: Mapping[int, Mapping[int, Fitted]], response: str, measure: str) -> list[Floats]:
     """Return the prediction errors of each model by block."""
     numbers = next(iter(blocks.values()))
-    found = ([getattr(models[n].models[response].errors, measure) or np.nan for models in blocks.values()] for n in numbers)
+    found = (
+        [getattr(models[n].models[response].errors, measure) or np.nan for models in blocks.values()] for n in numbers
+    )
     return [np.array(one, dtype=float) for one in found]
 
 

@@ -38,7 +38,9 @@ KEPT_COLUMNS = (*COURSE, *LEVELS, WINDOW, *RESPONSES, ITEMS)
 def operations_of(run: RunFolder) -> pd.DataFrame:
     """Return the calls of each operation in each finished round: how many, how many good, and their mean time in ms."""
     entries = [entry for entry in damage.rounds(run) if entry.status == DONE]
-    parts = (by_operation(attempts.read(run.attempts_of(one.file), ATTEMPTS)).assign(round=one.round) for one in entries)
+    parts = (
+        by_operation(attempts.read(run.attempts_of(one.file), ATTEMPTS)).assign(round=one.round) for one in entries
+    )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -54,7 +56,9 @@ def by_method(operations: pd.DataFrame) -> pd.DataFrame:
     """Sum up the calls of rounds by method, the first word of an operation; rounds of before have it already."""
     if "method" in operations:
         return operations
-    named = operations.assign(method=operations["operation"].str.split().str[0], ms=operations["ms"] * operations["good"])
+    named = operations.assign(
+        method=operations["operation"].str.split().str[0], ms=operations["ms"] * operations["good"]
+    )
     summed = named.groupby(["round", "method"])[["calls", "good", "ms"]].sum().reset_index()
     return summed.assign(ms=summed["ms"] / summed["good"].where(summed["good"] > 0))
 

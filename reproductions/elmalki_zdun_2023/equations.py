@@ -29,7 +29,10 @@ def tables(rows: pd.DataFrame, operations: pd.DataFrame) -> dict[str, pd.DataFra
     if "operation" not in operations:
         return {}
     unlimited, limited = rows[rows["rate_limit"] == NO_LIMIT], rows[rows["rate_limit"] != NO_LIMIT]
-    measured = {"times": unlimited["total_time"] + unlimited["minute_s"].map(PAUSE_MS), "rejections": limited["limited_rate"]}
+    measured = {
+        "times": unlimited["total_time"] + unlimited["minute_s"].map(PAUSE_MS),
+        "rejections": limited["limited_rate"],
+    }
     equation = {"times": _times_ms(unlimited), "rejections": _beyond(limited, operations)}
     columns, of = {"times": "ms", "rejections": "limited_rate"}, {"times": unlimited, "rejections": limited}
     return {

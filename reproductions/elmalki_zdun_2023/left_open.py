@@ -11,7 +11,6 @@ import pandas as pd
 
 from reproductions import claimed
 from reproductions.contrasts import Contrast, Key
-from reproductions.elmalki_zdun_2023.combined_rounds import LEVELS
 from reproductions.markdown import counted, table, warned
 from reproductions.pages import QUICK, Tables, not_measured, rounds_as
 
@@ -27,8 +26,9 @@ OPENINGS = ("circuit_breaker.open_for", "circuit_breaker.scope")
 ADMITTED = ("items_per_s", "limited_rate", "rejected_rate")
 CPU = "derived.cpu_s_per_item"
 COLUMNS = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *OPENINGS, *ADMITTED, CPU)
+VARIED = ("request_bundle", "replicas", "limit", "users")
 FURTHER: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "further": ((*LEVELS, "limit_at", "limit_per", "balancing"), ("failure_rate", "AverageSuccessTime", CPU)),
+    "further": ((*VARIED, "limit_at", "limit_per", "balancing"), ("failure_rate", "AverageSuccessTime", CPU)),
     "open": (("request_bundle", "rate", "replicas", "limit"), ("item_failure_rate", "items_per_s", CPU)),
 }
 """What is kept of two studies that follow the combined one: what distinguishes their rounds, and their responses."""
@@ -125,7 +125,7 @@ def _client(row: pd.Series) -> str:
 
 
 def _breaker_claims(rounds: pd.DataFrame) -> str:
-    """Return the verdicts by the plan of the form whose scenarios these are, since a breaker's levels are no baseline's."""
+    """Return the verdicts by the plan of the form whose scenarios these are: a baseline has no level of a breaker."""
     study = f"insurance-{BREAKER_KEPT}"
     plans = (claimed.planned(form) for form in (study, f"{study}{QUICK}"))
     plan = next((plan for plan in plans if {*rounds["scenario"]} <= plan.keys()), None)

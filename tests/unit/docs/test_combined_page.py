@@ -100,12 +100,14 @@ def test_every_claim_of_the_study_and_of_the_page_has_a_row_in_the_order_of_the_
     assert starts == sorted(starts)
 
 
+@pytest.mark.slow
 def test_a_claim_on_several_limits_says_with_how_many_users_they_were_measured(study: findings.Study) -> None:
     says = [one.says for one in findings.held(study)]
     assert "(e) hardly between 200 and 600, 10 users" in says
     assert "(c) Balancing worsens the time from 30 bundled requests on (private cloud)" in says
 
 
+@pytest.mark.slow
 def test_where_no_call_fails_it_is_not_judged_whether_balancing_lowers_failures() -> None:
     spared = combined.of_tables(*made_up(spared=("1000", "1100", "1200")))
     (most,) = [one for one in findings.held(spared) if "most at high limits" in one.says]
@@ -126,6 +128,7 @@ def test_errors_are_not_judged_by_a_bar_below_the_noise_floor() -> None:
     assert undecided.predictions("x", below, floor=29.9, unit="points")[-1].startswith("confirmed")
 
 
+@pytest.mark.slow
 def test_what_balancing_costs_from_thirty_items_on_is_reported() -> None:
     slower = combined.of_tables(*made_up(balancing_ms=20.0))
     (worsens,) = [one for one in findings.held(slower) if "(c) Balancing worsens" in one.says]
