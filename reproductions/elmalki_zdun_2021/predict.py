@@ -131,7 +131,10 @@ def report(rounds: pd.DataFrame) -> str:
     for connection, name in ((NEW, "A new connection for each request, as published"), (KEPT, "Connections kept")):
         of_it = rows[rows["connection"] == connection]
         if len(of_it):
-            parts += [f"{name}:", table(HEADS, _lines(of_it))]
+            floor = (
+                f"A batch differs from itself by {_floor(of_it):.0f} % (noise floor): errors up to that are not judged."
+            )
+            parts += [f"{name}:", table(HEADS, _lines(of_it)), floor]
     return "\n\n".join(parts)
 
 
@@ -152,7 +155,7 @@ def _cells(rows: pd.DataFrame, predictor: Predictor, column: str) -> list[str]:
     (level, bundle), worst = cast(tuple[object, str], by_level.idxmax()), by_level.max()
     hardest = f"{level}, {_bundled(bundle)}: {worst:.0f} %"
     medians = errors(predicted(medians_of(rows), predictor, column)).mean()
-    word = undecided.below_floor(_floor(rows), low) or verdict(low, high)
+    word = Conclusion.INCONCLUSIVE if undecided.below_floor(_floor(rows), low) else verdict(low, high)
     return [f"{mean:.0f} %", span, word, f"{medians:.0f} %", hardest, f"{decided_rightly(seen):.0f} %"]
 
 

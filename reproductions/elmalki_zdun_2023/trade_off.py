@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, recommend
@@ -43,10 +44,10 @@ def choices(rows: pd.DataFrame, users: int) -> dict[str, Choice]:
 def printed(rows: pd.DataFrame, users: int) -> str:
     """Return the optimal region and the choice for each question, next to what the paper recommends."""
     heads = ["what counts", "configuration", "total time, ms", "failed calls, %", "items per second"]
-    averaged = combined(rows, users).groupby(list(PATTERNS))[list(RESPONSES)].mean()
+    averaged = combined(rows, users).groupby(list(PATTERNS))[list(RESPONSES)].mean().reset_index()
     found = choices(rows, users)
     lines = (line for question, choice in found.items() for line in _lines(question, choice, averaged))
-    reported = (f"- {question}: {choice.text}" for question, choice in found.items())
+    reported = (f"- {question}: {_chosen(choice)}" for question, choice in found.items())
     regions = "Combinations than which no other is better in one respect and no worse in the other:"
     return "\n\n".join(["\n".join(reported), PUBLISHED, regions, table(heads, lines)])
 
@@ -55,9 +56,17 @@ def _lines(question: str, choice: Choice, averaged: pd.DataFrame) -> Iterator[li
     """Yield a row for each combination of the optimal region; the choice is printed bold."""
     for one in choice.candidates:
         if one.on_front and one.feasible:
-            at = tuple(one.scenario.levels[name] for name in PATTERNS)
+            own = (averaged[name] == one.scenario.levels[name] for name in PATTERNS)
+            numbers = averaged[np.logical_and.reduce([*own])][list(RESPONSES)].to_numpy(dtype=float)[0]
             name = f"**{_named(one)}**" if one is choice.chosen else _named(one)
-            yield [question, name, *(short(float(value)) for value in averaged.loc[at])]
+            yield [question, name, *map(short, numbers)]
+
+
+def _chosen(choice: Choice) -> str:
+    """Return the choice in a sentence; of many that can't be told apart only how many they are."""
+    if choice.verdict != "tie" or choice.chosen is None:
+        return choice.text
+    return f"a tie of {len(choice.ties)} combinations, of which {_named(choice.chosen)} is the choice."
 
 
 def _named(one: Candidate) -> str:
