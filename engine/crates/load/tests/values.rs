@@ -180,7 +180,11 @@ fn each_journey_begins_without_the_values_of_the_one_before_and_leaves_out_what_
     let paths: Vec<&str> = seen.iter().map(|seen| seen.path()).collect();
     assert_eq!(paths, ["/make", "/made/first", "/make", "/make"]);
     assert_eq!(outcome.summary["journeys"], 3);
-    assert_eq!(outcome.with("expectation_failed").len(), 1, "null is nothing to capture");
+    assert_eq!(
+        outcome.with("expectation_failed").len(),
+        1,
+        "null is nothing to capture"
+    );
 }
 
 #[test]

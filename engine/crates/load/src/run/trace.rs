@@ -72,13 +72,7 @@ pub struct Heard {
     pub outcome: &'static str,
     pub success: bool,
     pub missed: Option<String>,
-    pub /// What a step captures, as its user remembers it after the answer.
-pub fn captured(step: &Step, memory: &Memory) -> Map<String, Value> {
-    let captures = step.captures.iter();
-    captures
-        .map(|capture| (capture.name.clone(), Value::from(memory.captured[capture.place].as_str())))
-        .collect()
-}d: Map<String, Value>,
+    pub captured: Map<String, Value>,
     pub body: Option<String>,
 }
 
@@ -115,10 +109,12 @@ fn missed_by_poll(poll: &Poll, kept: &Kept<'_>) -> Option<String> {
     poll.expect.missed(kept).or_else(awaited)
 }
 
-pub fn captured(step: &Step, kept: &Kept<'_>, draw: u64) -> Map<String, Value> {
-    let values = step.captures.iter();
-    values
-        .filter_map(|capture| Some((capture.name.clone(), Value::from(capture.find(kept, draw)?))))
+/// What a step captures, as its user remembers it after the answer.
+pub fn captured(step: &Step, memory: &Memory) -> Map<String, Value> {
+    let remembered = |place: usize| Value::from(memory.captured[place].as_str());
+    let captures = step.captures.iter();
+    captures
+        .map(|capture| (capture.name.clone(), remembered(capture.place)))
         .collect()
 }
 
