@@ -16,7 +16,7 @@ import pandas as pd
 
 from reproductions.elmalki_zdun_2023.combined_rounds import NO_LIMIT
 
-PAUSE_MS = {3.0: 20.0, 6.0: 20.0}
+PAUSE_MS = {3.0: 20.0, 6.0: 40.0}
 """How long users wait after each answer, by the seconds that stand for a minute."""
 SERVICES = {"customers": "management", "addresses": "management", "quotes": "self-service", "policies": "policies"}
 """The entry service of an operation, by its last word."""

@@ -82,7 +82,10 @@ def _walked(journey: Journey, values: Mapping[str, str]) -> Journeyed:
         if depends.applies(step.when, values):
             often = _often(step, made, values)
             made |= dict.fromkeys(step.capture or {}, often)
-            calls, paused_s = calls + often, paused_s + often * (only(step.pause) or Duration(0)).seconds
+            calls, paused_s = (
+                calls + often,
+                paused_s + often * (depends.duration(only(step.pause), values) or Duration(0)).seconds,
+            )
     return Journeyed(calls, paused_s)
 
 
