@@ -27,7 +27,7 @@ from patternbench.conformance import check
 from patternbench.conformance.check import ClientUnreachableError
 from patternbench.drivers.client import Client
 from patternbench.drivers.registry import ClientSpec
-from patternbench.lab.config import compose
+from patternbench.lab.containers import keeper
 from patternbench.lab.host import calls, ready
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.processes import StartError
@@ -102,7 +102,7 @@ def check_client(url: str, _: Path) -> None:
 
 
 def compose_project(url: str, _: Path) -> None:
-    compose.answers(url)
+    keeper.answers(url)
 
 
 CALLERS = (

@@ -56,7 +56,33 @@ class Environment:
         self.restarted.clear()
         self.host.change(topology.launches, changes.every_round(topology.launches))
         self._down.clear()
-        self.targets = [*(self.running[name].url for name in topology.endpoints), *topology.urls]
+        self.targets = [*(place for name in topology.endpoints for place in self._places(name)), *topology.urls]
+        self._refuse_unreached(topology.endpoints)
+
+    def _places(self, name: str) -> list[str]:
+        """Return the URLs of a component: one for each of its containers, where it has several."""
+        running = self.running[name]
+        scheme = running.url.partition("://")[0]
+        return [running.url, *(f"{scheme}://{place}" for place in running.contained.also)]
+
+    def _refuse_unreached(self, endpoints: Sequence[str]) -> None:
+        """Raise StartError for containers of a service that nobody would call: only load spreads over them."""
+        for name, running in self.running.items():
+            if running.contained.also and name not in endpoints:
+                count = 1 + len(running.contained.also)
+                raise StartError(
+                    f"the first service of {name} has {count} containers, and what calls it reaches one: have load go "
+                    "to it without a proxy, or put a balancer into the Compose file"
+                )
+
+    def contained_cpu_s(self) -> float:
+        """Return the CPU time that containers of this system have taken so far."""
+        return sum(running.contained.cpu_seconds() for running in self.running.values())
+
+    def notes(self) -> dict[str, list[str]]:
+        """Return the warnings that components have announced since they were last asked."""
+        found = {name: running.new_notes() for name, running in self.running.items()}
+        return {name: of_it for name, of_it in found.items() if of_it}
 
     @property
     def started(self) -> Sequence[Start]:

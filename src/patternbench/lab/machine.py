@@ -148,12 +148,12 @@ class Meter:
     here: float = 0.0
 
     @classmethod
-    def read(cls) -> Meter:
-        """Return the counters now."""
+    def read(cls, contained_s: float = 0.0) -> Meter:
+        """Return the counters now; ``contained_s`` is what containers of this run have taken, as its own."""
         times = psutil.cpu_times()
         total = float(sum(times))
         busy = total - times.idle - getattr(times, "iowait", 0.0)
-        return cls(busy, _own_seconds(), getattr(times, "steal", 0.0), total, time.process_time())
+        return cls(busy, _own_seconds() + contained_s, getattr(times, "steal", 0.0), total, time.process_time())
 
     def since(self, before: Meter) -> MachineUse:
         """How the machine was used since an earlier reading."""

@@ -17,14 +17,22 @@ from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
 from patternbench.lab import environment, startable, systems
-from patternbench.lab.config import compose
+from patternbench.lab.containers import engine
+from patternbench.lab.containers.project import image_prefix, project_name
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import EDGE, Link
 from patternbench.study.faults import Fault
 
-ENGINES = ("docker", "docker-compose", "podman-compose")
+ENGINES = {
+    "docker": ("docker",),
+    "docker-compose": ("docker-compose", "docker"),
+    "podman-compose": ("podman-compose", "podman"),
+}
+"""What is installed with each program that speaks Compose: that which knows the containers, too."""
+
+PROGRAMS = {program for programs in ENGINES.values() for program in programs}
 SYSTEM = """\
 patternbench-system: 1
 name: shop
@@ -62,10 +70,11 @@ class Installed:
         (folder / "compose.yaml").write_text("services: {}\n")
         (folder / "systems").mkdir()
         (folder / "systems" / "shop.yaml").write_text(SYSTEM)
-        program = folder / "bin" / name
-        program.parent.mkdir()
-        program.write_text(f"#!{sys.executable}\n" + (ROOT / "tests/support/compose_stand_in.py").read_text())
-        program.chmod(0o755)
+        (folder / "bin").mkdir()
+        for one in ENGINES[name]:
+            program = folder / "bin" / one
+            program.write_text(f"#!{sys.executable}\n" + (ROOT / "tests/support/compose_stand_in.py").read_text())
+            program.chmod(0o755)
         if name == "docker":
             (folder / "docker" / "cli-plugins").mkdir(parents=True)
             (folder / "docker" / "cli-plugins" / "docker-compose").touch(0o755)
@@ -78,6 +87,15 @@ class Installed:
         """The words of each order since the beginning."""
         return [json.loads(line) for line in (self.folder / "orders.jsonl").read_text().splitlines()]
 
+    def composed(self) -> list[list[str]]:
+        """The words of the orders to Compose alone."""
+        return [order for order in self.orders() if "-f" in order]
+
+    def becomes(self, **states: dict[str, object]) -> None:
+        """Have containers be in other states, all at once."""
+        (self.folder / "states.new").write_text(json.dumps(states))
+        (self.folder / "states.new").rename(self.folder / "states.json")
+
     def downs(self) -> int:
         """How often the project was taken down."""
         return sum("down" in order for order in self.orders())
@@ -88,12 +106,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     def install(name: str) -> Installed:
         found = Installed(tmp_path, name)
         system_path = [
-            path for path in os.environ["PATH"].split(":") if not any(Path(path, one).exists() for one in ENGINES)
+            path for path in os.environ["PATH"].split(":") if not any(Path(path, one).exists() for one in PROGRAMS)
         ]
         monkeypatch.setenv("PATH", ":".join([str(tmp_path / "bin"), *system_path]))
         monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
         monkeypatch.setenv("STAND_IN", str(tmp_path))
-        monkeypatch.setattr(compose, "PLUGINS", ())
+        monkeypatch.setattr(engine, "PLUGINS", ())
         return found
 
     return install
@@ -112,21 +130,13 @@ def test_a_project_is_up_while_its_system_is_and_goes_down_with_its_volumes(
         assert {name: url.rpartition(":")[2] for name, url in up.endpoints().items()} == dict.fromkeys(
             ("system", "shop", "shop.web", "shop.admin"), port
         )
-    project = compose.project_name("shop", str(installed.folder / "logs" / "shop"))
+    project = project_name("shop", str(installed.folder / "logs" / "shop"))
     head = ["docker", "compose"] if name == "docker" else [name]
     head += ["-f", str(installed.folder / "compose.yaml"), "-p", project, "--profile", "demo"]
     config = ["config"] if name == "podman-compose" else ["config", "--format", "json"]
-    down = ["down", "--volumes", "--remove-orphans", "--timeout", "10"]
-    expected = [
-        config,
-        down,
-        ["up", "--detach", "--wait", "--wait-timeout", "300", "--remove-orphans"],
-        ["port", "web", "80"],
-        ["port", "admin", "9000"],
-        ["logs", "--follow", "--no-color"],
-        down,
-    ]
-    assert installed.orders() == [[*head, *words] for words in expected]
+    down = ["down", "--volumes", "--remove-orphans", "--timeout", "0"]
+    expected = [config, ["up", "--detach", "--remove-orphans"], ["logs", "--follow", "--no-color"], down]
+    assert installed.composed() == [[*head, *words] for words in expected]
     assert left_behind(str(installed.folder)) == []
 
 
@@ -156,21 +166,44 @@ def test_a_project_goes_down_when_we_are_killed(install: Callable[[str], Install
         assert ours.stdout.readline() == b"up\n"
         ours.send_signal(signal.SIGKILL)
     until(lambda: left_behind(str(installed.folder)) == [])
-    assert installed.downs() == 2, "before, and after"
+    assert installed.downs() == 1
+
+
+def test_what_a_killed_run_left_is_taken_down_before(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    (installed.folder / "port").write_text("1")
+    with environment.named(installed.system, {}, installed.folder / "logs"):
+        orders = [
+            next(word for word in order if word in ("down", "up", "config")) for order in installed.composed()[:3]
+        ]
+    assert orders == ["config", "down", "up"]
 
 
 @pytest.mark.parametrize(
     ("broken", "words", "downs"),
     [
-        ({"fails": "up"}, r"`docker-compose up` ended with code 1", 2),
-        ({"fails": "config"}, r"no space left for config \| `docker-compose config` ended with code 1", 1),
-        ({"printed": "[1, 2]"}, r"the project that docker-compose prints can't be read", 1),
-        ({"printed": "services: {db: {}}"}, r"there is no service `web`; there are db", 1),
+        ({"fails": "up"}, r"`docker-compose up` ended with code 1: no space left for up$", 0),
+        ({"fails": "config"}, r"`docker-compose config` ended with code 1: no space left for config$", 0),
+        ({"version": "1.29.2"}, r"`docker-compose` is version 1.29.2, and version 2 or later is needed: install ", 0),
+        ({"version": "docker-compose version v1.9\n"}, r"`docker-compose` is version 1.9, and version 2 ", 0),
+        ({"printed": "[1, 2]"}, r"the project that `docker-compose` prints can't be read", 0),
+        ({"printed": "services: {db: {}}"}, r"there is no service `web`; there are db$", 0),
         (
             {"printed": "services: {web: {ports: ['80:8080']}}"},
-            r"service web publishes no port 80; it publishes 8080",
+            r"service web publishes no port 80; it publishes 8080$",
+            0,
+        ),
+        (
+            {"states.json": '{"admin": {"Status": "exited", "ExitCode": 3}}'},
+            r"service admin ended with code 3: cannot reach the database$",
             1,
         ),
+        (
+            {"states.json": '{"web": {"Status": "exited", "ExitCode": 137, "OOMKilled": true}}'},
+            r"service web ended with code 137, as it ran out of memory: cannot reach the database$",
+            1,
+        ),
+        ({"states.json": '{"web": {"Status": "exited"}}'}, r"service web ended with code 0: cannot reach the data", 1),
     ],
 )
 def test_why_a_project_does_not_come_up_is_reported_with_its_line_and_nothing_is_left(
@@ -187,14 +220,85 @@ def test_why_a_project_does_not_come_up_is_reported_with_its_line_and_nothing_is
     assert left_behind(str(installed.folder)) == []
 
 
-def test_a_project_whose_containers_have_ended_is_told_to_be_dead(install: Callable[[str], Installed]) -> None:
+def test_a_service_that_nobody_calls_may_end_well_before_the_project_is_up(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    text = SYSTEM.replace("services: {web: 80, admin: 9000}", "services: {web: 80}")
+    (installed.folder / "systems" / "shop.yaml").write_text(text)
+    installed.becomes(admin={"Status": "exited", "ExitCode": 0})
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        assert httpx.get(up.endpoint).is_success
+        assert up.dead() == []
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"Status": "exited", "ExitCode": 137}, "service admin ended with code 137, as it was killed"),
+        ({"Status": "exited", "ExitCode": 137, "OOMKilled": True}, "code 137, as it ran out of memory"),
+        ({"Status": "exited", "ExitCode": 0}, "service admin ended with code 0"),
+        ({"Status": "paused"}, "service admin was paused by someone else than this run"),
+        ({"StartedAt": "2"}, "service admin ended, and its engine starts it again"),
+        ({"Status": "restarting"}, "service admin ended, and its engine starts it again"),
+    ],
+)
+def test_a_container_that_is_not_what_it_was_is_told_as_the_systems_death(
+    state: dict[str, object], words: str, install: Callable[[str], Installed]
+) -> None:
+    installed = install("podman-compose")
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        assert up.dead() == []
+        installed.becomes(admin=state)
+        assert up.running["shop"].process.ended(10)
+        (dead,) = up.dead()
+    assert dead.startswith("shop ended with code 1: ")
+    assert dead.endswith(words)
+    assert installed.downs() == 1
+
+
+def test_a_service_that_ends_well_while_it_is_measured_is_a_note_of_that_round(
+    install: Callable[[str], Installed],
+) -> None:
+    installed = install("docker")
+    text = SYSTEM.replace("services: {web: 80, admin: 9000}", "services: {web: 80}")
+    (installed.folder / "systems" / "shop.yaml").write_text(text)
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        up.notes()  # that its ports are open
+        installed.becomes(admin={"Status": "exited", "ExitCode": 0})
+        found: dict[str, list[str]] = {}
+        until(lambda: bool(found.update(up.notes()) or found))
+        assert found == {"shop": ["service admin ended with code 0"]}
+        assert (up.notes(), up.dead()) == ({}, [])
+
+
+def test_a_port_that_every_network_reaches_is_a_note_once(install: Callable[[str], Installed]) -> None:
+    installed = install("podman-compose")
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        ((note,),) = up.notes().values()
+        assert "service web publishes 80 to every network of this machine; write `127.0.0.1:8080:80`" in note
+        up.notes()  # that its ports are open
+
+
+def test_images_that_are_built_have_a_name_for_good(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    built = json.loads(AS_JSON)
+    built["services"]["web"] = {"build": {"context": "."}, "ports": [{"target": 80, "host_ip": "127.0.0.1"}]}
+    (installed.folder / "printed").write_text(json.dumps(built))
+    with environment.named(installed.system, {}, installed.folder / "logs"):
+        pass
+    file = str(installed.folder / "compose.yaml")
+    named = installed.folder / "logs" / "shop" / "images.json"
+    assert json.loads(named.read_text()) == {"services": {"web": {"image": f"{image_prefix(file)}-web"}}}
+    build = next(order for order in installed.composed() if "build" in order)
+    assert build[2:6] == ["-f", file, "-f", str(named)]
+
+
+def test_an_engine_that_ends_is_told(install: Callable[[str], Installed]) -> None:
     installed = install("podman-compose")
     with environment.named(installed.system, {}, installed.folder / "logs") as up:
         (installed.folder / "gone").touch()
         assert up.running["shop"].process.ended(10)
         (dead,) = up.dead()
-    assert dead.startswith("shop ended with code 1: ")
-    assert dead.endswith("all containers have ended")
+    assert dead.endswith("the container engine has ended")
 
 
 def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Callable[[str], Installed]) -> None:
@@ -211,6 +315,7 @@ def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Call
 def test_a_machine_without_an_engine_is_told_what_to_install(install: Callable[[str], Installed]) -> None:
     installed = install("docker-compose")
     (installed.folder / "bin" / "docker-compose").unlink()
+    (installed.folder / "docker" / "cli-plugins" / "docker-compose").unlink(missing_ok=True)
     (problem,) = startable.needs_problems(installed.system, {})
     assert problem.message == "system `shop` cannot start: docker compose or podman-compose is missing"
     assert "https://docs.docker.com/compose/install" in problem.hint
@@ -218,6 +323,6 @@ def test_a_machine_without_an_engine_is_told_what_to_install(install: Callable[[
 
 def test_docker_without_its_plugin_is_no_engine(install: Callable[[str], Installed]) -> None:
     installed = install("docker")
-    assert compose.need().met
+    assert engine.need().met
     (installed.folder / "docker" / "cli-plugins" / "docker-compose").unlink()
-    assert not compose.need().met
+    assert not engine.need().met

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from patternbench.lab import startable, systems, topologies
-from patternbench.lab.config import compose
-from patternbench.lab.config.compose import ComposeEngine, ComposeProject, PrintedProject, ProjectFailed, project_name
+from patternbench.lab.containers import project as projects
+from patternbench.lab.containers.engine import ContainerEngine, ProjectFailed, named
+from patternbench.lab.containers.limits import ContainerLimits, Cores, Memory
+from patternbench.lab.containers.printed import PrintedProject
+from patternbench.lab.containers.project import ComposeProject, project_name
+from patternbench.lab.containers.service import Hands
+from patternbench.lab.containers.states import ContainerState, changed, standing
 from patternbench.lab.faults import links
 from patternbench.lab.systems import SystemFile
 from patternbench.study.faults import Fault
+from patternbench.study.faults.kinds.memory_limit import MemorySize
 
 SYSTEM = """\
 patternbench-system: 1
@@ -51,13 +58,64 @@ def test_what_is_wrong_with_a_project_is_reported_at_its_line(
     assert words in str(problem)
 
 
-@pytest.mark.parametrize("kind", ["crash", "freeze", "cpu"])
-def test_a_fault_of_processes_that_run_in_containers_is_refused(tmp_path: Path, kind: str) -> None:
-    settings = {"percentage": 50} if kind == "cpu" else {}
-    fault = Fault.model_validate({kind: settings, "where": "shop", "when": {"for": "1s"}})
+def test_a_fault_that_no_engine_of_containers_knows_is_refused(tmp_path: Path) -> None:
+    fault = Fault.model_validate({"cpu": {"percentage": 50}, "where": "shop.web", "when": {"for": "1s"}})
     (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
-    assert problem.message == f"{kind} acts on processes of this machine, but those of shop run in containers"
-    assert problem.allowed == "a fault on a link: front -> shop"
+    assert problem.message == "cpu acts on processes of this machine, but those of shop run in containers"
+    assert problem.allowed == "crash, freeze, cpu_limit, memory_limit, or a fault on a link: front -> shop"
+
+
+@pytest.mark.parametrize("limit", [{"cpu_limit": {"cores": 0.5}}, {"memory_limit": {"size": "64MB"}}])
+def test_a_limit_of_containers_at_a_process_is_refused(tmp_path: Path, limit: dict[str, object]) -> None:
+    fault = Fault.model_validate({**limit, "where": "front"})
+    (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
+    assert problem.message == f"{fault.kind} acts on containers, but front runs as a process of this machine"
+    assert problem.allowed == "a service of a Compose project"
+
+
+def test_limits_are_given_back_as_they_were() -> None:
+    none, some = ContainerLimits(), ContainerLimits(nano_cpus=1_500_000_000, memory=64, with_swap=128)
+    half = Cores(0.5)
+    assert half.options(none) == ["--cpu-period", "100000", "--cpu-quota", "50000"]
+    assert half.back(none) == ["--cpu-period", "100000", "--cpu-quota", "-1"]
+    assert (half.options(some), half.back(some)) == (["--cpus", "0.5"], ["--cpus", "1.5"])
+    assert Memory(32).back(some) == ["--memory", "64", "--memory-swap", "128"]
+    _, memory, _, swap = Memory(32).back(none)
+    assert int(swap) == 2 * int(memory) > 1_000_000_000, "that of the machine, which none can exceed"
+
+
+@pytest.mark.parametrize("size", ["64", "0MB", "5MB", "1.5GB", "64 mb", "", "9999999MB"])
+def test_a_size_of_memory_that_no_engine_takes_is_refused(size: str) -> None:
+    with pytest.raises(ValueError, match="not a size of memory"):
+        MemorySize.parse(size)
+
+
+@pytest.mark.parametrize("kind", ["crash", "freeze"])
+def test_a_fault_at_a_whole_project_names_what_it_can_act_on(tmp_path: Path, kind: str) -> None:
+    fault = Fault.model_validate({kind: {}, "where": "shop", "when": {"for": "1s"}})
+    (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
+    assert problem.message == f"shop is a Compose project, and {kind} acts on one of its services"
+    assert problem.allowed == "shop.SERVICE, or a fault on a link: front -> shop"
+
+
+@pytest.mark.parametrize("kind", ["crash", "freeze"])
+def test_a_fault_at_a_service_of_a_project_is_allowed(tmp_path: Path, kind: str) -> None:
+    fault = Fault.model_validate({kind: {}, "where": "shop.web", "when": {"for": "1s"}})
+    assert list(links.problems([fault], topologies.of_file(shop(tmp_path), {}))) == []
+
+
+def test_a_service_that_a_fault_has_is_as_it_shall_be_and_may_have_been_started_anew_afterwards() -> None:
+    killed, again = replace(JOB, status="exited", code=137), replace(JOB, started="2")
+    assert changed([WEB, JOB], [WEB, killed], {"web"}, faulty=["job"]).broken == ""
+    assert changed([WEB, JOB], [WEB, again], {"web"}, faulted=["job"]).broken == ""
+    assert "as it was killed" in changed([WEB, JOB], [WEB, killed], {"web"}, faulted=["job"]).broken
+    assert changed([WEB, JOB], [WEB, again], {"web"}).broken
+
+
+def test_the_file_of_services_that_faults_act_on_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert Hands.read(tmp_path) == Hands()
+    Hands().taking("store").taking("web").leaving("store").write(tmp_path)
+    assert Hands.read(tmp_path) == Hands(("web",), ("store", "web"))
 
 
 def test_a_fault_on_the_way_to_a_project_is_none_of_its_containers(tmp_path: Path) -> None:
@@ -91,8 +149,71 @@ def test_an_engine_that_hangs_when_a_project_goes_down_is_given_up(
     hangs = tmp_path / "hangs"
     hangs.write_text("#!/bin/sh\nexec sleep 600\n")
     hangs.chmod(0o755)
-    monkeypatch.setattr(compose, "STOP_S", 0)
-    monkeypatch.setattr(compose, "DOWN_S", 0.2)
-    project = ComposeProject(ComposeEngine((str(hangs),), ()), "compose.yaml", "shop", {})
+    monkeypatch.setattr(projects, "DOWN_S", 0.2)
+    project = ComposeProject(ContainerEngine((str(hangs),), "true"), "compose.yaml", "shop", {}, tmp_path)
     with pytest.raises(ProjectFailed, match=r"hangs down` did not end within 0.2 s"):
         project.down()
+
+
+def test_a_port_that_every_network_reaches_is_known_however_an_engine_prints_it() -> None:
+    every = ["80", "8080:80", "0.0.0.0:8080:80", "[::]:1:80", {"target": 80}, {"target": 80, "host_ip": "0.0.0.0"}]
+    here = ["127.0.0.1:8080:80", {"target": 80, "host_ip": "127.0.0.1"}]
+    project = PrintedProject.model_validate({"services": {"open": {"ports": every}, "here": {"ports": here}}})
+    assert len(project.services["open"].open_to_all) == len(every)
+    assert project.services["here"].open_to_all == []
+    assert len(list(project.exposures())) == 1
+
+
+def test_only_images_without_a_name_get_one() -> None:
+    services = {"web": {"build": "."}, "named": {"build": ".", "image": "mine"}, "db": {"image": "postgres"}}
+    project = PrintedProject.model_validate({"services": services})
+    assert project.images("x") == {"services": {"web": {"image": "x-web"}}}
+    assert PrintedProject.model_validate({"services": {"db": {"image": "postgres"}}}).images("x") == {}
+
+
+WEB, JOB = ContainerState("web", "1", "running"), ContainerState("job", "2", "running")
+
+
+@pytest.mark.parametrize(
+    ("containers", "waits_for"),
+    [
+        ([], "service web has no container"),
+        ([ContainerState("web", "1", "created")], "service web is created"),
+        ([ContainerState("web", "1", "running", health="starting")], "service web is starting"),
+        ([WEB, ContainerState("db", "2", "running", health="unhealthy")], "service db is unhealthy"),
+        ([WEB, ContainerState("job", "2", "restarting", 1)], "service job is restarting"),
+        ([WEB, ContainerState("job", "2", "exited")], ""),
+        ([WEB, ContainerState("db", "2", "running", health="healthy")], ""),
+    ],
+)
+def test_a_project_waits_for_what_shall_run_and_is_not_ready(containers: list[ContainerState], waits_for: str) -> None:
+    found = standing(containers, {"web"})
+    assert (found.waits_for, found.is_up) == (waits_for, not waits_for)
+
+
+def test_a_service_that_is_called_must_not_end_at_all() -> None:
+    ended = ContainerState("web", "1", "exited")
+    assert standing([ended], {"web"}).failed == ended
+    assert standing([WEB, ContainerState("job", "2", "exited", 1)], {"web"}).failed is not None
+
+
+def test_a_container_that_has_ended_before_is_not_told_again() -> None:
+    before = [WEB, ContainerState("seed", "2", "exited")]
+    assert changed(before, before, {"web"}).notes == ()
+
+
+def test_a_container_that_someone_removed_breaks_the_project() -> None:
+    assert changed([WEB, JOB], [WEB], {"web"}).broken == "service job was removed by someone else than this run"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["docker", "compose", "-f", "a.yaml", "up", "--detach"], "docker compose up"),
+        (["docker-compose", "-f", "a.yaml", "down"], "docker-compose down"),
+        (["docker", "ps", "--all"], "docker ps"),
+        (["podman", "inspect", "1"], "podman inspect"),
+    ],
+)
+def test_a_command_is_named_as_a_person_would(words: list[str], expected: str) -> None:
+    assert named(words) == expected

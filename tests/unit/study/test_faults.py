@@ -24,6 +24,8 @@ strategies: [{client: native, baseline: {}}]
 EXAMPLES = {
     "abort": {"abort": {"percentage": 20}},
     "cpu": {"cpu": {"percentage": 50}, "where": "shop"},
+    "cpu_limit": {"cpu_limit": {"cores": 0.5}, "where": "shop.web"},
+    "memory_limit": {"memory_limit": {"size": "64MB"}, "where": "shop.web", "when": {"for": "2s"}},
     "crash": {"crash": {}, "where": "shop", "when": {"from": "2s", "for": "1s"}},
     "delay": {"delay": {"percentage": 5, "duration": "250us", "spread": "50us"}, "where": "a -> b"},
     "freeze": {"freeze": {}, "where": "shop", "when": [{"from": "1s", "for": "1s"}, {"from": "3s", "for": "1s"}]},

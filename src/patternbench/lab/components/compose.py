@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
 from patternbench.lab.component import Component, ComponentRegistry, existing_file
-from patternbench.lab.config import compose
 from patternbench.lab.config.programs import Text, VariableName
+from patternbench.lab.containers import engine, keeper
 from patternbench.lab.host.launch import Launch, Stop
 from patternbench.lab.host.ready import Announced
 from patternbench.lab.software.needs import Need
 from patternbench.study.model.parts import sent_as_written
 from patternbench.terms.units import Duration, PositiveDuration
 
-GRACE = Duration.parse("60s")
-"""How long a project may take to go down: containers that do not end by themselves take 10s of it."""
+GRACE_S = 60
+"""How long the engine may take to take a project down, in addition to what its containers are given to end."""
 ContainerPort = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -26,7 +27,8 @@ class Compose(Component):
 
     ``services`` names the container's port of each service, which the file must publish. The first service is the
     project's URL; each one is an endpoint by its name. ``ready`` is a path that the first service answers. ``env`` has
-    the variables that the file may name (``${TAG}``), ``profiles`` the profiles to use.
+    the variables that the file may name (``${TAG}``), ``profiles`` the profiles to use. Containers are killed when the
+    project goes down, as their data goes with them, unless they have a ``grace`` to end.
     """
 
     kind: ClassVar[str] = "compose"
@@ -36,11 +38,12 @@ class Compose(Component):
     env: dict[VariableName, Text] = Field(default_factory=dict)
     ready: Annotated[str, Field(pattern=r"^(/.*)?$"), AfterValidator(sent_as_written)] = ""
     within: PositiveDuration = Duration.parse("300s")
+    grace: Duration = Duration.parse("0s")
 
     @staticmethod
     def needs() -> list[Need]:
         """Return a program that speaks Compose."""
-        return [compose.need()]
+        return [engine.need()]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """Return a process of ours that keeps the project up; the engine's own processes are not the component's."""
@@ -48,13 +51,13 @@ class Compose(Component):
         return Launch(
             kind=self.kind,
             name=name,
-            command=(sys.executable, "-m", compose.__name__, *self._reported(name, registry)),
+            command=(sys.executable, "-m", keeper.__name__, *self._reported(name, registry)),
             env=self.env,
             url=next(iter(urls.values())),
             endpoints=urls,
-            ready=Announced(compose.READY),
+            ready=Announced(keeper.READY),
             within=self.within,
-            stop=Stop(grace=GRACE),
+            stop=Stop(grace=Duration.parse(f"{GRACE_S + self._grace_s}s")),
             contained=True,
         )
 
@@ -63,5 +66,10 @@ class Compose(Component):
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
         file = existing_file(registry.folder, self.file, f"{name}.file")
         where = ("--name", name, "--folder", "${self.folder}", "--file", file)
-        seconds = ("--within", str(max(1, round(self.within.seconds))))
+        seconds = ("--within", str(max(1, round(self.within.seconds))), "--grace", str(self._grace_s))
         return (*where, *services, *profiles, *seconds, *(("--ready", self.ready) if self.ready else ()))
+
+    @property
+    def _grace_s(self) -> int:
+        """The grace in whole seconds, as engines take it."""
+        return math.ceil(self.grace.seconds)

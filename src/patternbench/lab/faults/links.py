@@ -80,6 +80,12 @@ def _envoy_can(fault: Fault) -> bool:
     return fault.kind in BY_ENVOY and envoy.is_exact(fault)
 
 
+LIMITS = ("cpu_limit", "memory_limit")
+"""The kinds of fault at a component that only engines of containers carry out."""
+IN_CONTAINERS = ("crash", "freeze", *LIMITS)
+"""The kinds of fault at a component that they carry out."""
+
+
 def problems(faults: Sequence[Fault], topology: Topology, numbers: Collection[int] | None = None) -> Iterator[Problem]:
     """Yield the faults that act nowhere in a system, or where their kind cannot, each at its place in the study.
 
@@ -94,7 +100,8 @@ def problems(faults: Sequence[Fault], topology: Topology, numbers: Collection[in
 
 def _located_problems(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
     if fault.chosen.spot is Spot.COMPONENT:
-        yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
+        if not _in_project(fault, topology):
+            yield from _unknown(fault, [launch.name for launch in topology.launches], "component", path)
         yield from _out_of_reach(fault, topology, path)
     elif not links_of(fault, topology.links()):
         yield from _unknown(fault, list(dict.fromkeys(map(str, topology.links()))), "link", path)
@@ -110,12 +117,30 @@ def _unknown(fault: Fault, there: list[str], what: str, path: str) -> Iterator[P
         yield Problem(message, path, value=fault.where, allowed=", ".join(there) or "none", hint=hint)
 
 
+def _in_project(fault: Fault, topology: Topology) -> bool:
+    """Whether a fault acts on a service of a Compose project, of which only its engine knows whether it is there."""
+    component, _, service = fault.where.partition(".")
+    return bool(service) and component in {launch.name for launch in topology.launches if launch.contained}
+
+
 def _out_of_reach(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:
+    """Yield faults at a Compose project as a whole, and those that no engine of containers carries out."""
     contained = [launch.name for launch in topology.launches if launch.contained]
-    if fault.where in contained:
-        message = f"{fault.kind} acts on processes of this machine, but those of {fault.where} run in containers"
-        links = dict.fromkeys(str(link) for link in topology.links() if link.producer == fault.where)
-        yield Problem(message, path, value=fault.where, allowed=f"a fault on a link: {', '.join(links) or 'none'}")
+    component = fault.where.partition(".")[0]
+    if component not in contained:
+        if fault.kind in LIMITS:
+            message = f"{fault.kind} acts on containers, but {fault.where} runs as a process of this machine"
+            hint = "limit a component by `cores` or `memory` in its entry of the system file"
+            yield Problem(message, path, value=fault.where, allowed="a service of a Compose project", hint=hint)
+        return
+    links = dict.fromkeys(str(link) for link in topology.links() if link.producer == component)
+    on_links = f"a fault on a link: {', '.join(links) or 'none'}"
+    if fault.kind not in IN_CONTAINERS:
+        message = f"{fault.kind} acts on processes of this machine, but those of {component} run in containers"
+        yield Problem(message, path, value=fault.where, allowed=f"{', '.join(IN_CONTAINERS)}, or {on_links}")
+    elif fault.where == component:
+        message = f"{component} is a Compose project, and {fault.kind} acts on one of its services"
+        yield Problem(message, path, value=fault.where, allowed=f"{component}.SERVICE, or {on_links}")
 
 
 def _not_http(fault: Fault, topology: Topology, path: str) -> Iterator[Problem]:

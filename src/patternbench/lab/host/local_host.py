@@ -21,6 +21,7 @@ from patternbench.lab.host import accounts, calls, changes, ports
 from patternbench.lab.host.accounts import Account
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.changes import AS_PLANNED, Start
+from patternbench.lab.host.contained import contained
 from patternbench.lab.host.launch import NO_LIMITS, File, Launch, LiveFile, Renewal
 from patternbench.lab.host.launcher import Launcher, write
 from patternbench.lab.host.processes import StartError
@@ -209,9 +210,11 @@ class LocalHost:
         before = replace(launch, url="", endpoints={}, live=(), reset=(), ports=own)
         concrete = resolved(before, value_of(launch, facts.__getitem__, producing))
         process = self._launcher.prepared(concrete, account)
-        facts |= {f"said.{key}": str(value) for key, value in announcements(process.written()).items()}
+        stated = announcements(process.written())
+        facts |= {f"said.{key}": str(value) for key, value in stated.items()}
         url, endpoints = resolved((launch.url, launch.endpoints), value_of(launch, facts.__getitem__, producing))
         running = Running(launch, concrete, process, folder, account, facts, url, endpoints)
+        running.contained = contained(stated) if launch.contained else running.contained
         self._tell(running, producing)
         return running
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from patternbench.lab.host.accounts import Account
 from patternbench.lab.host.calls import Call
+from patternbench.lab.host.contained import NOTHING_CONTAINED, Contained, notes
 from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, Renewal, Restart
 from patternbench.lab.host.processes import Process, StartError
 from patternbench.lab.host.references import SELF, Value, part_of, reached, reference, resolved
@@ -22,6 +23,7 @@ class Running:
 
     ``declared`` is the launch as it described itself, ``facts`` what a host knows of it, by the names of references.
     ``account`` is who it runs as; ``folder`` is its own. ``calls`` are the live calls that it took last, by name.
+    ``contained`` is what it said of its containers.
     """
 
     declared: Launch
@@ -33,6 +35,17 @@ class Running:
     url: str = ""
     endpoints: Mapping[str, str] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
+    contained: Contained = NOTHING_CONTAINED
+    _noted: int = 0
+
+    def new_notes(self) -> list[str]:
+        """Return the warnings that it has announced since it was last asked; each is returned once."""
+        if not self.declared.contained:
+            return []
+        text = self.process.read(max(self._noted, self.process.begun))
+        whole = text[: text.rfind(b"\n") + 1]
+        self._noted = max(self._noted, self.process.begun) + len(whole)
+        return list(notes(whole.decode(errors="replace")))
 
     def address(self, what: str) -> str | None:
         """Return the value of a reference to it: ``url``, an endpoint's name, or a part of either."""

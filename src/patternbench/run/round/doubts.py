@@ -175,6 +175,12 @@ def of_cut_logs(names: Sequence[str]) -> list[Doubt]:
     return [Doubt("log_cut", text.format(name, name), remedy) for name in names]
 
 
+def of_notes(notes: Mapping[str, Sequence[str]]) -> list[Doubt]:
+    """Return the warnings that components have announced of themselves, such as a container that has ended."""
+    remedy = "see logs/{}.log, and change the Compose file if this should not be"
+    return [Doubt("component_note", text, remedy.format(name)) for name, of_it in notes.items() for text in of_it]
+
+
 def of_carried_over(stores: Mapping[str, Sequence[str]]) -> list[Doubt]:
     """Return the warnings about stores that began a round with state of the one before, with their resets."""
     text = "{} began the round with data of earlier rounds"

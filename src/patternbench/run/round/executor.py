@@ -204,10 +204,12 @@ class _OneRound:
     ) -> Entry:
         asked = environment.endpoints(), self._order.watch, environment.processes()
         with observing.watched(self._folder, blank.file, *asked) as observation:
-            own, before, begun = environment.own_answers(), Meter.read(), time.perf_counter()
+            own, before = environment.own_answers(), Meter.read(environment.contained_cpu_s())
+            begun = time.perf_counter()
             with schedule:
                 measured = driver.drive(task, self._folder.attempts_of(blank.file))
-                seconds, use = time.perf_counter() - begun, Meter.read().since(before)
+                seconds = time.perf_counter() - begun
+                use = Meter.read(environment.contained_cpu_s()).since(before)
                 observation.load_over(measured.began_ns, measured.measured_from_ns)
         blank = replace(blank, warmed=self._warmed_within(blank.warmed, measured))
         acted = [_acted(done, measured.began_ns) for done in schedule.acted]
@@ -221,7 +223,7 @@ class _OneRound:
         round_doubts += doubts.of_limits(environment.refused_limits()) + doubts.of_carried_over(
             environment.carried_over()
         )
-        round_doubts += doubts.of_cut_logs(environment.cut_logs())
+        round_doubts += doubts.of_cut_logs(environment.cut_logs()) + doubts.of_notes(environment.notes())
         round_doubts += self._fault_doubts(acted, measured, environment.own_answers() - own)
         round_doubts += self._warmth_doubts(blank.file, measured.rows)
         round_doubts += observation.keep(self._fixture.finished_logs())

@@ -24,10 +24,10 @@ _PLACE = re.compile(rf"\s*({_NAME})\s*(?:->\s*({_NAME})\s*)?")
 
 
 def _named(kind: str) -> type[Kind]:
-    """Return the class of a kind: the one in its file with the kind's name, in any capitals."""
+    """Return the class of a kind: the one in its file with the kind's name, in any capitals and without its ``_``."""
     module = import_module(f"{kinds.__name__}.{kind}")
     # The names of a module are untyped for mypy; every kind is built from its example in tests.
-    return next(member for name, member in vars(module).items() if name.lower() == kind)  # type: ignore[no-any-return]
+    return next(member for name, member in vars(module).items() if name.lower() == kind.replace("_", ""))  # type: ignore[no-any-return]
 
 
 KINDS: dict[str, type[Kind]] = {module.name: _named(module.name) for module in pkgutil.iter_modules(kinds.__path__)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.family import kill
+from patternbench.lab.faults.in_containers import CrashingService, service_of
 from patternbench.study.faults import Fault
 
 GONE_WITHIN_S = 5.0
@@ -34,5 +35,7 @@ class Crashing:
 
 
 def act(fault: Fault, name: str, site: Site) -> Act:
-    """By a signal to the component's processes, and by the host that started it."""
+    """By a signal to the component's processes, and by the host that started it; or by the engine of its containers."""
+    if service := service_of(fault, site.environment):
+        return CrashingService(service, site)
     return Crashing(fault.where, site)

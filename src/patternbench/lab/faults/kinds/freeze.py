@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from patternbench.lab.faults.act import Act, FaultCounters, Site
 from patternbench.lab.faults.family import stop, wake
+from patternbench.lab.faults.in_containers import FreezingService, service_of
 from patternbench.lab.host.processes import Process
 from patternbench.study.faults import Fault
 
@@ -29,5 +30,7 @@ class Freezing:
 
 
 def act(fault: Fault, name: str, site: Site) -> Act:
-    """By signals to the component's processes."""
+    """By signals to the component's processes, or by the engine of its containers."""
+    if service := service_of(fault, site.environment):
+        return FreezingService(service, site)
     return Freezing(site.environment.running[fault.where].process, site)
