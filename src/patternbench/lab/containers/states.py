@@ -68,8 +68,8 @@ class _Container(_Printed):
     name: str = Field("", alias="Name")
     state: _State = Field(alias="State")
     config: _Config = Field(alias="Config")
-    network: _Network = Field(_Network(), alias="NetworkSettings")
-    host: _HostConfig = Field(_HostConfig(), alias="HostConfig")
+    network: _Network = Field(_Network.model_validate({}), alias="NetworkSettings")
+    host: _HostConfig = Field(_HostConfig.model_validate({}), alias="HostConfig")
 
     @property
     def free_ports(self) -> tuple[str, ...]:
