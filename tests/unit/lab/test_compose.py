@@ -115,7 +115,7 @@ def test_a_service_that_a_fault_has_is_as_it_shall_be_and_may_have_been_started_
 def test_the_file_of_services_that_faults_act_on_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert Hands.read(tmp_path) == Hands()
     Hands().taking("store").taking("web").leaving("store").write(tmp_path)
-    assert Hands.read(tmp_path) == Hands(("web",), ("store", "web"))
+    assert Hands.read(tmp_path) == Hands(now=("web",), ever=("store", "web"))
 
 
 def test_a_fault_on_the_way_to_a_project_is_none_of_its_containers(tmp_path: Path) -> None:

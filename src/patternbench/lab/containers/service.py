@@ -6,12 +6,13 @@ services a fault has in its hands now, and which it ever had: the latter may hav
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
 
 from patternbench.lab.containers import states
 from patternbench.lab.containers.engine import ContainerEngine, ProjectFailed, asked
@@ -22,10 +23,10 @@ HANDS = "faults.json"
 GLANCE_S = 0.05
 
 
-@dataclass(frozen=True)
-class Hands:
+class Hands(BaseModel):
     """The services that faults act on now, and those on which they ever did."""
 
+    model_config = ConfigDict(frozen=True)
     now: tuple[str, ...] = ()
     ever: tuple[str, ...] = ()
 
@@ -33,23 +34,22 @@ class Hands:
     def read(folder: Path) -> Hands:
         """Return what the file of a project says; nothing before the first fault."""
         with suppress(OSError, ValueError):
-            found = json.loads((folder / HANDS).read_text(encoding="utf-8"))
-            return Hands(tuple(found["now"]), tuple(found["ever"]))
+            return Hands.model_validate_json((folder / HANDS).read_text(encoding="utf-8"))
         return Hands()
 
     def write(self, folder: Path) -> None:
         """Replace the file, so that nobody reads a half of it."""
         new = folder / f"{HANDS}.new"
-        new.write_text(json.dumps({"now": self.now, "ever": self.ever}), encoding="utf-8")
+        new.write_text(self.model_dump_json(), encoding="utf-8")
         new.replace(folder / HANDS)
 
     def taking(self, service: str) -> Hands:
         """Return the same with a service that a fault acts on."""
-        return Hands((*self.now, service), tuple(dict.fromkeys((*self.ever, service))))
+        return Hands(now=(*self.now, service), ever=tuple(dict.fromkeys((*self.ever, service))))
 
     def leaving(self, service: str) -> Hands:
         """Return the same without it."""
-        return Hands(tuple(one for one in self.now if one != service), self.ever)
+        return Hands(now=tuple(one for one in self.now if one != service), ever=self.ever)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class _Health(_Printed):
     status: str = Field("", alias="Status")
 
 
-class _State(_Printed):
+class _ContainerStatus(_Printed):
     status: str = Field("", alias="Status")
     code: int = Field(0, alias="ExitCode")
     out_of_memory: bool = Field(default=False, alias="OOMKilled")
@@ -41,16 +41,16 @@ class _Config(_Printed):
     labels: dict[str, str] | None = Field(None, alias="Labels")
 
 
-class _Port(_Printed):
+class _HostPort(_Printed):
     port: str = Field("", alias="HostPort")
 
 
 class _Network(_Printed):
-    ports: dict[str, list[_Port] | None] | None = Field(None, alias="Ports")
+    ports: dict[str, list[_HostPort] | None] | None = Field(None, alias="Ports")
 
 
 class _HostConfig(_Printed):
-    bindings: dict[str, list[_Port] | None] | None = Field(None, alias="PortBindings")
+    bindings: dict[str, list[_HostPort] | None] | None = Field(None, alias="PortBindings")
     nano_cpus: int = Field(0, alias="NanoCpus")
     quota_us: int = Field(0, alias="CpuQuota")
     period_us: int = Field(0, alias="CpuPeriod")
@@ -66,7 +66,7 @@ class _HostConfig(_Printed):
 class _Container(_Printed):
     id: str = Field(alias="Id")
     name: str = Field("", alias="Name")
-    state: _State = Field(alias="State")
+    state: _ContainerStatus = Field(alias="State")
     config: _Config = Field(alias="Config")
     network: _Network = Field(_Network.model_validate({}), alias="NetworkSettings")
     host: _HostConfig = Field(_HostConfig.model_validate({}), alias="HostConfig")

@@ -89,9 +89,10 @@ def _mounted(controllers: str) -> Path | None:
 
 
 def _port_proxies(ports: Collection[str]) -> Iterator[int]:
-    for process in psutil.process_iter(["name", "cmdline"]):
-        if process.info["name"] == PORT_PROXY and not {*(process.info["cmdline"] or ())}.isdisjoint(ports):
-            yield process.pid
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.name() == PORT_PROXY and not {*process.cmdline()}.isdisjoint(ports):
+                yield process.pid
 
 
 def counted(counter: str) -> float:
@@ -102,5 +103,5 @@ def counted(counter: str) -> float:
         text = Path(counter).read_text()
         if counter.endswith(_USAGE_NS):
             return int(text) * _NS
-        return int(dict(line.split() for line in text.splitlines())["usage_usec"]) * _US
+        return int(dict(line.split() for line in text.splitlines()).get("usage_usec", 0)) * _US
     return 0.0
