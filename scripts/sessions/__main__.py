@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 from scripts.sessions import quiet
-from scripts.sessions.studies import ROOT, ListedStudy, listed, names_in, table
+from scripts.sessions.studies import ROOT, ListedStudy, lines, listed, names_in
 
 LIST = ROOT / "scripts" / "evidence.list"
 COMMIT = "COMMIT"
@@ -38,7 +38,8 @@ def main(names: tuple[str, ...], minutes: float, file: Path, runs: Path) -> None
     if minutes:
         hold_commit(runs, commit(), changes())
         session(studies, minutes * 60, subprocess.call)
-    click.echo(table(studies))
+    for line in lines(studies):
+        click.echo(line)
     sys.exit(TIME_UP if minutes and any(is_left(one) for one in studies) else WHOLE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,16 +98,16 @@ def left_s(planned_s: float, measured: Measured | None) -> float:
     return planned_s if measured is None else planned_s * max(0, measured.planned - measured.done) / measured.planned
 
 
-def table(studies: Sequence[ListedStudy]) -> str:
-    """Return a line for each study with what is left and how long that takes by the plan, and the sum."""
-    rows, total = [], 0.0
+def lines(studies: Sequence[ListedStudy]) -> Iterator[str]:
+    """Yield a line for each study with what is left and how long that takes by the plan, and the sum."""
+    total = 0.0
     for one in studies:
         measured = one.measured()
         rest = 0.0 if measured and measured.is_whole else left_s(one.planned_s(), measured)
         total += rest
         state = f"{measured.done} of {measured.planned} rounds" if measured else "not begun"
-        rows.append(f"{one.name:36} {state:>20}  {told(rest) if rest else 'done':>10}")
-    return "\n".join([*rows, f"{'left in all':36} {'':>20}  {told(total):>10}"])
+        yield f"{one.name:36} {state:>20}  {told(rest) if rest else 'done':>10}"
+    yield f"{'left in all':36} {'':>20}  {told(total):>10}"
 
 
 def told(seconds: float) -> str:
