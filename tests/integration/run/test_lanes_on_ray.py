@@ -461,8 +461,9 @@ def running(*words: str, env: Env | None = None) -> Iterator[subprocess.Popen[st
         process.wait()
 
 
-def at(cluster: RayNodes, lanes: int) -> list[str]:
-    return ["--on", f"ray:{cluster.address}", "--lanes", str(lanes)]
+def at(cluster: RayNodes, lanes: int, trusting: bool = True) -> list[str]:
+    """The options of a run on the cluster; one that does not trust it tries a wrong token first, which takes time."""
+    return ["--on", f"ray:{cluster.address}", "--lanes", str(lanes), *(["--trust-cluster"] if trusting else [])]
 
 
 def await_rounds(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
@@ -505,9 +506,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_lanes_make_exactly_the_rounds_that_one_machine_makes(cluster: RayNodes, here: Path, tmp_path: Path) -> None:
     path, folder = study(tmp_path, LANES), tmp_path / "there"
-    there = patternbench(
-        "run", str(path), "--out", str(folder), *at(cluster, LANES), "--json", timeout=200, **cluster.env
-    )
+    words = ["run", str(path), "--out", str(folder), *at(cluster, LANES, trusting=False), "--json"]
+    there = patternbench(*words, timeout=200, **cluster.env)
     assert there.returncode == 0, there.stdout + there.stderr
     assert_whole(folder, LANES)
     assert intended(folder) == intended(here)
@@ -593,7 +593,7 @@ def test_ctrl_c_ends_a_trial_with_its_nodes_which_report_no_usage(tmp_path: Path
 
 def test_a_wrong_token_is_refused_by_the_cluster_and_said(cluster: RayNodes, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    words = ["run", str(study(tmp_path, 2)), "--out", str(folder), *at(cluster, 2)]
+    words = ["run", str(study(tmp_path, 2)), "--out", str(folder), *at(cluster, 2, trusting=False)]
     done = patternbench(*words, timeout=100, **ray_cluster.by_token("0" * 64))
     assert done.returncode == 2, done.stdout + done.stderr
     assert "no Ray cluster answers at" in done.stderr
