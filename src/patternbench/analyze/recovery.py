@@ -1,10 +1,10 @@
 """The effect of a disturbance in the middle of a round on its operations, and when they had recovered.
 
 An operation is as before when it was good and took at most three times what 95 of 100 good ones took before the
-disturbance; a second of the round is as before when four of five of the operations that began in it were, or all but
-one. Single slow operations are therefore not a disturbance: of rounds in which nothing happens at most 2 in 100 have a
-second that counts as disturbed (simulated in tests for exponential and log-normal times, at 10 operations per second
-and more).
+disturbance; a second of the round is as before when at least four fifths as many of the operations that began in it
+were as usual before, or all but one. Single slow operations are therefore not a disturbance, nor are failures that were
+there before: of rounds in which nothing happens at most 2 in 100 have a second that counts as disturbed (simulated in
+tests for exponential and log-normal times, at 10 operations per second and more).
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 _SLOWER = 3.0
 _USUAL = 0.95
 _FEWEST = 20
 _AS_BEFORE = 0.8
+_BY_CHANCE = 0.01
 
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
@@ -50,7 +52,8 @@ def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: 
     as_before = good & (seconds <= _SLOWER * np.quantile(usual, _USUAL))
     during = (began >= start) & (began < end)
     affected = 100.0 * float(np.mean(~as_before[during])) if during.any() else np.nan
-    disturbed = _disturbed(began[began >= start] - start, as_before[began >= start])
+    since, before = began >= start, float(as_before[began < start].mean())
+    disturbed = _disturbed(began[since] - start, as_before[since], before)
     if not len(disturbed):
         return Recovery(affected, None, 0.0)
     over = start + float(disturbed[-1]) + 1.0
@@ -59,9 +62,14 @@ def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: 
     return Recovery(affected, float(disturbed[0]), recovered)
 
 
-def _disturbed(since: _Floats, as_before: _Bools) -> npt.NDArray[np.int64]:
-    """Return the seconds since the begin, by number, in which too few operations were as before."""
+def _disturbed(since: _Floats, as_before: _Bools, usual: float) -> npt.NDArray[np.int64]:
+    """Return the seconds since the begin, by number, in which too few operations were as before.
+
+    ``usual`` is the share of those that were so before the begin. By chance alone a second of a round in which nothing
+    happens must have so few in at most ``_BY_CHANCE`` of the rounds, over all seconds together.
+    """
     second = since.astype(np.int64)
     total = np.bincount(second)
     kept = np.bincount(second, weights=as_before)
-    return np.flatnonzero((total - kept > 1) & (kept < _AS_BEFORE * total))
+    rare = stats.binom.cdf(kept, total, usual) <= _BY_CHANCE / len(total)
+    return np.flatnonzero((usual * total - kept > 1) & (kept < _AS_BEFORE * usual * total) & rare)

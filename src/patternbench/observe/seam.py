@@ -70,17 +70,26 @@ class Watched:
 
 
 @dataclass(frozen=True)
+class FaultSpan:
+    """When a fault acted in a round: its measured begin and end, in seconds from the round's start."""
+
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True)
 class RoundFiles:
     """The files kept with a round: those that components wrote, compressed and by component, and an observer's own.
 
     ``attempts`` is the file of its attempts. ``counting`` is the observer's own folder of the scenario's counting
-    pass, where there is one and the reader wants to know.
+    pass, where there is one and the reader wants to know. ``faults`` are those that acted, once the round is over.
     """
 
     logs: Mapping[str, Sequence[Path]]
     folder: Path
     attempts: Path | None = None
     counting: Path | None = None
+    faults: Sequence[FaultSpan] = ()
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
-from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Seen, Settings
+from patternbench.observe.seam import FaultSpan, ObservationError, Observer, RoundFiles, Seen, Settings
 from patternbench.records import component_logs, stored
 from patternbench.records.folder import RunFolder, replace_durably
+from patternbench.records.journal import ActedFault
+
+US_PER_S = 1e6
 
 
 def draft(run: RunFolder, round_name: str) -> Path:
@@ -28,14 +31,21 @@ def keep(run: RunFolder, round_name: str) -> None:
         replace_durably(written, kept)
 
 
-def read(run: RunFolder, round_name: str, observer: Observer[Seen], counting: str = "") -> Seen | None:
+def read(
+    run: RunFolder,
+    round_name: str,
+    observer: Observer[Seen],
+    counting: str = "",
+    faults: Sequence[ActedFault] = (),
+) -> Seen | None:
     """Return an observer's observations of a round; None if there are none. Raises ObservationError.
 
-    ``counting`` names the counting pass of its scenario, where there is one.
+    ``counting`` names the counting pass of its scenario, where there is one. ``faults`` are those that acted.
     """
     passed = run.observed_of(counting) / observer.name if counting else None
     own, attempts = run.observed_of(round_name) / observer.name, run.attempts_of(round_name)
-    return observer.read(RoundFiles(component_logs.kept_of(run, round_name), own, attempts, passed))
+    spans = [FaultSpan(one.began_us / US_PER_S, one.ended_us / US_PER_S) for one in faults]
+    return observer.read(RoundFiles(component_logs.kept_of(run, round_name), own, attempts, passed, spans))
 
 
 def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
@@ -44,14 +54,16 @@ def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
     return [doubt for observer, what in seen if what is not None for doubt in observer.doubts(what)]
 
 
-def measured(run: RunFolder, round_name: str, settings: Settings, counting: str = "") -> dict[str, float]:
+def measured(
+    run: RunFolder, round_name: str, settings: Settings, counting: str = "", faults: Sequence[ActedFault] = ()
+) -> dict[str, float]:
     """Return the responses of the observers that saw something in a round, by name. Raises ObservationError.
 
-    ``counting`` names the counting pass of its scenario, where there is one.
+    ``counting`` names the counting pass of its scenario, where there is one. ``faults`` are those that acted.
     """
     values: dict[str, float] = {}
     for observer in observers():
-        what = read(run, round_name, observer, counting)
+        what = read(run, round_name, observer, counting, faults)
         if what is not None:
             values |= observer.measured(what, settings)
     return values

@@ -290,7 +290,7 @@ def _measure(job: Reading) -> Part:
         return NOTHING
     rows = attempts.of_round(job.run.attempts_of(job.entry.file))
     summary = job.measuring.summary(rows)
-    besides = observed.measured(job.run, job.entry.file, job.settings, job.counting)
+    besides = observed.measured(job.run, job.entry.file, job.settings, job.counting, job.entry.faults)
     return Part({**summary.metrics, **besides}, summary.curve, job.measuring.steps(rows, summary))
 
 

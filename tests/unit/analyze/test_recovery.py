@@ -51,13 +51,16 @@ def test_without_operations_before_it_no_one_can_say_what_is_usual() -> None:
     assert recovery(began[late], seconds[late], good[late], START, END) is None
 
 
+@pytest.mark.parametrize("failing", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("rate", [10, 100])
 @pytest.mark.parametrize("tail", ["exponential", "log-normal"])
-def test_at_most_two_of_a_hundred_rounds_in_which_nothing_happens_count_as_disturbed(tail: str, rate: int) -> None:
+def test_at_most_two_of_a_hundred_rounds_in_which_nothing_happens_count_as_disturbed(
+    tail: str, rate: int, failing: float
+) -> None:
     rng, disturbed = np.random.default_rng(rate), 0
     for _ in range(ROUNDS):
         began = np.sort(rng.uniform(0, 40, rng.poisson(40 * rate)))
         draw = rng.exponential(1, len(began)) if tail == "exponential" else rng.lognormal(0, 1, len(began))
-        judged = recovery(began, draw, np.ones(len(began), dtype=bool), START, END)
+        judged = recovery(began, draw, rng.random(len(began)) >= failing, START, END)
         disturbed += judged is not None and judged.seen_after is not None
     assert disturbed <= 0.02 * ROUNDS
