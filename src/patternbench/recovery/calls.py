@@ -1,4 +1,4 @@
-"""A round's calls as recovery is judged by them: when each began, how long it took, whether it was good, its attempts."""
+"""A round's calls as recovery is judged by them: when each began, its time, whether it was good, its attempts."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from patternbench.report.sections.means import means_by_scenario
 
 WORDS = (
     "How rounds went on after the fault's measured end. A call is as before when it succeeded and took at most three "
-    "times what 95 of 100 good ones took before the fault. A second is disturbed when fewer than four fifths as many of "
-    "its calls were as before as usual. A round has recovered when its last second is not disturbed. The recovery time "
-    "is a restricted mean: a round that did not recover counts with all the time that was left, so that it is too short "
-    "wherever not all rounds recovered.",
+    "times what 95 of 100 good ones took before the fault. A second is disturbed when fewer than four fifths as many "
+    "of its calls were as before as usual. A round has recovered when its last second is not disturbed. The recovery "
+    "time is a restricted mean: a round that did not recover counts with all the time that was left, so that it is too "
+    "short wherever not all rounds recovered.",
 )
 
 
