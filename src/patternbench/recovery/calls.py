@@ -34,10 +34,11 @@ def read(path: Path) -> Calls:
     """Return the calls of a file of attempts. Raises OSError or pyarrow's error for one that can't be read."""
     rows = pq.read_table(path, columns=list(COLUMNS)).to_pandas()
     calls = rows.sort_values("attempt").groupby(["user", "group", "call"], observed=True, sort=False)
-    began = calls["intended_us"].min().to_numpy(float) / US_PER_S
-    ended = calls["end_us"].max().to_numpy(float) / US_PER_S
-    good, attempts = calls["success"].last().to_numpy(bool), calls["attempt"].last().to_numpy(float)
-    return Calls(began, ended - began, good, attempts)
+    summed = calls.agg(
+        began=("intended_us", "min"), ended=("end_us", "max"), good=("success", "last"), attempts=("attempt", "last")
+    )
+    began, ended, good, attempts = summed.to_numpy(float).T
+    return Calls(began / US_PER_S, (ended - began) / US_PER_S, good > 0, attempts)
 
 
 def measured(calls: Calls, start: float, end: float) -> Mapping[str, float]:
