@@ -10,7 +10,6 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from patternbench.observe.seam import FaultSpan, ObservationError, Observer, RoundFiles, Settings
-from patternbench.recovery import calls
 from patternbench.recovery.responses import RESPONSES
 
 
@@ -39,6 +38,8 @@ class RecoveryObserver(Observer[DisturbedRound]):
 
     def measured(self, seen: DisturbedRound, settings: Settings) -> Mapping[str, float]:
         """Return whether and when the round recovered, and what calls cost. Raises ObservationError."""
+        from patternbench.recovery import calls  # noqa: PLC0415 - every command knows observers; scipy is slow to load
+
         try:
             found = calls.read(seen.attempts)
         except (OSError, pa.ArrowException) as error:
