@@ -95,7 +95,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         rows = list(measured(chosen.repeat, chosen.rounds, chosen.rows, Path(temporary)))
-    options = {"repetitions": chosen.repeat, "attempts a round": chosen.rows}
+    options = {"repetitions": chosen.repeat, "attempts per round": chosen.rows}
     print(rounds_printed(store(OF_ROUNDS, options, chosen.out, rounds=rows)))
 
 

@@ -72,7 +72,7 @@ def rounds_printed(result: Result) -> str:
     lines = []
     for size in sorted({row["of_run"] for row in rows}):
         cells = [cell for one in (REPORT, ESTIMATES) for cell in of_command(rows, one, size)]
-        lines.append([f"{size * result['options']['attempts a round']:,}", f"{size:,}", *cells])
+        lines.append([f"{size * result['options']['attempts per round']:,}", f"{size:,}", *cells])
     return f"{machine_line(result)}\n\n{table(header, lines)}"
 
 

@@ -423,7 +423,7 @@ def test_a_run_of_more_rounds_has_a_line_of_its_own_and_what_was_not_asked_of_it
         for name, sizes in ((analysis_tables.REPORT, (1, 10)), (analysis_tables.ESTIMATES, (10,)))
         for size in sizes
     ]
-    options = {"repetitions": 1, "attempts a round": 1_000_000}
+    options = {"repetitions": 1, "attempts per round": 1_000_000}
     page = analysis_tables.rounds_printed({"machine": MACHINE, "code": CODE, "options": options, "rounds": rows})
     first, second = (line for line in page.splitlines() if line.startswith("| 1"))
     assert first.split("|")[1].strip() == "1,000,000"

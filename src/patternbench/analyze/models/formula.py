@@ -168,7 +168,7 @@ def _is_constant(column: pd.Series) -> bool:
 
 
 def read_formula(text: str, table: pd.DataFrame) -> Parsed:
-    """Parse formula ``text``. Raises ``DataError`` for one without a factor, and for names that are no columns."""
+    """Parse formula ``text``. Raises ``DataError`` for one without a factor, and for unknown names."""
     parsed = parse_formula(text)
     if not parsed.right:
         raise DataError(DataProblem("names no factor: there is nothing to estimate.", at(text), "Add one."))
