@@ -37,12 +37,15 @@ from patternbench.cli.shared import (
     json_options,
     level_option,
     looks_options,
+    junit_option,
     read,
     responses_option,
+    tell_pipeline,
     write_page,
 )
 from patternbench.cli.terminal import Plain
 from patternbench.report.pages.two_runs import about, warnings_of
+from patternbench.report.pipeline import of_gate
 from patternbench.terms.data_problems import DataError, DataProblem, plural
 from patternbench.terms.quantities import quantity
 
@@ -93,6 +96,7 @@ def sides(_: click.Context, __: click.Parameter, text: str | None) -> tuple[Path
 @click.option("--seed", hidden=True, expose_value=False)  # kept for older scripts: nothing is drawn at random any more
 @json_options
 @click.option("--html", type=click.Path(path_type=Path), help="Write the comparison as an HTML page.")
+@junit_option
 @bad_input_exits
 def compare(
     *,
@@ -108,6 +112,7 @@ def compare(
     level: float,
     json: JsonCriteria,
     html: Path | None,
+    junit: Path | None,
 ) -> None:
     """Compare RUN_B with RUN_A scenario by scenario, or RUN_A with its own --baseline.
 
@@ -115,6 +120,8 @@ def compare(
     with commas: A1,A2 B1,B2.
     """
     gates = [parse_condition(text) for text in conditions]
+    if junit is not None and not gates:
+        raise DataError(DataProblem("there is no verdict to write.", "--junit", "Write --fail-if 'p95 > +10%', too."))
     paths = [side for side in (run_a, run_b) if side]
     tables = [[read(path) for path in side] for side in paths]
     known = factors(*(path for side in paths for path in side))
@@ -128,6 +135,8 @@ def compare(
         verdicts = judge(_compared(tables, baseline, gated), gates)
     stated = [*_about(paths), *_warned(paths, tables)]
     _show(comparison, verdicts, stated, json, html)
+    if verdicts:
+        tell_pipeline(" against ".join(str(side[0]) for side in reversed(paths)), of_gate(verdicts), junit)
     sys.exit(_code({verdict.outcome for verdict in verdicts}))
 
 

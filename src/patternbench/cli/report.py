@@ -11,10 +11,11 @@ import click
 from patternbench.analyze.statements.claims.judged import JudgedClaims
 from patternbench.cli import output
 from patternbench.cli.execution import show
-from patternbench.cli.shared import bad_input_exits, built, tell_damage
+from patternbench.cli.shared import bad_input_exits, built, junit_option, tell_damage, tell_pipeline
 from patternbench.observe import registry
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
+from patternbench.report import pipeline
 from patternbench.report.build import build, judged_claims
 from patternbench.report.markdown import markdown
 from patternbench.report.sections import claims
@@ -33,6 +34,7 @@ class ReportOptions:
     form: str | None
     fail_if_contradicted: bool
     json_: bool
+    junit: Path | None
 
 
 @click.command(epilog="Example: patternbench report runs/first")
@@ -48,6 +50,7 @@ class ReportOptions:
 @click.option(
     "--json", "json_", is_flag=True, help="Print where the report is, and what is damaged, as one JSON object."
 )
+@junit_option
 @bad_input_exits
 def report(folder: Path, **requested: object) -> None:
     """Rebuild the report of the run in DIR, finished or not: report.html, figures, tables, rounds.parquet."""
@@ -56,6 +59,8 @@ def report(folder: Path, **requested: object) -> None:
     run = RunFolder(folder)
     run.check()
     judgement = _print_part(run, options) if options.part else _write(run, options)
+    if options.junit is not None or judgement is not None:
+        tell_pipeline(str(folder), pipeline.of_claims(_required(run, judgement)), options.junit)
     if options.fail_if_contradicted:
         sys.exit(exit_code(_required(run, judgement)))
 

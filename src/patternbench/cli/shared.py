@@ -177,6 +177,27 @@ def write_page(path: Path, page: str) -> None:
     write_whole(path, page.encode())
 
 
+junit_option = click.option(
+    "--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write the verdicts as JUnit's XML, for a pipeline."
+)
+
+
+def tell_pipeline(title: str, cases: Sequence[CheckedCase], junit: Path | None) -> None:
+    """Write verdicts as JUnit's XML where that was asked for, and into the summary of a job on GitHub.
+
+    Raises InputError naming the file when one can't be written.
+    """
+    from patternbench.report import pipeline  # noqa: PLC0415 - few commands have verdicts
+
+    if junit is not None:
+        write_whole(junit, pipeline.junit(title, cases).encode())
+    try:
+        pipeline.add_to_summary(pipeline.summary(title, cases))
+    except OSError as error:
+        where = str(error.filename or pipeline.SUMMARY)
+        raise InputError(Problem(f"the job's summary cannot be written: {reason(error)}", file=where)) from None
+
+
 class Confidence(click.FloatRange):
     """A confidence from 0.5 to 0.999. Unlike click's own range, it refuses nan, which compares with no bound."""
 
