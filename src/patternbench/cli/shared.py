@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
@@ -26,6 +26,9 @@ from patternbench.terms.data_problems import DataError
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.problems import Problem, reason
 from patternbench.terms.responses import defaults
+
+if TYPE_CHECKING:
+    from patternbench.report.pipeline import CheckedCase
 
 Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -185,17 +188,13 @@ junit_option = click.option(
 def tell_pipeline(title: str, cases: Sequence[CheckedCase], junit: Path | None) -> None:
     """Write verdicts as JUnit's XML where that was asked for, and into the summary of a job on GitHub.
 
-    Raises InputError naming the file when one can't be written.
+    Raises an error naming the file when one can't be written.
     """
     from patternbench.report import pipeline  # noqa: PLC0415 - few commands have verdicts
 
     if junit is not None:
         write_whole(junit, pipeline.junit(title, cases).encode())
-    try:
-        pipeline.add_to_summary(pipeline.summary(title, cases))
-    except OSError as error:
-        where = str(error.filename or pipeline.SUMMARY)
-        raise InputError(Problem(f"the job's summary cannot be written: {reason(error)}", file=where)) from None
+    pipeline.add_to_summary(pipeline.summary(title, cases))
 
 
 class Confidence(click.FloatRange):
