@@ -181,7 +181,10 @@ def write_page(path: Path, page: str) -> None:
 
 
 junit_option = click.option(
-    "--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write the verdicts as JUnit's XML, for a pipeline."
+    "--junit",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the verdicts as JUnit's XML.",
 )
 
 

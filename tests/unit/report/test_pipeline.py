@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from tests.unit.report.test_claims_section import run
 
 from patternbench.cli.compare import compare
 from patternbench.cli.report import report
 from patternbench.records.folder import RunFolder
 from patternbench.report.pipeline import SUMMARY, CheckedCase, Outcome, junit, summary
-from tests.unit.report.test_claims_section import run
 
 __all__ = ["run"]
 CASES = [
@@ -59,10 +59,11 @@ def gate(*words: object) -> Result:
     return CliRunner().invoke(compare, [str(word) for word in words])
 
 
-@pytest.mark.parametrize(("condition", "tag", "code"), [("p95 > +10%", "failure", 1), ("p95 > +80%", "system-out", 0)])
+@pytest.mark.parametrize("said", [("p95 > +10%", "failure", 1), ("p95 > +80%", "system-out", 0)])
 def test_the_gate_tells_a_pipeline_what_its_exit_code_says(
-    runs: list[str], tmp_path: Path, condition: str, tag: str, code: int, monkeypatch: pytest.MonkeyPatch
+    runs: list[str], tmp_path: Path, said: tuple[str, str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    condition, tag, code = said
     monkeypatch.setenv(SUMMARY, str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("before\n")
     done = gate(*runs, "--fail-if", condition, "--junit", tmp_path / "out.xml")
