@@ -27,7 +27,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMED = 5
 
 
-class Outcome(Enum):
+class CaseOutcome(Enum):
     """What a pipeline makes of a verdict: the name of JUnit's element, none for a success."""
 
     PASSED = ""
@@ -40,7 +40,7 @@ class CheckedCase:
     """One statement that was checked: its text, what became of it in a word, and why."""
 
     name: str
-    outcome: Outcome
+    outcome: CaseOutcome
     verdict: str
     why: str = ""
 
@@ -50,10 +50,10 @@ def of_claims(judgement: JudgedClaims) -> list[CheckedCase]:
     return [CheckedCase(one.claim.says, _outcome(one), one.verdict, _changes(one)) for one in judgement.claims]
 
 
-def _outcome(one: JudgedClaim) -> Outcome:
+def _outcome(one: JudgedClaim) -> CaseOutcome:
     if one.conclusion.is_contradicted:
-        return Outcome.FAILED
-    return Outcome.PASSED if one.conclusion.is_shown else Outcome.UNDECIDED
+        return CaseOutcome.FAILED
+    return CaseOutcome.PASSED if one.conclusion.is_shown else CaseOutcome.UNDECIDED
 
 
 def _changes(one: JudgedClaim) -> str:
@@ -65,9 +65,11 @@ def _changes(one: JudgedClaim) -> str:
 
 def of_gate(verdicts: Sequence[GateVerdict]) -> list[CheckedCase]:
     """Return the conditions of a release gate as cases."""
-    outcomes = {Verdict.PASS: Outcome.PASSED, Verdict.FAIL: Outcome.FAILED}
+    outcomes = {Verdict.PASS: CaseOutcome.PASSED, Verdict.FAIL: CaseOutcome.FAILED}
     return [
-        CheckedCase(one.condition.text, outcomes.get(one.outcome, Outcome.UNDECIDED), str(one.outcome), _decisive(one))
+        CheckedCase(
+            one.condition.text, outcomes.get(one.outcome, CaseOutcome.UNDECIDED), str(one.outcome), _decisive(one)
+        )
         for one in verdicts
     ]
 
@@ -82,8 +84,8 @@ def _decisive(one: GateVerdict) -> str:
 
 def junit(suite: str, cases: Sequence[CheckedCase]) -> str:
     """Return cases as one suite of JUnit's XML."""
-    counts = {kind: sum(one.outcome is kind for one in cases) for kind in Outcome}
-    totals = {"tests": len(cases), "failures": counts[Outcome.FAILED], "skipped": counts[Outcome.UNDECIDED]}
+    counts = {kind: sum(one.outcome is kind for one in cases) for kind in CaseOutcome}
+    totals = {"tests": len(cases), "failures": counts[CaseOutcome.FAILED], "skipped": counts[CaseOutcome.UNDECIDED]}
     root = ET.Element("testsuites")
     top = ET.SubElement(root, "testsuite", {"name": _xml(suite), **{name: str(n) for name, n in totals.items()}})
     for one in cases:
@@ -104,7 +106,7 @@ def _xml(text: str) -> str:
 
 def summary(title: str, cases: Sequence[CheckedCase]) -> str:
     """Return cases as Markdown: a table of a verdict a line."""
-    signs = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.UNDECIDED: "❔"}
+    signs = {CaseOutcome.PASSED: "✅", CaseOutcome.FAILED: "❌", CaseOutcome.UNDECIDED: "❔"}
     rows = [f"| {signs[one.outcome]} {_cell(one.verdict)} | {_cell(one.name)} | {_cell(one.why)} |" for one in cases]
     return "\n".join([f"### {_cell(title)}", "", "| verdict | statement | measured |", "|---|---|---|", *rows, ""])
 

@@ -14,13 +14,13 @@ from tests.unit.report.test_claims_section import run
 from patternbench.cli.compare import compare
 from patternbench.cli.report import report
 from patternbench.records.folder import RunFolder
-from patternbench.report.pipeline import SUMMARY, CheckedCase, Outcome, junit, summary
+from patternbench.report.pipeline import SUMMARY, CheckedCase, CaseOutcome, junit, summary
 
 __all__ = ["run"]
 CASES = [
-    CheckedCase("p95 > +10%", Outcome.PASSED, "pass", "over 2 scenarios"),
-    CheckedCase("a | <b>\x1b\ufffe", Outcome.FAILED, "contradicted", "x & y < z"),
-    CheckedCase("open", Outcome.UNDECIDED, "inconclusive"),
+    CheckedCase("p95 > +10%", CaseOutcome.PASSED, "pass", "over 2 scenarios"),
+    CheckedCase("a | <b>\x1b\ufffe", CaseOutcome.FAILED, "contradicted", "x & y < z"),
+    CheckedCase("open", CaseOutcome.UNDECIDED, "inconclusive"),
 ]
 
 
