@@ -14,7 +14,7 @@ from tests.unit.report.test_claims_section import run
 from patternbench.cli.compare import compare
 from patternbench.cli.report import report
 from patternbench.records.folder import RunFolder
-from patternbench.report.pipeline import SUMMARY, CheckedCase, CaseOutcome, junit, summary
+from patternbench.report.pipeline import SUMMARY, CaseOutcome, CheckedCase, junit, summary
 
 __all__ = ["run"]
 CASES = [
