@@ -45,17 +45,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
 }
 
 fn drive(job: &Path, out: &Path, begin: Option<&Path>) -> Result<ExitCode, String> {
+    let stop = stopped_by_signals()?;
+    let summary = command_begun_by(begin, job, out, std::io::stdout(), &stop);
+    Ok(told(summary.map(|summary| json!({"end": summary}))))
+}
+
+/// A flag that becomes true when the process is asked to end.
+pub fn stopped_by_signals() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())
             .map_err(|error| format!("signals can't be watched: {error}"))?;
     }
-    let summary = command_begun_by(begin, job, out, std::io::stdout(), &stop);
-    Ok(told(summary.map(|summary| json!({"end": summary}))))
+    Ok(stop)
 }
 
 /// Says what came of it in the last line; the exit code.
-fn told(came: Result<Value, CommandError>) -> ExitCode {
+pub fn told(came: Result<Value, CommandError>) -> ExitCode {
     match came {
         Ok(line) => {
             println!("{line}");

@@ -5,7 +5,7 @@ use crate::job::{Job, Workload, folder_of};
 use crate::limits::descriptors;
 use crate::progress::Progress;
 use crate::run::clock::process_cpu;
-use crate::run::{Finished, run_from};
+use crate::run::{Finished, RunError, World, run_from, run_in};
 use crate::start::awaited;
 use crate::summary::{Frame, histograms, summary};
 use patternbench_attemptlog::{AttemptLog, Settings};
@@ -94,7 +94,34 @@ pub fn command_begun_by(
     mut progress: impl Write + Send + 'static,
     stop: &AtomicBool,
 ) -> Result<Value, CommandError> {
-    let (parsed, descriptors) = read(job)?;
+    let read = read(job)?;
+    let begins = begin
+        .map(|file| awaited(file, &mut progress, stop))
+        .transpose()
+        .map_err(CommandError::Failed)?;
+    carried_out(read, out, progress, |parsed, log| run_from(parsed, log, begins, stop))
+}
+
+/// The same in another world than that of sockets.
+///
+/// # Errors
+/// As for [`command`].
+pub fn command_in<W: World>(
+    world: W,
+    job: &Path,
+    out: &Path,
+    progress: impl Write + Send + 'static,
+    stop: &AtomicBool,
+) -> Result<Value, CommandError> {
+    carried_out(read(job)?, out, progress, |parsed, log| run_in(world, parsed, log, stop))
+}
+
+fn carried_out(
+    (parsed, descriptors): (Job, u64),
+    out: &Path,
+    progress: impl Write + Send + 'static,
+    drive: impl FnOnce(Job, AttemptLog) -> Result<Finished, RunError>,
+) -> Result<Value, CommandError> {
     fs::create_dir_all(out).map_err(|error| failed(out, "created", &error))?;
     let groups: Vec<String> = parsed.groups.iter().map(|group| group.name.clone()).collect();
     let steps = parsed.step_names.clone();
@@ -103,10 +130,6 @@ pub fn command_begun_by(
         .iter()
         .any(|group| matches!(group.workload, Workload::Open(_)));
     let (allowed, part) = (parsed.lateness, parsed.part);
-    let begins = begin
-        .map(|file| awaited(file, &mut progress, stop))
-        .transpose()
-        .map_err(CommandError::Failed)?;
     let settings = Settings {
         file: parsed.log_attempts.then(|| out.join("attempts.parquet")),
         groups: groups.clone(),
@@ -116,7 +139,7 @@ pub fn command_begun_by(
     };
     let before = process_cpu();
     let log = AttemptLog::start(settings).map_err(|error| CommandError::Failed(error.0))?;
-    let finished = run_from(parsed, log, begins, stop).map_err(|error| CommandError::Failed(error.0))?;
+    let finished = drive(parsed, log).map_err(|error| CommandError::Failed(error.0))?;
     let frame = Frame {
         groups: &groups,
         steps: &steps,

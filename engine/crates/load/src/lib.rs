@@ -19,7 +19,7 @@ mod template;
 mod unite;
 mod units;
 
-pub use command::{CommandError, check, command, command_begun_by, listed};
+pub use command::{CommandError, check, command, command_begun_by, command_in, listed};
 pub use doubts::Doubt;
 pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
