@@ -71,16 +71,16 @@ impl Fault {
         }
     }
 
-    fn from(&self) -> Nanos {
+    fn begins(&self) -> Nanos {
         nanos(self.from_us)
     }
 
-    fn to(&self) -> Nanos {
+    fn ends(&self) -> Nanos {
         nanos(self.to_us)
     }
 
     fn acts_at(&self, now: Nanos) -> bool {
-        self.from() <= now && now < self.to()
+        self.begins() <= now && now < self.ends()
     }
 
     /// How fast the service works while it acts, where 1 is its usual speed.
@@ -112,9 +112,8 @@ pub enum Fate {
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// When work that begins now is done, where the service needs so many nanoseconds at its usual speed.
-    ///
-    /// `None` where it never is, because the service stands still for good.
+    /// When work that begins now is done, where the service needs so many nanoseconds at its usual speed;
+    /// `Nanos::MAX` where it never is, because the service stands still for good.
     pub fn done(&self, now: Nanos, work: f64) -> Nanos {
         let (mut at, mut left) = (now, work);
         loop {
@@ -135,7 +134,7 @@ impl Faults {
     fn next_change(&self, at: Nanos) -> Nanos {
         self.0
             .iter()
-            .flat_map(|one| [one.from(), one.to()])
+            .flat_map(|one| [one.begins(), one.ends()])
             .filter(|change| *change > at)
             .min()
             .unwrap_or(Nanos::MAX)
@@ -146,7 +145,7 @@ impl Faults {
         self.0
             .iter()
             .filter(|one| one.kind == FaultKind::Crash {} && one.to_us > one.from_us)
-            .map(Fault::from)
+            .map(Fault::begins)
     }
 
     /// Whether the service is down.

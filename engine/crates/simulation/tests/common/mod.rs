@@ -56,8 +56,10 @@ pub mod jobs {
             "targets": [{"url": "http://127.0.0.1:1"}],
             "priority": false,
             "groups": [{"workload": workload, "journeys": [{"steps": [{"timeout_us": 60_000_000}]}]}],
-            "policies": policies,
         });
+        if policies.as_array().is_some_and(|list| !list.is_empty()) {
+            job["policies"] = policies;
+        }
         for (name, value) in more.as_object().expect("an object") {
             job[name] = value.clone();
         }
