@@ -35,8 +35,8 @@ const EXAMPLE: &str = "Example:
 /// Runs the job to its end.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let file = arguments.model.display();
-    let text =
-        read_text(&arguments.model, LARGEST_MODEL).map_err(|error| format!("{file} can't be read: {error}"))?;
+    let text = read_text(&arguments.model, LARGEST_MODEL)
+        .map_err(|error| format!("{file} can't be read: {error}"))?;
     let model = Model::parse(&text).map_err(|error| format!("{file}: {error}"))?;
     let stop = stopped_by_signals()?;
     let world = Simulated::new(&model);

@@ -63,10 +63,14 @@ pub fn check(job: &Path) -> Result<(), CommandError> {
 
 /// The job in a file, and how many file descriptors it may use.
 fn read(job: &Path) -> Result<(Job, u64), CommandError> {
-    let text = read_text(job, LARGEST_JOB).map_err(|error| failed(job, "read", &error))?;
-    let parsed = Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)?;
+    let parsed = parse(job)?;
     let descriptors = descriptors(&parsed).map_err(CommandError::Problems)?;
     Ok((parsed, descriptors))
+}
+
+fn parse(job: &Path) -> Result<Job, CommandError> {
+    let text = read_text(job, LARGEST_JOB).map_err(|error| failed(job, "read", &error))?;
+    Job::parse(&text, &folder_of(job)).map_err(CommandError::Problems)
 }
 
 /// Runs the job in a file, writes `attempts.parquet`, `histograms.json` and `summary.json` into a folder, and lines of
@@ -99,10 +103,12 @@ pub fn command_begun_by(
         .map(|file| awaited(file, &mut progress, stop))
         .transpose()
         .map_err(CommandError::Failed)?;
-    carried_out(read, out, progress, |parsed, log| run_from(parsed, log, begins, stop))
+    carried_out(read, out, progress, |parsed, log| {
+        run_from(parsed, log, begins, stop)
+    })
 }
 
-/// The same in another world than that of sockets.
+/// The same in another world than that of sockets, whose connections take no file descriptors.
 ///
 /// # Errors
 /// As for [`command`].
@@ -113,7 +119,10 @@ pub fn command_in<W: World>(
     progress: impl Write + Send + 'static,
     stop: &AtomicBool,
 ) -> Result<Value, CommandError> {
-    carried_out(read(job)?, out, progress, |parsed, log| run_in(world, parsed, log, stop))
+    let parsed = parse(job)?;
+    carried_out((parsed, 0), out, progress, |parsed, log| {
+        run_in(world, parsed, log, stop)
+    })
 }
 
 fn carried_out(

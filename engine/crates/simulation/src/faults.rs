@@ -50,7 +50,10 @@ impl Fault {
     /// What is wrong with it, in a sentence.
     pub fn mistake(&self) -> Option<String> {
         if self.to_us < self.from_us {
-            return Some(format!("ends at {} us, before it begins at {} us", self.to_us, self.from_us));
+            return Some(format!(
+                "ends at {} us, before it begins at {} us",
+                self.to_us, self.from_us
+            ));
         }
         match self.kind {
             FaultKind::Cpu { percentage } if !(0.0..=99.0).contains(&percentage) => {
@@ -120,7 +123,11 @@ impl Faults {
             let (speed, until) = (self.speed(at), self.next_change(at));
             let room = until.saturating_sub(at) as f64 * speed;
             if left <= room || until == Nanos::MAX {
-                return if speed > 0.0 { at + (left / speed).round() as Nanos } else { Nanos::MAX };
+                return if speed > 0.0 {
+                    at + (left / speed).round() as Nanos
+                } else {
+                    Nanos::MAX
+                };
             }
             left -= room;
             at = until;
@@ -128,7 +135,11 @@ impl Faults {
     }
 
     fn speed(&self, at: Nanos) -> f64 {
-        self.0.iter().filter(|one| one.acts_at(at)).map(Fault::speed).product()
+        self.0
+            .iter()
+            .filter(|one| one.acts_at(at))
+            .map(Fault::speed)
+            .product()
     }
 
     fn next_change(&self, at: Nanos) -> Nanos {
@@ -163,7 +174,10 @@ impl Faults {
                 FaultKind::Abort { percentage, status } if hits(percentage, random) => {
                     return Fate::Answered(status);
                 }
-                FaultKind::Delay { percentage, duration_us } if hits(percentage, random) => {
+                FaultKind::Delay {
+                    percentage,
+                    duration_us,
+                } if hits(percentage, random) => {
                     held += nanos(duration_us);
                 }
                 _ => {}
@@ -195,9 +209,17 @@ mod tests {
         ]);
         assert_eq!(faults.done(0, 5_000.0), 5_000);
         assert_eq!(faults.done(0, 20_000.0), 40_000, "twenty microseconds are lost");
-        assert_eq!(faults.done(15_000, 1_000.0), 31_000, "it begins to work when the freeze is over");
+        assert_eq!(
+            faults.done(15_000, 1_000.0),
+            31_000,
+            "it begins to work when the freeze is over"
+        );
         assert_eq!(faults.done(100_000, 10_000.0), 120_000);
-        assert_eq!(faults.done(190_000, 10_000.0), 205_000, "half of it at half the speed");
+        assert_eq!(
+            faults.done(190_000, 10_000.0),
+            205_000,
+            "half of it at half the speed"
+        );
     }
 
     #[test]
@@ -211,15 +233,33 @@ mod tests {
     #[test]
     fn a_share_of_the_requests_is_hit() {
         let faults = Faults(vec![
-            fault(FaultKind::Abort { percentage: 20.0, status: 503 }, 0, 10),
-            fault(FaultKind::Delay { percentage: 50.0, duration_us: 7 }, 0, 10),
+            fault(
+                FaultKind::Abort {
+                    percentage: 20.0,
+                    status: 503,
+                },
+                0,
+                10,
+            ),
+            fault(
+                FaultKind::Delay {
+                    percentage: 50.0,
+                    duration_us: 7,
+                },
+                0,
+                10,
+            ),
         ]);
         let mut random = Pcg64::seed_from_u64(1);
         let fates: Vec<Fate> = (0..20_000).map(|_| faults.fate(5_000, &mut random)).collect();
         let share = |wanted| fates.iter().filter(|fate| **fate == wanted).count() as f64 / 20_000.0;
         assert!((share(Fate::Answered(503)) - 0.2).abs() < 0.015);
         assert!((share(Fate::Passed(7_000)) - 0.4).abs() < 0.015);
-        assert_eq!(faults.fate(10_000, &mut random), Fate::Passed(0), "a window ends before its end");
+        assert_eq!(
+            faults.fate(10_000, &mut random),
+            Fate::Passed(0),
+            "a window ends before its end"
+        );
     }
 
     #[test]
@@ -227,9 +267,39 @@ mod tests {
         let wrong = |kind, from, to| fault(kind, from, to).mistake();
         assert!(wrong(FaultKind::Freeze {}, 5, 4).is_some_and(|text| text.contains("before it begins")));
         assert!(wrong(FaultKind::Cpu { percentage: 100.0 }, 0, 1).is_some());
-        assert!(wrong(FaultKind::Abort { percentage: 101.0, status: 503 }, 0, 1).is_some());
-        assert!(wrong(FaultKind::Abort { percentage: 1.0, status: 99 }, 0, 1).is_some());
-        assert!(wrong(FaultKind::Delay { percentage: 1.0, duration_us: -1 }, 0, 1).is_some());
+        assert!(
+            wrong(
+                FaultKind::Abort {
+                    percentage: 101.0,
+                    status: 503
+                },
+                0,
+                1
+            )
+            .is_some()
+        );
+        assert!(
+            wrong(
+                FaultKind::Abort {
+                    percentage: 1.0,
+                    status: 99
+                },
+                0,
+                1
+            )
+            .is_some()
+        );
+        assert!(
+            wrong(
+                FaultKind::Delay {
+                    percentage: 1.0,
+                    duration_us: -1
+                },
+                0,
+                1
+            )
+            .is_some()
+        );
         assert_eq!(wrong(FaultKind::Crash {}, 0, 1), None);
     }
 

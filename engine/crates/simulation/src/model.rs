@@ -16,7 +16,11 @@ pub struct ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() { "the model" } else { &self.path };
+        let path = if self.path.is_empty() {
+            "the model"
+        } else {
+            &self.path
+        };
         write!(to, "{path}: {}", self.message)
     }
 }
@@ -113,7 +117,10 @@ impl Model {
             return Err(problem("service.workers", "none; allowed: 1 or more"));
         }
         if service.queue.deadline_us.is_some_and(|us| us < 0) {
-            return Err(problem("service.queue.deadline_us", "is negative; allowed: 0 or more"));
+            return Err(problem(
+                "service.queue.deadline_us",
+                "is negative; allowed: 0 or more",
+            ));
         }
         if let Some(message) = service.times.mistake() {
             return Err(problem("service.times", &message));
@@ -164,21 +171,36 @@ mod tests {
     #[test]
     fn a_model_is_read_with_its_defaults() {
         let model = Model::parse(PLAIN).expect("it is right");
-        assert_eq!((model.service.queue.limit, model.service.queue.order), (None, Order::Fifo));
+        assert_eq!(
+            (model.service.queue.limit, model.service.queue.order),
+            (None, Order::Fifo)
+        );
         assert_eq!(model.faults, []);
     }
 
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
-        assert_eq!(refused("\"workers\": 2", "\"workers\": 0"), "service.workers: none; allowed: 1 or more");
-        assert_eq!(refused("\"model\": 1", "\"model\": 2"), "model: version 2; allowed: 1");
-        assert!(refused("\"fixed_us\": 10", "\"fixed_us\": -1").starts_with("service.times: a time of -1 us"));
+        assert_eq!(
+            refused("\"workers\": 2", "\"workers\": 0"),
+            "service.workers: none; allowed: 1 or more"
+        );
+        assert_eq!(
+            refused("\"model\": 1", "\"model\": 2"),
+            "model: version 2; allowed: 1"
+        );
+        assert!(
+            refused("\"fixed_us\": 10", "\"fixed_us\": -1").starts_with("service.times: a time of -1 us")
+        );
         assert!(refused("\"workers\": 2", "\"wrokers\": 2").contains("unknown field `wrokers`"));
-        assert!(refused("}}}", "}, \"slowdown\": [[2, 1], [1, 2]]}}").starts_with("service.slowdown: numbers"));
+        assert!(
+            refused("}}}", "}, \"slowdown\": [[2, 1], [1, 2]]}}").starts_with("service.slowdown: numbers")
+        );
         assert!(refused("}}}", "}, \"slowdown\": [[1, 0]]}}").contains("a factor of 0"));
         let fault = r#"}}, "faults": [{"kind": {"freeze": {}}, "from_us": 2, "to_us": 1}]}"#;
         assert!(refused("}}}", fault).starts_with("faults[0]: ends at 1 us"));
-        assert!(refused("\"service\"", "\"network_us\": -1, \"service\"").starts_with("network_us: is negative"));
+        assert!(
+            refused("\"service\"", "\"network_us\": -1, \"service\"").starts_with("network_us: is negative")
+        );
         assert!(Model::parse("[").is_err());
     }
 }

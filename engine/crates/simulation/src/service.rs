@@ -42,7 +42,12 @@ impl Service {
         if self.busy < self.model.workers {
             return self.begin(now, faults, random);
         }
-        if self.model.queue.limit.is_some_and(|limit| self.waiting.len() >= limit) {
+        if self
+            .model
+            .queue
+            .limit
+            .is_some_and(|limit| self.waiting.len() >= limit)
+        {
             return Taken::Refused(self.model.queue.full_status);
         }
         self.waiting.push_back((number, now));
@@ -57,7 +62,12 @@ impl Service {
             Order::Lifo => self.waiting.pop_back(),
         }?;
         let waited = now - since;
-        if self.model.queue.deadline_us.is_some_and(|most| waited > nanos(most)) {
+        if self
+            .model
+            .queue
+            .deadline_us
+            .is_some_and(|most| waited > nanos(most))
+        {
             // The worker is as free as before: whoever asks goes on with the one after it.
             self.busy += 1;
             return Some((number, Taken::Refused(self.model.queue.full_status)));
@@ -81,7 +91,10 @@ impl Service {
 /// The factor at a number of requests that are being worked on; 1 where nothing is said.
 fn factor(points: &[(f64, f64)], busy: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= busy);
-    match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
+    match (
+        after.checked_sub(1).map(|before| points[before]),
+        points.get(after),
+    ) {
         (Some((low, from)), Some((high, to))) => from + (to - from) * (busy - low) / (high - low),
         (Some((_, last)), None) => last,
         (None, Some((_, first))) => *first,
@@ -98,7 +111,10 @@ mod tests {
     fn service(queue: QueueModel) -> Service {
         let text = r#"{"model": 1, "service": {"workers": 1, "times": {"fixed_us": 10}, "slowdown": [[1, 1], [3, 2]]}}"#;
         let model = Model::parse(text).expect("it is right");
-        Service::new(ServiceModel { queue, ..model.service })
+        Service::new(ServiceModel {
+            queue,
+            ..model.service
+        })
     }
 
     fn arrive(service: &mut Service, number: Number, now: Nanos) -> Taken {
@@ -112,7 +128,10 @@ mod tests {
     #[test]
     fn who_waits_is_taken_in_the_queues_order() {
         for (order, numbers) in [(Order::Fifo, [1, 2, 3]), (Order::Lifo, [3, 2, 1])] {
-            let mut one = service(QueueModel { order, ..QueueModel::default() });
+            let mut one = service(QueueModel {
+                order,
+                ..QueueModel::default()
+            });
             assert_eq!(arrive(&mut one, 0, 0), Taken::Until(10_000));
             assert!((1..=3).all(|number| arrive(&mut one, number, 0) == Taken::Waiting));
             for (turn, wanted) in (1..).zip(numbers) {
@@ -120,18 +139,31 @@ mod tests {
                 assert_eq!(next(&mut one, now), Some((wanted, Taken::Until(now + 10_000))));
             }
             assert_eq!(next(&mut one, 40_000), None);
-            assert_eq!(arrive(&mut one, 9, 50_000), Taken::Until(60_000), "the worker is free again");
+            assert_eq!(
+                arrive(&mut one, 9, 50_000),
+                Taken::Until(60_000),
+                "the worker is free again"
+            );
         }
     }
 
     #[test]
     fn a_queue_has_room_for_so_many_and_answers_who_waited_too_long() {
-        let queue = QueueModel { limit: Some(1), deadline_us: Some(5), full_status: 429, ..QueueModel::default() };
+        let queue = QueueModel {
+            limit: Some(1),
+            deadline_us: Some(5),
+            full_status: 429,
+            ..QueueModel::default()
+        };
         let mut one = service(queue);
         arrive(&mut one, 0, 0);
         assert_eq!(arrive(&mut one, 1, 1_000), Taken::Waiting);
         assert_eq!(arrive(&mut one, 2, 2_000), Taken::Refused(429));
-        assert_eq!(next(&mut one, 10_000), Some((1, Taken::Refused(429))), "after nine microseconds");
+        assert_eq!(
+            next(&mut one, 10_000),
+            Some((1, Taken::Refused(429))),
+            "after nine microseconds"
+        );
         assert_eq!(next(&mut one, 10_000), None);
     }
 

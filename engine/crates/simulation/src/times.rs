@@ -39,7 +39,10 @@ impl Times {
 }
 
 fn mistake_of_quantiles(points: &[(f64, f64)]) -> Option<String> {
-    let ends = (points.first().map(|first| first.0), points.last().map(|last| last.0));
+    let ends = (
+        points.first().map(|first| first.0),
+        points.last().map(|last| last.0),
+    );
     if ends != (Some(0.0), Some(1.0)) {
         return Some("a quantile function begins at the share 0 and ends at 1".to_owned());
     }
@@ -60,7 +63,9 @@ fn mistake_of_quantiles(points: &[(f64, f64)]) -> Option<String> {
 
 /// The value of a quantile function at a share below 1.
 fn quantile(points: &[(f64, f64)], share: f64) -> f64 {
-    let after = points.partition_point(|point| point.0 <= share).clamp(1, points.len() - 1);
+    let after = points
+        .partition_point(|point| point.0 <= share)
+        .clamp(1, points.len() - 1);
     let ((low, from), (high, to)) = (points[after - 1], points[after]);
     from + (to - from) * (share - low) / (high - low)
 }

@@ -149,7 +149,9 @@ impl Simulated {
         if self.faults.is_down(self.now) {
             return self.tell(number, Told::Reset);
         }
-        let taken = self.service.arrive(number, self.now, &self.faults, &mut self.random);
+        let taken = self
+            .service
+            .arrive(number, self.now, &self.faults, &mut self.random);
         self.take(number, taken);
     }
 
@@ -180,7 +182,9 @@ impl Simulated {
     }
 
     fn answer(&mut self, number: Number, ready: &mut Vec<Readiness>) {
-        let Some(asked) = self.asked.remove(&number) else { return };
+        let Some(asked) = self.asked.remove(&number) else {
+            return;
+        };
         let told = asked.told.unwrap_or(Told::Reset);
         if asked.awaited.get() == number {
             self.news.insert(asked.key, (number, told));
@@ -248,7 +252,11 @@ impl World for Simulated {
     }
 
     fn receive(&mut self, link: &mut Link, _: Readiness) -> Result<Progress, Failure> {
-        match self.news.remove(&link.key).filter(|(number, _)| *number == link.awaited.get()) {
+        match self
+            .news
+            .remove(&link.key)
+            .filter(|(number, _)| *number == link.awaited.get())
+        {
             Some((_, Told::Status(status))) => {
                 link.awaited.set(NOTHING);
                 let text = self.text(status);

@@ -23,17 +23,28 @@ fn constant(rate: f64, seconds: u64, policies: Value) -> Value {
 }
 
 fn good_from(rows: &[Row], from_us: i64) -> usize {
-    rows.iter().filter(|row| row.success && row.start_us >= from_us).count()
+    rows.iter()
+        .filter(|row| row.success && row.start_us >= from_us)
+        .count()
 }
 
 #[test]
 fn a_frozen_service_answers_when_it_goes_on() {
     let faults = json!([{"kind": {"freeze": {}}, "from_us": 1_000_000, "to_us": 1_500_000}]);
     let rows = simulated(&constant(10.0, 2, json!([])), &with(&faults), 1);
-    let ends: Vec<i64> = rows.iter().filter(|row| row.start_us == 1_000_000).map(|row| row.end_us).collect();
+    let ends: Vec<i64> = rows
+        .iter()
+        .filter(|row| row.start_us == 1_000_000)
+        .map(|row| row.end_us)
+        .collect();
     assert_eq!(ends, [1_510_000]);
     assert!(rows.iter().all(|row| row.success));
-    assert_eq!(rows.iter().filter(|row| row.end_us > 1_500_000 && row.start_us < 1_500_000).count(), 5);
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.end_us > 1_500_000 && row.start_us < 1_500_000)
+            .count(),
+        5
+    );
 }
 
 #[test]
@@ -42,8 +53,15 @@ fn a_crashed_service_resets_what_it_had_and_refuses_until_it_is_back() {
     let rows = simulated(&constant(10.0, 2, json!([])), &with(&faults), 1);
     let lost: Vec<&Row> = rows.iter().filter(|row| !row.success).collect();
     assert!(lost.iter().all(|row| row.outcome == Outcome::ConnectionError));
-    assert_eq!(lost.first().map(|row| (row.start_us, row.end_us)), Some((1_000_000, 1_005_000)));
-    assert_eq!(lost.len(), 5, "the one that was worked on, and those from 1.1 to 1.4 s");
+    assert_eq!(
+        lost.first().map(|row| (row.start_us, row.end_us)),
+        Some((1_000_000, 1_005_000))
+    );
+    assert_eq!(
+        lost.len(),
+        5,
+        "the one that was worked on, and those from 1.1 to 1.4 s"
+    );
     assert_eq!(good_from(&rows, 1_500_000), 5);
 }
 
@@ -52,8 +70,17 @@ fn a_crash_forgets_who_waited_and_the_worker_is_free_afterwards() {
     let faults = json!([{"kind": {"crash": {}}, "from_us": 500_000, "to_us": 500_000 + 1}]);
     let rows = simulated(&constant(200.0, 1, json!([])), &with(&faults), 1);
     let after: Vec<&Row> = rows.iter().filter(|row| row.start_us > 500_000).collect();
-    assert_eq!(after[0].end_us - after[0].start_us, 10_000, "nothing is before it");
-    assert!(rows.iter().filter(|row| row.outcome == Outcome::ConnectionError).count() > 40);
+    assert_eq!(
+        after[0].end_us - after[0].start_us,
+        10_000,
+        "nothing is before it"
+    );
+    assert!(
+        rows.iter()
+            .filter(|row| row.outcome == Outcome::ConnectionError)
+            .count()
+            > 40
+    );
 }
 
 #[test]
@@ -61,7 +88,11 @@ fn a_call_that_was_given_up_is_still_worked_on() {
     let impatient = json!([{"timeout": {"after_us": 15_000}}]);
     let rows = simulated(&constant(150.0, 1, impatient), &MODEL.replace("FAULTS", ""), 1);
     let late = rows.iter().filter(|row| row.outcome == Outcome::Timeout).count();
-    assert!(late > rows.len() / 2, "{late} of {}: whoever waits behind work for nobody is late too", rows.len());
+    assert!(
+        late > rows.len() / 2,
+        "{late} of {}: whoever waits behind work for nobody is late too",
+        rows.len()
+    );
 }
 
 /// Each call is tried until four seconds have passed: the load that keeps an overload up when its cause is over.
@@ -69,7 +100,11 @@ fn tried_again(budget: bool) -> Value {
     let retry = json!({"retry": {"max_attempts": 4, "backoff": {"fixed": {"delay_us": 10_000}}}});
     let few = json!({"retry_budget": {"ratio": 0.1, "capacity": 20}});
     let patience = json!({"timeout": {"after_us": 250_000}});
-    if budget { json!([retry, few, patience]) } else { json!([retry, patience]) }
+    if budget {
+        json!([retry, few, patience])
+    } else {
+        json!([retry, patience])
+    }
 }
 
 #[test]
@@ -105,7 +140,12 @@ fn the_same_seed_gives_the_same_rows_and_another_one_does_not() {
         {"kind": {"delay": {"percentage": 30, "duration_us": 5_000}}, "from_us": 0, "to_us": 5_000_000},
     ]);
     let model = with(&faults).replace("\"fixed_us\"", "\"exponential_us\"");
-    let rows = |seed| format!("{:?}", simulated(&constant(50.0, 5, tried_again(false)), &model, seed));
+    let rows = |seed| {
+        format!(
+            "{:?}",
+            simulated(&constant(50.0, 5, tried_again(false)), &model, seed)
+        )
+    };
     assert_eq!(rows(3), rows(3));
     assert_ne!(rows(3), rows(4));
 }
@@ -119,5 +159,9 @@ fn hours_of_load_leave_the_files_of_a_load() {
     let out = folder.path().join("out");
     let summary = command_in(world, &job, &out, std::io::sink(), &AtomicBool::new(false)).unwrap();
     assert_eq!(summary["calls"], 7_200, "{summary}");
-    assert!(["attempts.parquet", "histograms.json", "summary.json"].iter().all(|file| out.join(file).is_file()));
+    assert!(
+        ["attempts.parquet", "histograms.json", "summary.json"]
+            .iter()
+            .all(|file| out.join(file).is_file())
+    );
 }

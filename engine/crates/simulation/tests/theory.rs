@@ -14,7 +14,11 @@ const AT_LEAST: u64 = 17;
 fn hits(expected_ms: f64, model: &str, rate: f64) -> u64 {
     (1..=SEEDS)
         .filter(|seed| {
-            let (mean, half) = batch_means(&sojourns_ms(&simulated(&jobs::poisson(rate, 4_000, *seed), model, *seed)));
+            let (mean, half) = batch_means(&sojourns_ms(&simulated(
+                &jobs::poisson(rate, 4_000, *seed),
+                model,
+                *seed,
+            )));
             (mean - expected_ms).abs() <= half
         })
         .count() as u64
@@ -58,15 +62,19 @@ fn several_workers_are_an_m_m_c() {
 #[test]
 fn any_times_follow_pollaczek_and_khinchine() {
     // Uniform from 0 to 20 ms: mean 10, second moment 400 / 3; the wait is rate * second / 2 / (1 - load).
-    let model =
-        r#"{"model": 1, "service": {"workers": 1, "times": {"quantiles_us": [[0, 0], [1, 20000]]}}}"#;
+    let model = r#"{"model": 1, "service": {"workers": 1, "times": {"quantiles_us": [[0, 0], [1, 20000]]}}}"#;
     let found = hits(10.0 + 0.06 * (400.0 / 3.0) / 2.0 / 0.4, model, 60.0);
     assert!(found >= AT_LEAST, "{found} of {SEEDS}");
 }
 
 #[test]
 fn a_service_without_waiting_takes_its_time_and_the_networks() {
-    let model = r#"{"model": 1, "network_us": 250, "service": {"workers": 1000, "times": {"fixed_us": 1000}}}"#;
+    let model =
+        r#"{"model": 1, "network_us": 250, "service": {"workers": 1000, "times": {"fixed_us": 1000}}}"#;
     let times = sojourns_ms(&simulated(&jobs::poisson(50.0, 500, 1), model, 1));
-    assert!(times.iter().all(|ms| (ms - 1.5).abs() < 1e-9), "{:?}", &times[..5]);
+    assert!(
+        times.iter().all(|ms| (ms - 1.5).abs() < 1e-9),
+        "{:?}",
+        &times[..5]
+    );
 }

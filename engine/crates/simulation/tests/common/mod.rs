@@ -23,7 +23,10 @@ impl Observer for Rows {
 
 /// The attempts of a job against a model.
 pub fn simulated(job: &Value, model: &str, seed: u64) -> Vec<Row> {
-    let model = Model { seed, ..Model::parse(model).unwrap_or_else(|wrong| panic!("{wrong}")) };
+    let model = Model {
+        seed,
+        ..Model::parse(model).unwrap_or_else(|wrong| panic!("{wrong}"))
+    };
     let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let rows = Rows::default();
     let settings = Settings {
@@ -42,7 +45,9 @@ pub fn simulated(job: &Value, model: &str, seed: u64) -> Vec<Row> {
 
 /// How long each attempt took, in milliseconds, in the order of their starts.
 pub fn sojourns_ms(rows: &[Row]) -> Vec<f64> {
-    rows.iter().map(|row| (row.end_us - row.start_us) as f64 / 1000.0).collect()
+    rows.iter()
+        .map(|row| (row.end_us - row.start_us) as f64 / 1000.0)
+        .collect()
 }
 
 pub mod jobs {
@@ -70,6 +75,11 @@ pub mod jobs {
     pub fn poisson(rate: f64, calls: u64, seed: u64) -> Value {
         let open = json!({"open": {"schedule": {"constant": {"rate": rate}}, "spacing": "poisson", "max_in_flight": 100_000, "calls": calls}});
         let lasts = (calls as f64 / rate * 2e6) as u64;
-        of(open, json!([]), seed, json!({"duration_us": lasts, "drain_us": 60_000_000}))
+        of(
+            open,
+            json!([]),
+            seed,
+            json!({"duration_us": lasts, "drain_us": 60_000_000}),
+        )
     }
 }
