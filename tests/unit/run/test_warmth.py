@@ -48,3 +48,9 @@ def test_a_start_is_warmed_by_calls_of_its_own_only_where_the_load_engine_drives
     assert choice.start_problems(loads(STUDY.replace("CLIENT", "native"), "x.yaml")) == []
     (refused,) = choice.start_problems(loads(STUDY.replace("CLIENT", "[native, tower]"), "x.yaml"))
     assert (refused.path, refused.hint) == ("after_start", "leave it out, and set `warm_up`")
+
+
+def test_a_round_without_a_warm_up_of_its_own_is_warmed_before_it_by_calls_after_a_start() -> None:
+    reported = {one: one.with_calls_before for one in WarmUpTime}
+    assert reported[WarmUpTime.NONE] is WarmUpTime.BEFORE
+    assert reported[WarmUpTime.WITHIN] is WarmUpTime.WITHIN

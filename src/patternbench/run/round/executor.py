@@ -260,7 +260,7 @@ class _OneRound:
             return WarmUpRecord(where.value, cold)
         entry = self._warm_up(*before)
         self._fixture.warmed()
-        return WarmUpRecord(where.value, cold, entry.rows, entry.seconds, entry.file)
+        return WarmUpRecord(where.with_calls_before.value, cold, entry.rows, entry.seconds, entry.file)
 
     def _before(self, driver: Driver, task: Task, where: WarmUpTime) -> tuple[Drive, Task] | None:
         """Return what warms before the round what was started for it; None where only the round itself does."""

@@ -21,6 +21,11 @@ class WarmUpTime(Enum):
     WITHIN = "within"
     """The first part of the round."""
 
+    @property
+    def with_calls_before(self) -> WarmUpTime:
+        """Where the warm-up of a round is before which calls of its own were made as well."""
+        return WarmUpTime.BEFORE if self is WarmUpTime.NONE else self
+
 
 def warm_up_of(cold: Collection[str], by_engine: bool, longest: Duration) -> WarmUpTime:
     """Return the warm-up of a round before which these components and clients were started since the last warm-up.
