@@ -18,6 +18,7 @@ ALLOWED = {
     "analyze/models/": "the tests of regression models and of their assumptions",
     "analyze/noise.py": "the spread of one scenario against itself",
     "analyze/recommend/ranking.py": "the doubt that a configuration keeps a limit (Clopper and Pearson)",
+    "analyze/recovery.py": "whether so few calls of a window are good by chance (binomial)",
     "ratelimit/analyze/cost.py": "intervals with the scatter pooled over configurations",
 }
 """Where statistics are imported elsewhere, and for what other question than how two things differ."""
