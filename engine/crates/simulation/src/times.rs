@@ -6,24 +6,27 @@ use serde::Deserialize;
 
 /// Service times, in microseconds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub enum Times {
     /// The same for every request.
-    FixedUs(f64),
+    #[serde(rename = "fixed_us")]
+    Fixed(f64),
     /// Exponential, with this mean.
-    ExponentialUs(f64),
+    #[serde(rename = "exponential_us")]
+    Exponential(f64),
     /// By a quantile function: pairs of a share and the time that this share takes at most, linear in between.
-    QuantilesUs(Vec<(f64, f64)>),
+    #[serde(rename = "quantiles_us")]
+    Quantiles(Vec<(f64, f64)>),
 }
 
 impl Times {
     /// What is wrong with them, in a sentence.
     pub fn mistake(&self) -> Option<String> {
         match self {
-            Self::FixedUs(us) | Self::ExponentialUs(us) => {
+            Self::Fixed(us) | Self::Exponential(us) => {
                 (!us.is_finite() || *us < 0.0).then(|| format!("a time of {us} us; allowed: 0 or more"))
             }
-            Self::QuantilesUs(points) => mistake_of_quantiles(points),
+            Self::Quantiles(points) => mistake_of_quantiles(points),
         }
     }
 
@@ -31,9 +34,9 @@ impl Times {
     pub fn draw(&self, random: &mut Pcg64) -> f64 {
         1_000.0
             * match self {
-                Self::FixedUs(us) => *us,
-                Self::ExponentialUs(mean) => -mean * (1.0 - uniform(random)).ln(),
-                Self::QuantilesUs(points) => quantile(points, uniform(random)),
+                Self::Fixed(us) => *us,
+                Self::Exponential(mean) => -mean * (1.0 - uniform(random)).ln(),
+                Self::Quantiles(points) => quantile(points, uniform(random)),
             }
     }
 }
@@ -87,17 +90,17 @@ mod tests {
 
     #[test]
     fn times_have_the_mean_of_their_distribution() {
-        assert!((mean(&Times::FixedUs(250.0)) - 250.0).abs() < 1e-9);
-        assert!((mean(&Times::ExponentialUs(400.0)) - 400.0).abs() < 4.0);
-        let uniform = Times::QuantilesUs(vec![(0.0, 100.0), (1.0, 300.0)]);
+        assert!((mean(&Times::Fixed(250.0)) - 250.0).abs() < 1e-9);
+        assert!((mean(&Times::Exponential(400.0)) - 400.0).abs() < 4.0);
+        let uniform = Times::Quantiles(vec![(0.0, 100.0), (1.0, 300.0)]);
         assert!((mean(&uniform) - 200.0).abs() < 1.0);
-        let tail = Times::QuantilesUs(vec![(0.0, 100.0), (0.9, 100.0), (1.0, 1100.0)]);
+        let tail = Times::Quantiles(vec![(0.0, 100.0), (0.9, 100.0), (1.0, 1100.0)]);
         assert!((mean(&tail) - 150.0).abs() < 2.0);
     }
 
     #[test]
     fn a_quantile_function_that_falls_or_has_no_ends_is_refused() {
-        let wrong = |points: &[(f64, f64)]| Times::QuantilesUs(points.to_vec()).mistake();
+        let wrong = |points: &[(f64, f64)]| Times::Quantiles(points.to_vec()).mistake();
         assert!(wrong(&[]).is_some());
         assert!(wrong(&[(0.0, 1.0), (0.9, 2.0)]).is_some_and(|text| text.contains("ends at 1")));
         assert!(wrong(&[(0.0, 2.0), (1.0, 1.0)]).is_some_and(|text| text.contains("falls from 2 to 1")));
@@ -105,7 +108,7 @@ mod tests {
         assert!(wrong(&[(0.0, -1.0), (1.0, 1.0)]).is_some());
         assert!(wrong(&[(0.0, 1.0), (1.0, f64::INFINITY)]).is_some());
         assert_eq!(wrong(&[(0.0, 1.0), (1.0, 1.0)]), None);
-        assert!(Times::ExponentialUs(-1.0).mistake().is_some());
-        assert!(Times::FixedUs(f64::NAN).mistake().is_some());
+        assert!(Times::Exponential(-1.0).mistake().is_some());
+        assert!(Times::Fixed(f64::NAN).mistake().is_some());
     }
 }
