@@ -26,7 +26,7 @@ DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
 QUICK = "-quick"
 """What the name of a study's quick form ends with."""
 LONGEST_IN_MINUTES = 120
-"""A longer time is told in hours."""
+"""A longer time is printed in hours."""
 Tables = Mapping[str, pd.DataFrame]
 """What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]

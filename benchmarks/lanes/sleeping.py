@@ -11,7 +11,7 @@ from patternbench.run.lanes.worker import LaneDelivery, LaneWorker, sha256
 from patternbench.run.round.orders import RoundOrder, RoundResult
 
 BYTES = 150_000
-"""The records of each round: too many to travel beside a result, so they go through the object store."""
+"""The records of each round: too many to travel with a result, so they go through the object store."""
 
 
 class SleepingLane(LaneWorker):

@@ -174,7 +174,7 @@ def means(load: pd.DataFrame) -> str:
 
 
 def why_first_requests_fail(load: pd.DataFrame) -> Told:
-    """Yield why so many more first requests fail here than in the thesis, and what therefore is not compared."""
+    """Yield why more first requests fail here than in the thesis, and what therefore is not compared."""
     users, rows = int(load["users"].min()), load[load["architecture"] == MESSAGING]
     if rows.empty:
         return

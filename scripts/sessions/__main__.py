@@ -28,7 +28,7 @@ LEAST_S = 60.0
 @click.option("--list", "file", type=click.Path(path_type=Path), default=LIST, help="The list of studies, in order.")
 @click.option("--runs", type=click.Path(path_type=Path), default=ROOT / "runs" / "evidence", help="Where the runs are.")
 def main(names: tuple[str, ...], minutes: float, file: Path, runs: Path) -> None:
-    """Measure the studies NAME, or those of the list, one after another, for so many minutes.
+    """Measure the studies NAME, or those of the list, one after another, for a number of minutes.
 
     A study's name ends with -quick for its quick form. A block that would not end in time is not begun, and the next
     session continues there. All sessions of a folder of runs come from one commit without changes. Each study begins

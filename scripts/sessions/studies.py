@@ -73,7 +73,7 @@ class ListedStudy:
         return float(json.loads(done.stdout)["seconds"])
 
     def command(self, seconds: float) -> list[str]:
-        """Return the command that measures it for so long at most: it begins its run, or continues with it."""
+        """Return the command that measures it for a time at most: it begins its run, or continues with it."""
         verb = ["resume", str(self.folder)] if self.begun else ["run", *self.words, "--out", str(self.folder)]
         return [*PATTERNBENCH, *verb, "--at-most", f"{max(1, int(seconds))}s"]
 

@@ -66,7 +66,7 @@ def _disturbed(since: _Floats, as_before: _Bools, usual: float) -> npt.NDArray[n
     """Return the seconds since the begin, by number, in which too few operations were as before.
 
     ``usual`` is the share of those that were so before the begin. By chance alone a second of a round in which nothing
-    happens must have so few in at most ``_BY_CHANCE`` of the rounds, over all seconds together.
+    happens must have this few in at most ``_BY_CHANCE`` of the rounds, over all seconds together.
     """
     second = since.astype(np.int64)
     total = np.bincount(second)

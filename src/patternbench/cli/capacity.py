@@ -124,7 +124,7 @@ def drawn(svg: Path, steps: list[RateStep], answer: Capacity, objective: RateObj
 
 
 def drive(up: RateFixture, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
-    """Measure the rates that the search asks for. A round that is no result is repeated once."""
+    """Measure the rates that the search asks for. A round without a result is repeated once."""
     driven: list[RateRound] = []
     asking = search(objective, limits)
     rate = next(asking, None)
@@ -145,7 +145,7 @@ def tell(driven: list[RateRound], answer: Capacity, objective: RateObjective, li
     """Print the answer, the knee and every rate; doubts go to standard error."""
     doubted = [one for one in driven if one.doubt]
     if doubted:
-        output.note(f"doubtful: {len(doubted)} of {len(driven)} rounds are no results: {doubted[0].doubt}")
+        output.note(f"doubtful: {len(doubted)} of {len(driven)} rounds have no result: {doubted[0].doubt}")
     if json_:
         output.as_json(_as_data(driven, answer, objective))
         return

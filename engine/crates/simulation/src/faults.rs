@@ -115,7 +115,7 @@ pub enum Fate {
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// When work that begins now is done, where the service needs so many nanoseconds at its usual speed;
+    /// When work that begins now is done, where the service needs `work` nanoseconds at its usual speed;
     /// `Nanos::MAX` where it never is, because the service stands still for good.
     pub fn done(&self, now: Nanos, work: f64) -> Nanos {
         let (mut at, mut left) = (now, work);

@@ -5,7 +5,7 @@ use crate::times::Times;
 use serde::Deserialize;
 use std::fmt;
 
-/// Why a model is none: where, and what is wrong, in a sentence.
+/// Why a model is refused: where, and the mistake, in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelError {
     /// The path in the model, such as `faults[0]`; empty for the whole.
@@ -52,7 +52,7 @@ pub struct ServiceModel {
     pub workers: usize,
     /// How long it works on one that has it for itself.
     pub times: Times,
-    /// How much longer it works where so many are being worked on: pairs of a number and a factor, linear in between.
+    /// How much longer it works on several at a time: pairs of their number and a factor, linear in between.
     #[serde(default)]
     pub slowdown: Vec<(f64, f64)>,
     /// Where requests wait.
@@ -99,7 +99,7 @@ impl Model {
     /// Reads a model.
     ///
     /// # Errors
-    /// When the text is none.
+    /// When the text describes no service.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
         let model: Self = serde_json::from_str(text).map_err(|error| problem("", &error.to_string()))?;
         model.check().map(|()| model)

@@ -30,7 +30,7 @@ enum Event {
     Answered(Number),
 }
 
-/// What a connection is told: a status, or that it was reset.
+/// The news for a connection: a status, or that it was reset.
 #[derive(Debug, Clone, Copy)]
 enum Told {
     Status(u16),
@@ -61,7 +61,7 @@ pub struct Simulated {
     plans: u64,
     crashes: u64,
     answers: HashMap<u16, Vec<u8>>,
-    /// What each connection that is reported is told, of which request.
+    /// The news for each connection that is reported, with its request.
     news: HashMap<u64, (Number, Told)>,
 }
 

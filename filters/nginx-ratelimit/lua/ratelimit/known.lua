@@ -11,7 +11,7 @@
 --
 -- It stands in the dictionary of cached rejections, where it makes room when that is full: then it is not known any more.
 -- What the store should remember is judged by the store's own clock alone: an answer that was on its way for longer says nothing
--- about a later one, and a window that ends a moment earlier there than here is no loss.
+-- about a later one, and a window that ends a moment earlier there than here loses nothing.
 
 local ffi = require("ffi")
 local clock = require("ratelimit.clock")

@@ -83,10 +83,10 @@ class LimitedService:
 
 
 def limited(fault: Fault, site: Site, limit: Limit) -> LimitedService:
-    """Return a limit at a service. Raises StartError where the place of the fault is none."""
+    """Return a limit at a service. Raises StartError where the fault acts on something else."""
     service = service_of(fault, site.environment)
     if service is None:
-        raise StartError(f"{fault.kind} acts on containers, and {fault.where} is no service of a Compose project")
+        raise StartError(f"{fault.kind} acts on containers, and {fault.where} isn't a service of a Compose project")
     return LimitedService(service, site, limit)
 
 

@@ -1,6 +1,6 @@
 """What a component says of programs that run for it in containers: where else it is reached, and what they cost.
 
-Containers are no processes of ours: their CPU time stands in control groups of their engine, and that of the proxies
+Containers aren't processes of ours: their CPU time stands in control groups of their engine, and that of the proxies
 which pass on published ports in the counters of these processes.
 """
 

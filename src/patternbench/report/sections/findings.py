@@ -288,7 +288,7 @@ def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
 
 
 def _limits(comparisons: Findings, barred: bool) -> str:
-    """Name the limits that lines had to keep; failed calls are none where a limit of the study refused them."""
+    """Name the limits that lines had to keep; failed calls are left out where a limit of the study refused them."""
     failed = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
     limits = [failed] if not comparisons.set_by_limits else []
     return " and ".join([*limits, *(["the limits of the choice"] if barred else [])])

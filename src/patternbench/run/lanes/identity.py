@@ -15,7 +15,7 @@ from patternbench.run.lanes.package import sent_hash
 
 PACKAGE = Path(patternbench.__file__).parent
 CARRIED = {f"_{name}" for name in (*FOLDERS, "bin", "clients", "agents")}
-"""What a wheel has inside the package, and a checkout beside it."""
+"""What a wheel has inside the package, and a checkout next to it."""
 
 
 def identity() -> dict[str, object]:

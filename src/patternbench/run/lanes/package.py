@@ -13,7 +13,7 @@ from patternbench.lab.software import engine
 
 NAME = "patternbench"
 MARK = "patternbench-was-sent"
-"""The file beside the package that tells one that was sent from one that is installed."""
+"""The file next to the package that tells one that was sent from one that is installed."""
 COMPILED = "__pycache__"
 _LEFT_OUT = shutil.ignore_patterns(COMPILED, ".gitignore", ".rayignore")
 """What Python makes again where the package is, and the files by which Ray would leave others out."""

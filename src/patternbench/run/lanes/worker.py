@@ -31,8 +31,8 @@ class LaneDelivery:
 class LaneWorker:
     """Carries out orders on the machine where it is, and keeps the system up from one to the next.
 
-    ``inputs`` are the run's copies of the files that its study names, by their names in its folder. What it keeps on
-    the disk is gone with its process, however that ends.
+    ``inputs`` are the run's copies of the files that its study names, by their names in its folder. Its own files on
+    the disk are gone with its process, however that ends.
     """
 
     def __init__(self, inputs: Mapping[str, bytes], engine_only: bool) -> None:

@@ -69,7 +69,7 @@ def remaining(journeys: Sequence[Journey], values: Mapping[str, str]) -> Iterato
 
 
 def problems(system: System, workload: Workload) -> Iterator[Problem]:
-    """Parts that depend on a level that a scenario lacks, or that is no number or duration where one is needed."""
+    """Parts that depend on a level that a scenario lacks, or that isn't a number or duration where one is needed."""
     values = texts(system, workload)
     left_out = tuple(_left_out(workload, values))
     for path, reference in parts_of(workload, "workload", Reference):

@@ -71,7 +71,7 @@ pub mod jobs {
         job
     }
 
-    /// Calls that arrive by chance, so many per second and so many in all.
+    /// Calls that arrive by chance, at a rate per second and up to a number.
     pub fn poisson(rate: f64, calls: u64, seed: u64) -> Value {
         let open = json!({"open": {"schedule": {"constant": {"rate": rate}}, "spacing": "poisson", "max_in_flight": 100_000, "calls": calls}});
         let lasts = (calls as f64 / rate * 2e6) as u64;
