@@ -58,7 +58,7 @@ def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, 
     rng, found = np.random.default_rng(rounds * 100 + count), np.zeros(3)
     for _ in range(runs):
         ranking = rank(configurations(rng, count, rounds, gain), Objective("p95", minimise=True), ())
-        clear = ranking.doubt.even <= DOUBT
+        clear = ranking.p.even <= DOUBT
         wrong = clear and (gain == 0 or ranking.order[0] != count - 1)
         found += clear, wrong, min(ranking.gains(0).values()).even <= DOUBT
     return dict(zip(("clear", "wrong", "over_baseline"), found / runs, strict=True))

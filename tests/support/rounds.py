@@ -36,6 +36,14 @@ class Nothing:
     def cut_logs(self) -> list[str]:
         return []
 
+    def contained_cpu_s(self) -> float:
+        """None."""
+        return 0.0
+
+    def notes(self) -> dict[str, list[str]]:
+        """None."""
+        return {}
+
     def refused_limits(self) -> dict[str, str]:
         return {}
 

@@ -18,6 +18,7 @@ from patternbench.analyze.compare.comparison import Difference
 from patternbench.analyze.compare.gate import GateVerdict
 from patternbench.analyze.compare.words import change, interval
 from patternbench.analyze.statements.claims.judged import JudgedClaim, JudgedClaims
+from patternbench.analyze.statements.sentences import changed
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.terms.data_problems import plural
 
@@ -57,8 +58,10 @@ def _outcome(one: JudgedClaim) -> CaseOutcome:
 
 
 def _changes(one: JudgedClaim) -> str:
-    unit = " %" if one.relative else f" {one.unit}".rstrip()
-    each = [f"{found.value:+.3g}{unit} [{found.low:+.3g}, {found.high:+.3g}]" for found in one.changes[:_NAMED]]
+    each = [
+        changed(one.claim.response, found.value, (found.low, found.high), one.relative, one.unit)
+        for found in one.changes[:_NAMED]
+    ]
     more = f" and {len(one.changes) - _NAMED} more" if len(one.changes) > _NAMED else ""
     return f"{one.claim.response}: {'; '.join(each)}{more}"
 

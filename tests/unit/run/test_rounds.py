@@ -203,7 +203,7 @@ def test_the_cpu_time_of_a_system_is_what_we_started_has_taken_without_the_load_
 ) -> None:
     monkeypatch.setattr(executor, "EngineDriver", Working)
     own = iter([1.0, 3.25])
-    monkeypatch.setattr(Meter, "read", lambda: Meter(busy=0, own=next(own), stolen=0, total=10))
+    monkeypatch.setattr(Meter, "read", lambda _=0.0: Meter(busy=0, own=next(own), stolen=0, total=10))
     run, _, _ = rounds(tmp_path / "run", 1, LocalExecutor)
     (entry,) = read(run.journal)
     assert (entry.cpu_seconds, entry.system_cpu_seconds) == (0.5, 3.25 - 1.0 - 0.5)

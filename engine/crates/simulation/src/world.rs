@@ -108,12 +108,12 @@ impl Simulated {
         };
         let crashes: Vec<Nanos> = world.faults.crashes().collect();
         for at in crashes {
-            world.plan(at, Event::Crash);
+            world.expect(at, Event::Crash);
         }
         world
     }
 
-    fn plan(&mut self, at: Nanos, event: Event) {
+    fn expect(&mut self, at: Nanos, event: Event) {
         if at < Nanos::MAX {
             self.planned.push(Reverse((at, self.plans, event)));
             self.plans += 1;
@@ -157,7 +157,7 @@ impl Simulated {
 
     fn take(&mut self, number: Number, taken: Taken) {
         match taken {
-            Taken::Until(at) => self.plan(at, Event::Done(number, self.crashes)),
+            Taken::Until(at) => self.expect(at, Event::Done(number, self.crashes)),
             Taken::Refused(status) => self.tell(number, Told::Status(status)),
             Taken::Waiting => {}
         }
@@ -177,7 +177,7 @@ impl Simulated {
     fn tell(&mut self, number: Number, told: Told) {
         if let Some(asked) = self.asked.get_mut(&number) {
             asked.told = Some(told);
-            self.plan(self.now + self.network, Event::Answered(number));
+            self.expect(self.now + self.network, Event::Answered(number));
         }
     }
 
@@ -245,7 +245,7 @@ impl World for Simulated {
         };
         self.asked.insert(number, asked);
         match self.faults.fate(self.now, &mut self.random) {
-            Fate::Passed(held) => self.plan(self.now + held + self.network, Event::Arrives(number)),
+            Fate::Passed(held) => self.expect(self.now + held + self.network, Event::Arrives(number)),
             Fate::Answered(status) => self.tell(number, Told::Status(status)),
         }
         Ok(())
