@@ -1,4 +1,4 @@
-"""What a wheel carries in addition to the package's own code: where it is in a checkout, and its name inside the package.
+"""What a wheel carries next to the package's own code: where it is in a checkout, and its name inside the package.
 
 The build of a wheel loads this file by itself, so it imports nothing of patternbench.
 """

@@ -299,8 +299,8 @@ def test_a_project_is_gone_when_the_run_is_killed(
         assert ours.stdout is not None
         assert ours.stdout.readline() == b"up\n"
         ours.send_signal(signal.SIGKILL)
-    until(lambda: docker.left() == [])
-    until(lambda: left_behind(str(tmp_path)) == [])
+    until(lambda: docker.left() == [], 60)
+    until(lambda: left_behind(str(tmp_path)) == [], 60)
 
 
 STUDY = """\

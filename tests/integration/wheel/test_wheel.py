@@ -39,8 +39,8 @@ STUDIES = sorted((ROOT / "studies").glob("*.yaml"), key=lambda file: file.stem)
 CARRIED = [file.stem for file in STUDIES if is_carried(file)]
 APPLICATIONS = {system_of(file): file.stem for file in reversed(STUDIES) if not is_carried(file)}
 """One study of each application."""
-LEFT_OUT = ("design", "models", "recommend", "claims", "quick")
-"""What speaks of levels that a shortened study hasn't."""
+LEFT_OUT = ("design", "models", "recommend", "claims", "quick", "usage")
+"""The parts on levels and stores that a shortened study hasn't."""
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -216,7 +216,10 @@ def shortened(study: dict[str, Any]) -> dict[str, Any]:
         "faults": _last(study.get("faults", [])),
     }
     if isinstance(study["system"], dict) and "algorithm" in study["system"].get("settings", {}):
-        study["system"]["settings"] |= LIMITER
+        settings = study["system"]["settings"]
+        study["system"]["settings"] = {
+            name: at for name, at in settings.items() if not name.startswith("store_")
+        } | LIMITER
     workload = study["workload"]
     workload |= {"duration": "3s"} if "duration" in workload else {}
     if "duration" in workload.get("closed", {}):

@@ -19,6 +19,8 @@ from patternbench.terms.units import Duration, PositiveDuration
 
 GRACE_S = 60
 """How long the engine may take to take a project down, in addition to what its containers are given to end."""
+TELLING_US = 15_000_000
+"""How much longer the host waits than the project may take, so that its keeper says why it is not up."""
 ContainerPort = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -56,7 +58,7 @@ class Compose(Component):
             url=next(iter(urls.values())),
             endpoints=urls,
             ready=Announced(keeper.READY),
-            within=self.within,
+            within=Duration(self.within.us + TELLING_US),
             stop=Stop(grace=Duration.parse(f"{GRACE_S + self._grace_s}s")),
             contained=True,
         )

@@ -19,7 +19,7 @@ UNLIMITED = -1
 
 @dataclass(frozen=True)
 class ContainerLimits:
-    """The limits of a container: ``nano_cpus`` or ``quota_us``, memory in bytes alone and with swap; 0 means no limit."""
+    """The limits of a container: ``nano_cpus`` or ``quota_us``, memory in bytes alone and with swap; 0: no limit."""
 
     nano_cpus: int = 0
     quota_us: int = 0
