@@ -84,7 +84,7 @@ def test_limits_are_given_back_as_they_were() -> None:
     assert int(swap) == 2 * int(memory) > 1_000_000_000, "that of the machine, which none can exceed"
 
 
-@pytest.mark.parametrize("size", ["64", "0MB", "5MB", "1.5GB", "64 mb", "", "9999999MB"])
+@pytest.mark.parametrize("size", ["64", "0MB", "5MB", "1.5GB", "64 mb", "", "9999999MB", "6٤MB"])
 def test_a_size_of_memory_that_no_engine_takes_is_refused(size: str) -> None:
     with pytest.raises(ValueError, match="not a size of memory"):
         MemorySize.parse(size)

@@ -12,7 +12,7 @@ from patternbench.study.faults.kind import Kind, Spot
 from patternbench.study.model.levels import Levels
 
 _UNITS = {"MB": 1000**2, "GB": 1000**3, "MiB": 1024**2, "GiB": 1024**3}
-_PATTERN = re.compile(rf"([1-9]\d{{0,5}})\s?({'|'.join(_UNITS)})")
+_PATTERN = re.compile(rf"([1-9][0-9]{{0,5}})\s?({'|'.join(_UNITS)})")
 LEAST = 6 * 1024**2
 """Bytes of the smallest limit that Docker takes."""
 
