@@ -88,9 +88,14 @@ def _plugin_folders() -> list[Path]:
     return [*own, *(Path(folder) / "docker" / "cli-plugins" for folder in PLUGINS)]
 
 
-def asked(words: Sequence[str], most_s: float = QUESTION_S) -> str:
-    """Return what a command of the engine prints. Raises ProjectFailed if it fails, or does not end in time."""
+def asked(words: Sequence[str], most_s: float = QUESTION_S, *, logs: bool = False) -> str:
+    """Return what a command of the engine prints. Raises ProjectFailed if it fails, or does not end in time.
+
+    With ``logs`` its messages go into the log of the component, too.
+    """
     code, printed, complaints = carried_out(words, most_s)
+    if logs:
+        print(printed + complaints, file=sys.stderr, end="", flush=True)
     if code:
         raise ProjectFailed(f"`{named(words)}` ended with code {code}{last_lines(complaints)}")
     return printed
@@ -107,14 +112,6 @@ def carried_out(words: Sequence[str], most_s: float) -> tuple[int, str, str]:
     except subprocess.TimeoutExpired:
         raise ProjectFailed(f"`{named(words)}` did not end within {most_s:g} s") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-
-
-def logged(words: Sequence[str], most_s: float) -> None:
-    """Carry out a command whose messages belong into the log. Raises ProjectFailed as ``asked`` does."""
-    code, printed, complaints = carried_out(words, most_s)
-    print(printed + complaints, file=sys.stderr, end="", flush=True)
-    if code:
-        raise ProjectFailed(f"`{named(words)}` ended with code {code}{last_lines(complaints)}")
 
 
 def named(words: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from patternbench.lab.containers.engine import (
     asked,
     carried_out,
     last_lines,
-    logged,
 )
 from patternbench.lab.containers.printed import PrintedProject
 from patternbench.lab.containers.service import Hands
@@ -67,8 +66,8 @@ class ComposeProject:
             self._images.write_text(json.dumps(images), encoding="utf-8")
         if project.builds:
             # Compose labels an image with its project: under one name for all runs, the next one finds it built.
-            logged(self._words("build", name=image_prefix(self.file)), within_s)
-        logged(self._words("up", "--detach", "--remove-orphans"), within_s)
+            asked(self._words("build", name=image_prefix(self.file)), within_s, logs=True)
+        asked(self._words("up", "--detach", "--remove-orphans"), within_s, logs=True)
         return self._risen(deadline, within_s)
 
     def _risen(self, deadline: float, within_s: int) -> list[ContainerState]:
