@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import PydanticCustomError, core_schema
+from types import MappingProxyType
 
 from patternbench.study.faults.kind import Kind
+from patternbench.study.model.amounts import Amount
 from patternbench.study.model.levels import Levels
 
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
@@ -16,10 +15,15 @@ _PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s?(B|kB|MB|GB)\s?/\s?s")
 UNLIMITED = "unlimited"
 
 
-class Bandwidth(str):
+class Bandwidth(Amount):
     """Bytes per second with their unit, as in ``100kB/s`` (k is 1,000); ``unlimited`` is the level without it."""
 
     __slots__ = ()
+    what = "a bandwidth"
+    allowed = f"bytes per second with their unit: `100kB/s`, `1.5MB/s` (B, kB, MB, GB), or `{UNLIMITED}`"
+    schema = MappingProxyType(
+        {"pattern": r"^(\d+(\.\d+)? ?(B|kB|MB|GB) ?/ ?s|unlimited)$", "examples": ["100kB/s", UNLIMITED]}
+    )
 
     @property
     def bytes_per_s(self) -> float | None:
@@ -38,23 +42,6 @@ class Bandwidth(str):
             raise ValueError(f"{text!r} is not a bandwidth; write for example 100kB/s")
         unit = max((unit for unit in _UNITS if amount % _UNITS[unit] == 0 or unit == "B"), key=_UNITS.__getitem__)
         return cls(f"{(amount / _UNITS[unit]).normalize():f}{unit}/s")
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(_validated)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: object, _handler: GetJsonSchemaHandler) -> dict[str, object]:
-        pattern = r"^(\d+(\.\d+)? ?(B|kB|MB|GB) ?/ ?s|unlimited)$"
-        return {"type": "string", "pattern": pattern, "examples": ["100kB/s", UNLIMITED]}
-
-
-def _validated(value: object) -> Bandwidth:
-    try:
-        return Bandwidth.parse(value if isinstance(value, str) else "")
-    except ValueError:
-        allowed = f"bytes per second with their unit: `100kB/s`, `1.5MB/s` (B, kB, MB, GB), or `{UNLIMITED}`"
-        raise PydanticCustomError("bandwidth", "is not a bandwidth", {"allowed": allowed}) from None
 
 
 class Slow(Kind):
