@@ -8,12 +8,15 @@ JVM_CALLS := agents/jvm-calls/target/patternbench-jvm-calls.jar
 INSURANCE := apps/insurance/customer-core/target/customer-core-app.jar
 CINEMA := apps/cinema/broker/target/broker-app.jar
 SHOP := apps/shop/persistence/target/persistence-app.jar
+OVERLOAD := apps/overload/items/target/items-app.jar
 FORMATTERS := scripts/formatters/node_modules/.package-lock.json
 AXE := tests/browser/node_modules/.package-lock.json
 CARGO_JOBS ?= 2
+BASES ?= public
+BOTH_CORES := $(MAKE) --jobs=2 --output-sync=target
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart test check lint format formatters axe licences advisories clients agents apps setup-test contracts docs clean
+.PHONY: help setup quickstart test check lint format formatters axe licences advisories clients agents apps images setup-test test-tools by-maven by-others contracts docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -34,18 +37,34 @@ clients: $(VENV)/.stamp ## build the clients that the tools here allow, and say 
 
 agents: $(JVM_CALLS) ## build what counts calls within JVM services (needs a JDK 17 and Maven)
 
-apps: $(INSURANCE) $(CINEMA) $(SHOP) ## build the applications that our studies measure (needs a JDK 17 and Maven)
+apps: $(INSURANCE) $(CINEMA) $(SHOP) $(OVERLOAD) ## build the applications that our studies measure (needs a JDK 17 and Maven)
 
-setup-test: setup $(VENV)/.stamp-dev ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
-	scripts/install-test-tools
-	$(MAKE) clients agents apps formatters axe
+images: setup apps ## build container images of the applications (needs Docker or Podman; BASES=debian pulls nothing)
+	$(BIN)/python -m scripts.images --bases $(BASES)
+
+setup-test: ## set up what the tests need: JDK, Maven, Chromium, servers from Debian, httpbin
+	$(BOTH_CORES) setup $(VENV)/.stamp-dev test-tools
+	$(BOTH_CORES) by-maven by-others
 	export PATH="$(CURDIR)/$(BIN):$$PATH"; patternbench doctor --install > /dev/null || \
 	  patternbench doctor || echo "a test that needs what is missing fails, unless tests/allowed-skips.toml names it"
 
+test-tools:
+	scripts/install-test-tools
+
+by-maven: # one Maven at a time: two would write the same files of its repository
+	scripts/clients build with mvn
+	$(MAKE) --jobs=1 agents apps
+
+by-others:
+	scripts/clients build without mvn
+	$(MAKE) formatters axe
+
 contracts: setup ## write the checked-in schemas and reference pages anew from the code
 	$(BIN)/patternbench schema > contracts/study/study.schema.json
+	$(BIN)/patternbench schema model > contracts/simulation/model.schema.json
 	for file in attempts rounds steps plan manifest; do \
 	  $(BIN)/patternbench schema $$file > contracts/records/$$file.schema.json || exit 1; done
+	$(BIN)/python -m scripts.site.answers
 	$(BIN)/python -m scripts.site.reference
 
 docs: $(VENV)/.stamp-docs ## build the documentation as a site into site/; broken links fail
@@ -107,4 +126,8 @@ $(CINEMA): apps/pom.xml $(shell find apps/cinema apps/commons apps/testing -name
 
 $(SHOP): apps/pom.xml $(shell find apps/shop apps/commons apps/testing -name target -prune -o -type f -print) | $(CINEMA)
 	cd apps/shop && mvn -q -B --no-transfer-progress package -DskipTests
+	@touch $@
+
+$(OVERLOAD): apps/pom.xml $(shell find apps/overload apps/commons apps/testing -name target -prune -o -type f -print) | $(SHOP)
+	cd apps/overload && mvn -q -B --no-transfer-progress package -DskipTests
 	@touch $@

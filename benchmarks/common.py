@@ -20,7 +20,7 @@ ENGINE = Path(os.environ.get("PATTERNBENCH_ENGINE", ROOT / "engine" / "target" /
 
 
 @dataclass(frozen=True)
-class Ran:
+class ProcessOutput:
     """The output of a process, and the CPU time (user and system) that it took, in seconds."""
 
     output: str
@@ -45,7 +45,17 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-def run(command: list[str], folder: Path, **environment: str) -> Ran:
+def own_peak_mib() -> float:
+    """Return the most memory that this process held at once.
+
+    ``getrusage`` begins with what the process held that started this one, which may be more.
+    """
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(peak) / 1024
+
+
+def run(command: list[str], folder: Path, **environment: str) -> ProcessOutput:
     """Run a command to its end; its CPU time and peak memory come from the kernel, not from itself."""
     counted = folder / "counted.json"
     launch = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(counted), *command]
@@ -57,7 +67,7 @@ def run(command: list[str], folder: Path, **environment: str) -> Ran:
         # k6 says with 99 that a threshold was missed, which isn't our business.
         if reported["code"] not in (0, 99):
             sys.exit(f"{command[0]} has failed with {reported['code']}: {errors.read()[-2000:]}")
-        return Ran(out.read(), reported["cpu"], reported["elapsed"], reported["peak_kib"])
+        return ProcessOutput(out.read(), reported["cpu"], reported["elapsed"], reported["peak_kib"])
 
 
 def tool(name: str) -> str | None:
@@ -120,7 +130,7 @@ def nginx(folder: Path, certificate: tuple[Path, Path] | None = None) -> Iterato
         process.wait()
 
 
-def load(job: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ran]:
+def load(job: dict[str, Any], folder: Path) -> tuple[dict[str, Any], ProcessOutput]:
     """Run the engine on a job; give its summary."""
     (folder / "job.json").write_text(json.dumps(job))
     command = [str(ENGINE), "load", "--job", str(folder / "job.json"), "--out", str(folder)]

@@ -11,16 +11,18 @@ import click
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError
 from patternbench.terms.problems import InputError
+from reproductions import comparisons
 from reproductions.pages import Page
 
 HERE = Path(__file__).parent
 
 
 def found() -> dict[str, Page]:
-    """Return the pages of all modules that have a ``PAGE``, by the names of their files without ``.md``."""
+    """Return all pages by the names of their files without ``.md``: of modules with a ``PAGE``, and of comparisons."""
     sources = [path for path in sorted(HERE.rglob("*.py")) if "\nPAGE = " in path.read_text(encoding="utf-8")]
     modules = [".".join((HERE.name, *path.relative_to(HERE).with_suffix("").parts)) for path in sources]
     pages: list[Page] = [import_module(module).PAGE for module in modules]
+    pages += [comparisons.page(file.stem) for file in sorted((HERE / comparisons.FOLDER).glob("*.yaml"))]
     return {Path(page.name).stem: page for page in pages}
 
 

@@ -1,13 +1,14 @@
 """Configurations that a study compares: a page's part of each study, made of the rounds that are kept next to the page.
 
 A comparison names each round by its condition (what happens to the service) and its configuration (what someone does
-about it). It shows responses of all of them, and holds claims against intervals by the rule of all claims. The page
-begins with its main claims: in short, and in a figure.
+about it). It shows responses of all of them, and holds claims against intervals by the rule of all claims. A page of
+comparisons is a YAML file with the page's name. It begins with its main claims: in short, and in a figure.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,14 +18,15 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
+from patternbench.analyze.statements.claims.judged import extremes
 from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
+from patternbench.observe.section import Spec
 from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
-from reproductions import claimed, comparison_figures
+from patternbench.terms.quantities import number
+from reproductions import claimed, drawing
 from reproductions.claimed import HeldClaim
-from reproductions.comparison_figures import ASIDE, FROM, TO, Panel
-from reproductions.contrasts import SAME, ends, verdict
-from reproductions.markdown import short, table, warned
+from reproductions.markdown import spread, table, warned
 from reproductions.pages import QUICK, Page, Parts, Tables, not_measured, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
@@ -35,8 +37,11 @@ SHORT, FIGURE = "short", "figure.svg"
 CATALOGUED = "claims"
 """The part of pages of the catalogue in which main claims stand."""
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
+FOLDER = "compared"
+"""Where the pages of comparisons are."""
 _FEWEST = 2
 """The rounds from which on it is known that they do not vary."""
+_BAR = 24
 
 
 @dataclass(frozen=True)
@@ -62,22 +67,14 @@ class Compared:
     second: str
     counted: bool = False
 
-    @property
-    def column(self) -> str:
-        """The response that it is about."""
-        return self.claim.response
-
-    @property
-    def says(self) -> str:
-        """The change that it expects, in a word."""
-        return SAME if self.claim.expected.is_margin else self.claim.expected.words
-
     def held(self, study: str, rounds: pd.DataFrame) -> HeldClaim:
         """Return it with the changes that rounds show; all its intervals hold together."""
-        (found,) = claimed.hold([self.claim], claimed.planned(study), rounds)
+        (found,) = claimed.Measured(claimed.planned(study), rounds).hold([self.claim])
         if not self.counted or rounds["block"].nunique() < _FEWEST:
             return found
-        return replace(found, changes=tuple(one if np.isfinite(one.low) else one.exact for one in found.changes))
+        exact = (replace(one, low=one.value, high=one.value, firm=None) for one in found.changes)
+        both = zip(found.changes, exact, strict=True)
+        return replace(found, changes=tuple(one if np.isfinite(one.low) else known for one, known in both))
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,8 @@ class Comparison:
 
     ``main`` numbers the claims that the page begins with; ``title`` is what the figure calls the study where the page
     has several, ``condition_is`` the head of the column of conditions. ``counted`` are claims before those of the
-    study, on what is counted exactly: it never varies from round to round, so that few rounds show it.
+    study, on what is counted exactly: it never varies from round to round, so that few rounds show it. ``catalogue`` is
+    the page of the catalogue that shows the main claims too.
     """
 
     study: str
@@ -99,11 +97,12 @@ class Comparison:
     title: str = ""
     condition_is: str = "the service"
     counted: Sequence[DeclaredClaim] = ()
+    catalogue: str = ""
 
     @property
     def columns(self) -> list[str]:
         """What is kept of a round."""
-        responses = [*(one.column for one in self.shown), *(one.column for one in self.compared)]
+        responses = [*(one.column for one in self.shown), *(one.claim.response for one in self.compared)]
         return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
 
     @cached_property
@@ -132,7 +131,7 @@ class Comparison:
 
     def response(self, one: Compared) -> Shown:
         """How the response of a claim is shown."""
-        return next(shown for shown in self.shown if shown.column == one.column)
+        return next(shown for shown in self.shown if shown.column == one.claim.response)
 
 
 def read(file: str) -> dict[str, Comparison]:
@@ -145,8 +144,7 @@ def read(file: str) -> dict[str, Comparison]:
 def form_of(comparison: Comparison, rounds: pd.DataFrame) -> Comparison:
     """Return the comparison of the form of its study, whole or quick, that has the scenarios of the rounds."""
     forms = (comparison.study, f"{comparison.study}{QUICK}")
-    scenarios = {*rounds["scenario"]}
-    return replace(comparison, study=next(form for form in forms if scenarios <= claimed.planned(form).keys()))
+    return replace(comparison, study=claimed.study_of(rounds, forms))
 
 
 def _called(words: Words, levels: Levels) -> str:
@@ -164,27 +162,24 @@ def _scaled(claim: Claim) -> Claim:
     return claim if claim.relative is not None else replace(claim, relative=kind not in ("percent", "rate"))
 
 
-def page(file: str, comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]) -> Page:
-    """Return a page on studies; ``patterns`` says of which of them pages of the catalogue show the main claims."""
-    folder = file.removesuffix(".md")
+def page(name: str) -> Page:
+    """Return the page below ``docs`` whose comparisons the file of this name has."""
+    comparisons, catalogue = read(f"{FOLDER}/{name}.yaml"), defaultdict[str, dict[str, Comparison]](dict)
+    for study, one in comparisons.items():
+        if one.catalogue:
+            catalogue[one.catalogue][study] = one
 
     def parts(measured: Tables) -> Parts:
-        shown = catalogued(measured, comparisons, patterns)
-        catalogue = {f"patterns/{name}": {CATALOGUED: text} for name, text in shown.items()}
-        return {file: printed(folder, measured, comparisons), **catalogue}
+        shown = {f"patterns/{file}": {CATALOGUED: main_table(measured, of_it)} for file, of_it in catalogue.items()}
+        own = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
+        return {f"{name}.md": {SHORT: in_short(name, measured, comparisons), **own}, **shown}
 
     readers = {study: rounds_as(study, one.columns) for study, one in comparisons.items()}
-    return Page(file, readers, parts, lambda measured: {FIGURE: drawn(measured, comparisons)} if measured else {})
+    return Page(f"{name}.md", readers, parts, lambda kept: {FIGURE: drawn(kept, comparisons)} if kept else {})
 
 
-def printed(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> dict[str, str]:
-    """Return the parts of a page with a folder, by the names of their marks; what was not measured says how to."""
-    parts = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
-    return {SHORT: in_short(folder, measured, comparisons), **parts}
-
-
-def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
-    """Return the main claims with numbers and verdicts, and draw them into the page's folder."""
+def in_short(folder: str, measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
+    """Return the main claims with numbers and verdicts, and their figure in the page's folder."""
     if not measured:
         return "Not measured yet."
     lacking = [f"`{study}`" for study in comparisons if study not in measured]
@@ -193,15 +188,7 @@ def in_short(folder: str, measured: Mapping[str, pd.DataFrame], comparisons: Map
     return "\n\n".join([reported, *rest, f"![{CAPTION}]({folder}/{FIGURE})", f"*{CAPTION}*"])
 
 
-def catalogued(
-    measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison], patterns: Mapping[str, Sequence[str]]
-) -> dict[str, str]:
-    """Return what each page of the catalogue shows: the main claims of its studies, as far as they were measured."""
-    shown = {page: {study: comparisons[study] for study in studies} for page, studies in patterns.items()}
-    return {page: main_table(measured, chosen) for page, chosen in shown.items()}
-
-
-def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+def main_table(measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
     """Return the main claims of what was measured, as a table."""
     rows = [row for study, one in comparisons.items() if study in measured for row in main_rows(one, measured[study])]
     return table(["claim", "response", "from", "to", "verdict"], rows)
@@ -209,8 +196,7 @@ def main_table(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, C
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
     """Yield a row for each main claim: the medians of both configurations, and the verdict."""
-    for number in comparison.main:
-        one = comparison.compared[number]
+    for one in (comparison.compared[place] for place in comparison.main):
         shown = comparison.response(one)
         sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
@@ -219,39 +205,32 @@ def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str
 
 def _reported(one: HeldClaim) -> str:
     """Return the verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
-    word = verdict(one.expected, one.changes)
-    return f"{one.expected.words}: {word}" if one.expected.is_margin else word
+    return f"{one.expected.words}: {one.verdict}" if one.expected.is_margin else one.verdict
 
 
 def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: str) -> str:
     middle = rounds.loc[rounds["scenario"] == scenario, shown.column].median() * shown.factor
-    return f"{short(middle) if np.isfinite(middle) else 'none'} ({configuration})"
+    return f"{number(middle) if np.isfinite(middle) else 'none'} ({configuration})"
 
 
-def drawn(measured: Mapping[str, pd.DataFrame], comparisons: Mapping[str, Comparison]) -> str:
+def drawn(measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
     """Return the figure of the main claims of what was measured, as SVG."""
-    panels = (
-        panel(one, measured[study], one.compared[number])
-        for study, one in comparisons.items()
-        if study in measured
-        for number in one.main
-    )
-    return comparison_figures.drawn(list(panels))
+    there = [(one, measured[study]) for study, one in comparisons.items() if study in measured]
+    panels = [_panel(one, rounds, one.compared[place]) for one, rounds in there for place in one.main]
+    return drawing.in_rows(panels, columns=2)
 
 
-def panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Panel:
+def _panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Spec:
     """Return what is drawn of a claim: the rounds of all configurations under its condition."""
     named = comparison.named(rounds)
     there, shown = named[named["condition"] == one.condition], comparison.response(one)
-    sides = {one.first: FROM, one.second: TO}
-    points = pd.DataFrame(
-        {
-            "configuration": there["configuration"],
-            "value": there[shown.column] * shown.factor,
-            "side": [sides.get(name, ASIDE) for name in there["configuration"]],
-        }
-    )
-    return Panel(comparison.title, one.condition, shown.title, points)
+    sides = there["configuration"].map({one.first: "from", one.second: "to"}).fillna("aside")
+    points = pd.DataFrame({"configuration": there["configuration"], "value": there[shown.column] * shown.factor})
+    points = points.assign(side=sides).round(3)
+    medians = points.groupby(["configuration", "side"], sort=False, as_index=False)[["value"]].median().round(3)
+    names, title = list(dict.fromkeys(points["configuration"])), [*filter(None, (comparison.title, one.condition))]
+    words = {"names": names, "response": shown.title, "height": _BAR * len(names), "title": {"text": title}}
+    return drawing.panel("compared", {"points": points, "medians": medians}, **words)
 
 
 def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
@@ -265,18 +244,12 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
     """Return a row for each condition and configuration, with the responses that are shown."""
     named = comparison.named(rounds)
     groups = named.groupby(["condition", "configuration"], sort=False)
-    rows = ([*key, *(span(group[one.column], one) for one in comparison.shown)] for key, group in groups)
+    rows = ([*key, *(spread(group[one.column], one.factor) for one in comparison.shown)] for key, group in groups)
     return table([comparison.condition_is, "configuration", *(one.title for one in comparison.shown)], rows)
-
-
-def span(values: pd.Series, shown: Shown) -> str:
-    """Return the median of a response over rounds, with the least and the greatest."""
-    reported = (short(number * shown.factor) for number in (values.median(), values.min(), values.max()))
-    return "{} ({} to {})".format(*reported) if values.notna().any() else "none"
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
     """Return a row for each claim: what it says, the change with its interval, and the verdict."""
     every = (one.held(comparison.study, rounds) for one in comparison.compared)
-    rows = ([one.says, one.expected.words, ends(one.changes), verdict(one.expected, one.changes)] for one in every)
+    rows = ([one.says, one.expected.words, extremes(one.changes), one.verdict] for one in every)
     return table(["claim", "says the change is", "change", "verdict"], rows)

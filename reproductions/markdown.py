@@ -6,12 +6,14 @@ A part called ``verdicts`` stands between ``<!-- verdicts -->`` and ``<!-- end o
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+
+from patternbench.terms.quantities import number
 
 LEFT_OUT = "not_valid"
 """Under this name a kept table says, in the attributes of its Parquet file, how many rounds of a run are not valid."""
@@ -50,15 +52,23 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join([first, f"|{'---|' * len(heads)}", *lines])
 
 
-def short(number: float) -> str:
-    """Return a number with three digits that count, and all before its point."""
-    before = math.floor(math.log10(abs(number))) + 1 if number else 3
-    return f"{number:.{max(0, 3 - before)}f}"
+def spread(values: pd.Series[float], factor: float = 1.0) -> str:
+    """Return the median over rounds, of those that know it, with the least and the greatest: ``41 (40 to 42)``."""
+    known = values.dropna() * factor
+    ends = (number(end) for end in (known.median(), known.min(), known.max()))
+    return "{} ({} to {})".format(*ends) if len(known) else "none"
 
 
-def counted(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds that count: those that were finished and are valid."""
-    return rounds[(rounds["status"] == "done") & rounds["valid"].astype(bool)]
+def within(value: float, low: float | None, high: float | None) -> str:
+    """Return a number with its interval, where there is one: ``0.4 (0.3 to 0.5)``."""
+    if low is None or high is None or not np.isfinite([low, high]).all():
+        return number(value)
+    return f"{number(value)} ({number(low)} to {number(high)})"
+
+
+def estimated(value: float, error: float) -> str:
+    """Return an estimate with its standard error."""
+    return f"{number(value)} ± {number(error)}"
 
 
 def warned(rounds: pd.DataFrame) -> str:

@@ -19,25 +19,20 @@ from patternbench.records.tables import read
 from patternbench.study.evidence import fewest
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import roughly
+from reproductions import kept_tables
 from reproductions.markdown import LEFT_OUT, write
 
 ROOT = Path(__file__).parents[1]
 DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
 QUICK = "-quick"
 """What the name of a study's quick form ends with."""
-LONGEST_IN_MINUTES = 120
-"""A longer time is printed in hours."""
 Tables = Mapping[str, pd.DataFrame]
 """What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]
 """By the names of pages below ``docs``, the text of each part by the name of its marks."""
 Reader = Callable[[RunFolder], Mapping[str, pd.DataFrame | str]]
 """What is kept of a run: tables by the names of ``Tables``, and texts by the names of files."""
-
-
-def no_figures(_: Tables) -> Mapping[str, str]:
-    """Nothing is drawn."""
-    return {}
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class Page:
     name: str
     readers: Mapping[str, Reader]
     parts: Callable[[Tables], Parts]
-    figures: Callable[[Tables], Mapping[str, str]] = no_figures
+    figures: Callable[[Tables], Mapping[str, str]]
 
     @property
     def folder(self) -> Path:
@@ -59,8 +54,8 @@ class Page:
         return (DOCS / self.name).with_suffix("")
 
     def kept(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that are kept."""
-        return {file.stem: pd.read_parquet(file) for file in sorted(self.folder.glob("*.parquet"))}
+        """Return the tables that are kept. Raises InputError where one was changed."""
+        return kept_tables.read(self.folder)
 
     def read(self, run: RunFolder) -> Mapping[str, pd.DataFrame | str]:
         """Return what is to be kept of a run; raises InputError for a run of another study."""
@@ -84,8 +79,7 @@ class Page:
     def write(self, tables: Tables, texts: Mapping[str, str]) -> None:
         """Keep tables and texts, draw the figures, and put all parts into their pages."""
         self.folder.mkdir(exist_ok=True)
-        for name, rounds in tables.items():
-            rounds.to_parquet(self.folder / f"{name}.parquet", index=False, compression="zstd")
+        kept_tables.keep(tables, self.folder)
         for name, text in texts.items():  # before the figures: a kept study says what its scenarios are
             (self.folder / name).write_text(text, encoding="utf-8")
         for name, text in self.figures(tables).items():
@@ -118,7 +112,7 @@ def not_measured(study: str) -> str:
     """
     form = " --quick" if study.endswith(QUICK) else ""
     command = f"patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}"
-    return f"Not measured yet: `{command}` takes about {_told(planned_s(study))}."
+    return f"Not measured yet: `{command}` takes about {roughly(planned_s(study))}."
 
 
 @cache
@@ -135,8 +129,3 @@ def planned_s(study: str) -> float:
     rounds = fewest(loaded.rounds)
     warming = len(scenarios) * rounds if engine_clients(loaded) else 0
     return estimate.seconds(scenarios, rounds, warming * loaded.longest_warm_up.seconds)
-
-
-def _told(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} minutes" if minutes <= LONGEST_IN_MINUTES else f"{seconds / 3600:.1f} hours"

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 import pandas as pd
 
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, parse_claim
 from patternbench.records.folder import RunFolder
 from patternbench.study.load import load
 from reproductions import claimed
@@ -20,31 +18,41 @@ from reproductions.comparisons import Comparison, configurations
 from reproductions.markdown import warned
 from reproductions.pages import QUICK, STUDIES, Reader, Tables, not_measured, rounds_as
 
-
-def answers(questions: Mapping[str, Comparison], measured: Tables) -> str:
-    """Return each question with its tables and claims, or how to measure it."""
-    return "\n\n".join(f"### {one.title}\n\n{_answer(one, measured.get(study))}" for study, one in questions.items())
+FROM_A_REPRODUCTION = "../../studies"
+"""Where the studies are from the pages on published works."""
 
 
-def _answer(one: Comparison, rows: pd.DataFrame | None) -> str:
+def answers(questions: Mapping[str, Comparison], measured: Tables, studies: str = FROM_A_REPRODUCTION) -> str:
+    """Return each question with its tables and claims, or how to measure it; ``studies`` are there from the page."""
+    asked = {one.title: _answer(one, measured.get(study), studies) for study, one in questions.items()}
+    return "\n\n".join(f"### {title}\n\n{answer}" for title, answer in asked.items())
+
+
+def _answer(one: Comparison, rows: pd.DataFrame | None, studies: str) -> str:
     if rows is None:
         shortened = bool(load(STUDIES / f"{one.study}.yaml").quick)
         return not_measured(f"{one.study}{QUICK}" if shortened else one.study)
-    form = str(rows["study"].iloc[0])
-    reported = f"Measured with [{form}](../../studies/{one.study}.yaml); blocks: {rows['block'].nunique()}."
-    shown = replace(one, study=form)
-    return "\n\n".join([reported, configurations(shown, rows), verdicts(shown, rows), warned(rows)])
+    shown = replace(one, study=str(rows["study"].iloc[0]))
+    parts = [measured_with(rows, studies), configurations(shown, rows), verdicts(shown, rows), warned(rows)]
+    return "\n\n".join(filter(None, parts))
+
+
+def measured_with(rows: pd.DataFrame, studies: str = FROM_A_REPRODUCTION) -> str:
+    """Return the study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
+    study = str(rows["study"].iloc[0])
+    file = f"{studies}/{study.removesuffix(QUICK)}.yaml"
+    return f"Measured with [{study}]({file}); blocks: {rows['block'].nunique()}."
 
 
 def verdicts(one: Comparison, rows: pd.DataFrame) -> str:
-    """Return the claims on a study, each held against its rounds."""
-    every = [*counted(one), *claimed.claims(one.study)]
-    return claimed.verdict_table(claimed.hold(every, claimed.planned(one.study), rows), "claim")
+    """Return the claims on a study, each held against its rounds; first those that stand with the question.
 
-
-def counted(one: Comparison) -> list[Claim]:
-    """Return the claims on columns that no response of a round tells: they stand with the question."""
-    return [parse_claim(cast(ClaimText, claim.model_dump()), one.study) for claim in one.counted]
+    A study may claim nothing.
+    """
+    every = [*(claimed.parsed(claim, one.study) for claim in one.counted), *claimed.claims(one.study)]
+    return (
+        claimed.verdict_table(claimed.Measured(claimed.planned(one.study), rows).hold(every), "claim") if every else ""
+    )
 
 
 def readers(questions: Mapping[str, Comparison]) -> dict[str, Reader]:

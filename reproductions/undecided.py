@@ -8,10 +8,12 @@ judged whether something lowers a share of failures that is zero without it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
+import pandas as pd
 
-from reproductions.contrasts import LOWER, Claim, Floats, contrasts, held
+from patternbench.analyze.statements.claims.claim import Claim
+from reproductions.claimed import HeldClaim, levelled
 
 #: The greatest prediction error that both papers on the insurance accept (after Menascé and Almeida): percent, points.
 BAR = 30.0
@@ -29,9 +31,9 @@ def nothing_fails(starts: Sequence[float]) -> str:
     return f"{CANNOT} no call fails there" if starts and not any(start > 0 for start in starts) else ""
 
 
-def predictions(text: str, errors: Sequence[Floats], floor: float, unit: str = "%") -> list[str]:
-    """Return the row of a claim that errors, by block for each model, lie below the bar."""
-    changes = contrasts(Claim(text, LOWER, [(np.full(len(one), np.log(BAR)), np.log(one)) for one in errors]))
-    *row, verdict = held(text, LOWER, changes)
-    low = BAR * (1 + min(change.low for change in changes) / 100)
-    return [*row, below_floor(floor, low, unit) or verdict]
+def predictions(claim: Claim, errors: pd.DataFrame, floor: float, unit: str = "%") -> HeldClaim:
+    """Hold a claim that errors lie below the bar; ``errors`` has ``block``, ``model`` and ``error``."""
+    both = pd.concat([errors.assign(by="bar", error=BAR), errors.assign(by="prediction")], ignore_index=True)
+    (found,) = levelled(both, ("by", "model")).hold([claim])
+    low = BAR * (1 + min(change.low for change in found.changes) / 100)
+    return replace(found, undecided=below_floor(floor, low, unit))

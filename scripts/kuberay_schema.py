@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from scripts.crd_schema import Schema, reduced
 
 MANIFESTS = Path(__file__).parent.parent / "docs" / "examples" / "kuberay"
 KINDS = {"RayCluster": "ray.io_rayclusters.yaml", "RayJob": "ray.io_rayjobs.yaml"}
 CLAIM = "PersistentVolumeClaim"
 TO_CLAIM = ("spec", "headGroupSpec", "template", "spec", "volumes", 0, "ephemeral", "volumeClaimTemplate", "spec")
 """Where the schema of a cluster has that of a claim, which Kubernetes itself defines."""
-KEPT = ("type", "enum", "minimum", "maximum", "pattern", "required")
-Schema = Mapping[str, Any]
 
 
 def manifests(folder: Path = MANIFESTS) -> list[dict[str, Any]]:
@@ -46,35 +45,6 @@ def _at(schema: Schema, path: Iterable[str | int]) -> Schema:
     return schema
 
 
-def reduced(schema: Schema, values: Sequence[Any], path: str = "") -> Schema:
-    """Return the part of a schema that some values at one place use.
-
-    Raises KeyError with the path of what it doesn't have.
-    """
-    kept: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
-    if schema.get("x-kubernetes-int-or-string"):
-        return {"type": ["integer", "string"]}
-    if "properties" in schema:
-        kept["properties"] = _fields(schema["properties"], values, path)
-        kept["additionalProperties"] = False
-    elif isinstance(schema.get("additionalProperties"), Mapping):
-        inner = [item for value in values for item in value.values()]
-        kept["additionalProperties"] = reduced(schema["additionalProperties"], inner, f"{path}.*")
-    elif "items" in schema:
-        kept["items"] = reduced(schema["items"], [item for value in values for item in value], f"{path}[]")
-    return kept
-
-
-def _fields(known: Mapping[str, Schema], values: Sequence[Mapping[str, Any]], path: str) -> Mapping[str, Schema]:
-    names = sorted({name for value in values for name in value})
-    unknown = [f"{path}.{name}" for name in names if name not in known]
-    if unknown:
-        raise KeyError(f"KubeRay has no {', '.join(unknown)}")
-    return {
-        name: reduced(known[name], [one[name] for one in values if name in one], f"{path}.{name}") for name in names
-    }
-
-
 def main(folder: Path, version: str) -> None:
     """Print the schemas by kind."""
     kinds: dict[str, list[dict[str, Any]]] = {}
@@ -83,7 +53,9 @@ def main(folder: Path, version: str) -> None:
     source = (
         f"github.com/ray-project/kuberay/ray-operator {version}, config/crd/bases, Apache-2.0; reduced to our fields"
     )
-    schemas = {kind: reduced(schema_of(kind, folder), values, kind) for kind, values in sorted(kinds.items())}
+    schemas = {
+        kind: reduced(schema_of(kind, folder), values, "KubeRay", kind) for kind, values in sorted(kinds.items())
+    }
     print(json.dumps({"source": source, "schemas": schemas}, indent=1, sort_keys=True))
 
 

@@ -1,6 +1,6 @@
 """How fast the analysis is: five models of two responses, MANOVA and all diagnostics, from 10^3 to 10^6 rows.
 
-    python benchmarks/analysis/run.py [--largest ROWS] [--json FILE]
+    python -m benchmarks.analysis.run [--largest ROWS] [--json FILE]
 
 Each size runs in a fresh process on the generated data of the 2023 study. Reported: the wall time of
 reading nothing but memory (imports apart), the CPU time, the time of drawing the page, its size, and the
@@ -14,12 +14,13 @@ import argparse
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from benchmarks.common import own_peak_mib
 
 SIZES = (1_040, 10_400, 130_000, 260_000, 1_040_000)
 CONFIGURATIONS = 260
@@ -45,8 +46,7 @@ def measure(rows: int) -> dict[str, float]:
     start, cpu = time.perf_counter(), time.process_time()
     analysis = generated.fit_formulas(table, generated.FORMULAS)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
-    # ru_maxrss is in kilobytes; taken before drawing, because the goal is that of the fit
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    memory = own_peak_mib() * 1.048576e-3  # taken before drawing, because the goal is that of the fit
     page = _page(analysis)
     return {
         "rows": len(table),
@@ -67,7 +67,12 @@ def _page(analysis: Any) -> str:
 
 def in_fresh_process(rows: int) -> dict[str, float]:
     """Measure one size in its own process."""
-    done = subprocess.run([sys.executable, __file__, "--one", str(rows)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.analysis.run", "--one", str(rows)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

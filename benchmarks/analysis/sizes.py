@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks.analysis.run import CONFIGURATIONS, study
 from benchmarks.analysis.tables import DUCKDB, FIVE, OURS, PART, READ, SQUARES, STATSMODELS, printed
+from benchmarks.common import own_peak_mib
 from benchmarks.evidence import Result, store
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -60,7 +60,8 @@ class Case:
 
 def write_round(path: Path, rows: int, seed: int = 1) -> None:
     """Write a round in which one call in ten is tried again."""
-    from patternbench.records.attempts import SCHEMA, Batch, from_batches
+    from patternbench.records.attempts import SCHEMA, from_batches
+    from patternbench.records.batches import Batch
 
     rng = np.random.default_rng(seed)
     with pq.ParquetWriter(path, SCHEMA, compression="zstd") as file:
@@ -124,8 +125,10 @@ def statsmodels_table(path: Path) -> Work:
 
 
 def ours_five(path: Path) -> Work:
+    from patternbench.records.tables import read_table
+
     generated = study()
-    return lambda: generated.fit_formulas(pd.read_parquet(path), generated.FORMULAS)
+    return lambda: generated.fit_formulas(read_table(path), generated.FORMULAS)
 
 
 def statsmodels_five(path: Path) -> Work:
@@ -166,7 +169,7 @@ def measure(case: Case, path: Path) -> Result:
     work = case.prepared(path)
     wall, cpu = time.perf_counter(), time.process_time()
     work()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = own_peak_mib()
     return {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "memory_mib": peak}
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import Ran, job, load, nginx, run, tool
+from benchmarks.common import ProcessOutput, job, load, nginx, run, tool
 from benchmarks.engine.tables import COMPARE, PROMISES, printed
 from benchmarks.evidence import store
 
@@ -63,7 +63,7 @@ class Case:
 
 
 #: Requests that were answered, and what the process took.
-Measured = tuple[int, Ran]
+Measured = tuple[int, ProcessOutput]
 
 
 def of_wrk(output: str) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from collections import deque
@@ -20,13 +19,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.common import own_peak_mib
 from benchmarks.lanes.sleeping import delivery_of
 
 from patternbench.plan.expand import expand
 from patternbench.plan.order import rounds_of
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Journal
-from patternbench.run.lanes.dealing import DealingExecutor, Delivered
+from patternbench.run.lanes.dealing import DealingExecutor, LaneResult
 from patternbench.run.round.orders import Orders, RoundOrder
 from patternbench.study.load import StudyFile
 
@@ -43,23 +43,23 @@ workload: {closed: {users: [1, 2, 3], requests: 1}, request: {path: /}}
 
 
 @dataclass
-class AtOnce:
+class ImmediateLanes:
     """Lanes that hand over the result of an order as soon as they have it."""
 
     names: list[str]
     content: bytes
-    ready: deque[Delivered] = field(default_factory=deque)
+    ready: deque[LaneResult] = field(default_factory=deque)
 
     def up(self) -> list[str]:
         return self.names
 
     def begin(self, lane: str, order: RoundOrder) -> None:
-        self.ready.append(Delivered(lane, delivery_of(order, self.content)))
+        self.ready.append(LaneResult(lane, delivery_of(order, self.content)))
 
     def drop(self, lane: str) -> None:
         raise AssertionError(f"nothing that {lane} handed over was damaged")
 
-    def event(self, within_s: float) -> Delivered | None:
+    def event(self, within_s: float) -> LaneResult | None:
         return self.ready.popleft() if self.ready else None
 
 
@@ -80,7 +80,7 @@ def dealt(lanes: int, orders: list[RoundOrder], content: bytes, folder: Path) ->
     run.create()
     journal, names = Journal(run.journal), [f"lane-{number:04d}" for number in range(lanes)]
     began = time.process_time()
-    for result in DealingExecutor(AtOnce(names, content), run).map([orders]):
+    for result in DealingExecutor(ImmediateLanes(names, content), run).map([orders]):
         journal.append(result.entry)
     spent = time.process_time() - began
     assert len(journal.entries()) == len(orders)
@@ -115,8 +115,7 @@ def main() -> None:
             ours = dealt(lanes, orders, content, folder)
             line = (folder / f"run-{lanes}" / "journal.jsonl").stat().st_size // len(orders)
             peer = bare(len(orders), line, content, folder / "bare")
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        each = 1e3 * ours / len(orders)
+        each, peak = 1e3 * ours / len(orders), own_peak_mib()
         print(f"| {lanes:,} | {len(orders):,} | {each:.2f} ms | {ours / peer:.1f} times | {peak:.0f} MiB |", flush=True)
 
 

@@ -62,18 +62,22 @@ end
 
 @dataclass(frozen=True)
 class Comparison:
-    """The filter's client of a store, and a peer's, as Lua that returns a function that makes one decision."""
+    """The filter's client of a store, and a peer's, as Lua that returns a function that makes one decision.
+
+    ``name`` is what ours is called in the table.
+    """
 
     part: str
     store: str
     ours: str
     peer: str
     theirs: str
+    name: str = OURS
 
     @property
     def calls(self) -> dict[str, str]:
         """Return the Lua of every client by its name."""
-        return {NOTHING: "return function() return key() end", OURS: self.ours, self.peer: self.theirs}
+        return {NOTHING: "return function() return key() end", self.name: self.ours, self.peer: self.theirs}
 
     @property
     def places(self) -> dict[str, str]:
@@ -137,31 +141,37 @@ def options_of(about: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compare(comparison: Comparison, kept: Redis | MariaDB, folder: Path, options: argparse.Namespace) -> None:
-    """Measure both clients of a store that runs, keep the raw results and print their table."""
+def compare(comparison: Comparison, kept: Redis | MariaDB, folder: Path, options: argparse.Namespace) -> Result:
+    """Measure both clients of a store that runs, and keep the raw results."""
     behind = backend(folder / "backend")
     generous = limit("gcra", store=comparison.store, limit=1_000_000, window="1s")
     rules = rules_of(generous, stores={comparison.store: kept.store()})
     nginx = balancer(folder / "nginx", rules, behind.port, workers=1, extra=comparison.config)
     nginx.start()
     try:
-        httpx.get(nginx.url + comparison.places[OURS], headers={"X-Api-Key": "first"})  # prepares the store's script
+        # The first request prepares the store's script.
+        httpx.get(nginx.url + comparison.places[comparison.name], headers={"X-Api-Key": "first"})
         times = measure(nginx, folder, comparison.places, options.rounds, random.Random(options.seed))
     finally:
         for component in (nginx, behind):
             component.stop()
     reported = {"rounds": options.rounds, "seed": options.seed}
-    print(printed(store(comparison.part, reported, options.out, us_per_request=times), comparison.peer))
+    return store(comparison.part, reported, options.out, us_per_request=times)
 
 
-def run(comparison: Comparison, start: Callable[[Path], Redis | MariaDB], about: str | None) -> None:
-    """Start the store that both clients call, compare them, and stop it."""
+def run(
+    comparison: Comparison,
+    start: Callable[[Path], Redis | MariaDB],
+    about: str | None,
+    words: Callable[[Result, str], str] = printed,
+) -> None:
+    """Start the store that both clients call, compare them, stop it, and print the table of the result."""
     options = options_of(about)
     with workplace("own-client-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         kept = start(folder / comparison.store)
         try:
-            compare(comparison, kept, folder, options)
+            print(words(compare(comparison, kept, folder, options), comparison.peer))
         finally:
             kept.stop()

@@ -13,12 +13,17 @@ from reproductions.questions import answers, readers
 
 FILE = "reproductions/aderaldo-2024.md"
 QUESTIONS = read("aderaldo_2024/questions.yaml")
-KEPT, STUDY = "remade", "remade.yaml"
+KEPT, PAIR = "remade", "pair"
+"""The tables of all rounds of a run; its study, which says what their scenarios are, has the same name."""
 
 
-def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-    """All rounds of a run, and its study, which says what their scenarios are."""
-    return {KEPT: pd.read_parquet(run.rounds), STUDY: run.study.read_text(encoding="utf-8")}
+def kept_as(name: str) -> Reader:
+    """Return a reader of all rounds of a run and of its study."""
+    return lambda run: {name: pd.read_parquet(run.rounds), f"{name}.yaml": _study_of(run)}
+
+
+def _study_of(run: RunFolder) -> str:
+    return run.study.read_text(encoding="utf-8")
 
 
 def of_every_client(every: pd.DataFrame) -> dict[str, str]:
@@ -35,19 +40,19 @@ def of_every_client(every: pd.DataFrame) -> dict[str, str]:
 
 def parts(kept: Tables) -> Parts:
     """Return all parts of the page."""
-    own = {**pair.parts(kept[pair.KEPT]), **of_every_client(kept[KEPT])}
-    return {FILE: {**own, "questions": answers(QUESTIONS, kept)}}
+    return {FILE: {**pair.parts(kept[PAIR]), **of_every_client(kept[KEPT]), "questions": answers(QUESTIONS, kept)}}
 
 
 def drawn(kept: Tables) -> dict[str, str]:
-    """Return the figures of the page."""
-    of_every = figures.drawn(tables.at_one_speed(counting(kept[KEPT])), PAGE.folder / STUDY)
-    return {**pair.drawn(kept[pair.KEPT], PAGE.folder), **of_every}
+    """Return the figures of the page: of every client at one speed of the machine, and of the pair as measured."""
+    of_every = figures.drawn(tables.at_one_speed(counting(kept[KEPT])), PAGE.folder / f"{KEPT}.yaml")
+    of_pair = figures.drawn(counting(kept[PAIR]), PAGE.folder / f"{PAIR}.yaml")
+    return {**{f"{PAIR}-{name}": text for name, text in of_pair.items()}, **of_every}
 
 
 READERS: dict[str, Reader] = {
-    **dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_of),
-    pair.STUDY: pair.kept_of,
+    **dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_as(KEPT)),
+    pair.STUDY: kept_as(PAIR),
     **readers(QUESTIONS),
 }
 PAGE = Page(FILE, READERS, parts, drawn)

@@ -7,10 +7,11 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from benchmarks.evidence import spread
 
 from patternbench.analyze.covariates import at_common_value
 from patternbench.drivers import registry
+from patternbench.observe.section import Table
+from patternbench.report.markdown import rows_of
 from patternbench.report.model import counting
 from patternbench.report.sections.harness import costs_us
 from patternbench.speed.responses import PROBE_TIME
@@ -74,8 +75,8 @@ def harnesses(rounds: pd.DataFrame) -> Iterator[str]:
     """Yield what each client costs by itself, where it is known, so that no library is blamed for its harness."""
     costs = costs_us(rounds).groupby("client")["cpu_us"]
     if len(costs):
-        yield "**CPU time of each client per attempt without a pattern, us: median over rounds [smallest, largest]**"
-        yield markdown.table(["client", "CPU time, us"], ([name, spread(values.tolist())] for name, values in costs))
+        yield "**CPU time of each client per attempt without a pattern, us: median over rounds (least to greatest)**"
+        yield markdown.table(["client", "CPU time, us"], ([name, markdown.spread(values)] for name, values in costs))
 
 
 def facts(every: pd.DataFrame) -> str:
@@ -112,12 +113,7 @@ def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
 
 
 def by_scenario(table: pd.DataFrame) -> str:
-    """Return a data frame as a Markdown table; what was not run is an empty cell."""
+    """Return a data frame as a Markdown table; what was not run is a dash."""
     names = [" / ".join(f"{part:g}" for part in (c if isinstance(c, tuple) else (c,))) for c in table.columns]
-    head = ["client", "strategy", "delay, ms", *names]
-    lines = [head, ["---"] * len(head)]
-    lines += [
-        [*map(str, key), *("" if np.isnan(value) else f"{value + 0.0:g}" for value in row)]
-        for key, row in zip(table.index, table.to_numpy(), strict=True)
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    named = table.set_axis(names, axis="columns").reset_index(names=["client", "strategy", "delay, ms"])
+    return rows_of(Table("", named))

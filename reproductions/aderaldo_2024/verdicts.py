@@ -8,62 +8,50 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
 
-from patternbench.analyze.noise import Floor
 from patternbench.analyze.noise import floors as floors_of
 from patternbench.analyze.statements.claims.claim import Claim
+from patternbench.analyze.statements.claims.judged import concluded
 from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.speed.responses import PROBE_TIME
-from patternbench.terms.problems import InputError, Problem
 from reproductions import claimed
 from reproductions.aderaldo_2024.tables import RESPONSES
-from reproductions.claimed import HeldClaim, Plan
-from reproductions.contrasts import conclusion
+from reproductions.claimed import HeldClaim, Measured
 
 STUDIES = ("resilience-patterns", "resilience-patterns-all", "published-pair")
-#: How many unknown scenarios a message names.
-MOST_NAMED = 5
-#: The noise floor that the page asks for, in percent.
+REFERENCE, FAULT = "native", "abort.percentage"
+PATTERNS = {"retry": "retry.backoff.exponential.initial", "circuit_breaker": "circuit_breaker.open_for"}
+"""Each pattern with the factor that is its delay."""
 QUIET = 10.0
-#: What the text of a claim begins with that is not the paper's, and whom it is about until clients are distinguished.
+"""The noise floor that the page asks for, in percent."""
 OURS, EVERY = "(not the paper's)", "Every client"
-#: The verdicts, from the one that bears the paper out to the one that does not.
+"""How a claim begins that is not the paper's, and whom it is about until clients are distinguished."""
 IN_ORDER = (
     *(Conclusion.CONFIRMED, Conclusion.CONFIRMED_IN_PART, Conclusion.AGREES, Conclusion.AGREES_IN_PART),
     *(Conclusion.MIXED, Conclusion.INCONCLUSIVE, Conclusion.CONTRADICTED_IN_PART, Conclusion.CONTRADICTED),
 )
+"""The verdicts, from the one that bears the paper out to the one that does not."""
 
 
-def study_of(rounds: pd.DataFrame) -> str:
-    """Return the study that has all scenarios of these rounds. Raises InputError for scenarios that none has."""
-    unknown = {study: set(rounds["scenario"]) - {*claimed.planned(study)} for study in STUDIES}
-    fitting = min(STUDIES, key=lambda study: len(unknown[study]))
-    if unknown[fitting]:
-        raise InputError(_unknown(fitting, sorted(unknown[fitting])))
-    return fitting
+def measured_of(rounds: pd.DataFrame) -> Measured:
+    """Return the rounds with the levels of their scenarios; raises InputError for scenarios that no study has."""
+    return claimed.of_scenarios(claimed.study_of(rounds, STUDIES), rounds)
 
 
-def _unknown(study: str, scenarios: Sequence[str]) -> Problem:
-    more = f" and {len(scenarios) - MOST_NAMED} more" if len(scenarios) > MOST_NAMED else ""
-    named = ", ".join(scenarios[:MOST_NAMED])
-    allowed = f"scenarios of one study: {' or '.join(STUDIES)}"
-    return Problem(f"{study} has no scenario {named}{more}", path="scenario", allowed=allowed)
-
-
-def plan_of(rounds: pd.DataFrame) -> Plan:
-    """Return the levels of every scenario that has rounds."""
-    return claimed.measured(claimed.planned(study_of(rounds)), rounds)
+def faults_of(rounds: pd.DataFrame) -> list[int]:
+    """Return the shares of faults under which anything fails."""
+    return sorted(int(fault) for fault in rounds[FAULT].unique() if fault)
 
 
 def claims(rounds: pd.DataFrame) -> list[HeldClaim]:
     """Every claim that these rounds can speak to; one that is made of every client is made of each."""
-    every = [part for one in claimed.claims(study_of(rounds)) for part in _by_client(one)]
-    return claimed.hold(every, plan_of(rounds), rounds)
+    stated = claimed.claims(claimed.study_of(rounds, STUDIES))
+    return measured_of(rounds).hold(part for one in stated for part in _by_client(one))
 
 
 def _by_client(claim: Claim) -> Iterator[Claim]:
@@ -75,8 +63,8 @@ def _by_client(claim: Claim) -> Iterator[Claim]:
 
 
 def in_short(rounds: pd.DataFrame) -> str:
-    """How many claims of the paper got which verdict."""
-    found = [conclusion(one.expected, one.changes) for one in claims(rounds) if not one.says.startswith(OURS)]
+    """How many claims of the paper got which verdict, from the one that bears the paper out to its opposite."""
+    found = [concluded(one.expected, one.changes) for one in claims(rounds) if not one.says.startswith(OURS)]
     reported = Counter(word for word, _ in found)
     counts = ", ".join(f"{reported[word]} {word}" for word in IN_ORDER if reported[word])
     loose = sum(shown is Shown.IF_EVEN for _, shown in found)
@@ -98,11 +86,10 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     ``measured`` are the same rounds as they were measured, at whatever speed the machine had.
     """
     busy = int(rounds["warnings"].fillna("").str.contains("machine_saturated").sum())
-    found = floors_of(rounds, RESPONSES)
-    reached = all(floor.typical < QUIET for floor in found.values())
+    reached = all(floor.typical < QUIET for floor in floors_of(rounds, RESPONSES).values())
     reported = (
         f"{busy:,} of {len(rounds):,} rounds carry the warning that the machine was saturated. The noise floor of the "
-        f"middle scenario, which is compared with itself, is {_shares(found)}: {'' if reached else 'not '}below the "
+        f"middle scenario, which is compared with itself, is {floors(rounds)}: {'' if reached else 'not '}below the "
         f"{QUIET:.0f} % that this page asks for."
     )
     if PROBE_TIME in rounds:
@@ -117,8 +104,5 @@ def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
 
 def floors(rounds: pd.DataFrame) -> str:
     """Return the noise floors of both times in words."""
-    return _shares(floors_of(rounds, RESPONSES))
-
-
-def _shares(floors: Mapping[str, Floor]) -> str:
-    return " and ".join(f"{floor.typical:.1f} % ({name})" for name, floor in floors.items())
+    found = floors_of(rounds, RESPONSES)
+    return " and ".join(f"{floor.typical:.1f} % ({name})" for name, floor in found.items())

@@ -2,64 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
+from pydantic import TypeAdapter
 
+from patternbench.analyze.statements.claims.judged import ClaimedChange
 from reproductions import claimed
 from reproductions.banerjee_2022 import catalogue, digest, figures, published
-from reproductions.comparisons import configurations, form_of
-from reproductions.contrasts import Contrast
+from reproductions.comparisons import configurations, form_of, read
+from reproductions.markdown import spread, warned
 from reproductions.markdown import table as markdown
-from reproductions.markdown import warned
-from reproductions.pages import Page, Parts, Tables, not_measured
+from reproductions.pages import Page, Parts, Tables, not_measured, written
+from reproductions.questions import answers, readers
 
-STUDIES = {
-    digest.LOAD: "cinema-load-tests",
-    digest.WAITING: "cinema-load-tests",
-    digest.QUEUES: "cinema-queues",
-    digest.WAYS: "cinema-ways",
-    digest.OPEN: "cinema-open",
-    digest.BURST: "cinema-burst",
-    digest.FAULTS: "cinema-faults",
-    digest.DRAWINGS: "cinema-traces",
-}
 CLAIMS = claimed.read("banerjee_2022/claims.yaml")
-AGAIN = "parameters.again"
-"""The pause before a fetch is repeated; in the published way it never is."""
+OPTIONS = read("banerjee_2022/options.yaml")
+"""What the thesis names and did not measure."""
+AVOIDED = read("banerjee_2022/avoided.yaml")
+"""The anti-patterns that the thesis names."""
+AGAIN, PAUSED = "parameters.again", "paused"
+"""The pause before a fetch is repeated, which in the published way it never is; and the part on that pause."""
 GATEWAY, MESSAGING = published.CASES.values()
 OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
 REQUEST, OPERATION = "mean_ms", "operation_ms"
 FEWEST_OF_A_LINE = 4
+LOAD_TESTS = "cinema-load-tests"
+NEVER, MOST = "never", "most "
+"""Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
+LEVELS = ("architecture", "calls", "via", "connections", "fetch")
 Told = Iterator[str]
 
 
-def section(tables: Tables) -> str:
-    """Everything that was measured, as Markdown; what was not says how to."""
-    parts = {
-        "### Gateway or messages?\n": (digest.WAITING, waiting),
-        "### The load tests\n": (digest.LOAD, load_tests),
-        "### Tuning the queues\n": (digest.QUEUES, queues),
-        "### Other ways than the published ones\n": (digest.WAYS, ways),
-        "### When arrivals do not wait\n": (digest.OPEN, open_arrivals),
-        "### A burst of ten seconds\n": (digest.BURST, bursts),
-        "### Faults inside\n": (digest.FAULTS, faults),
-        "### Who calls whom, from traces\n": (digest.DRAWINGS, calls),
-    }
-    lines = []
-    for title, (name, written) in parts.items():
-        reported = written(tables[name]) if name in tables else [not_measured(STUDIES[name])]
-        lines += [title, *reported, ""]
-        if "warnings" in tables.get(name, ()):
-            lines += [warned(tables[name]), ""]
-        if name == digest.WAITING and digest.LOAD in tables:
-            lines += [*with_a_pause(tables[digest.LOAD]), ""]
-    return "\n".join(lines).rstrip()
+def measured(tables: Tables) -> dict[str, str]:
+    """Return a part for each table that is kept, by its name; what was not measured says how to."""
+    made = {name: _part(tables.get(name), *of_it) for name, of_it in PARTS.items()}
+    return {**made, PAUSED: with_a_pause(tables[digest.LOAD]) if digest.LOAD in tables else ""}
+
+
+def _part(table: pd.DataFrame | None, study: str, of_it: Callable[[pd.DataFrame], Told]) -> str:
+    if table is None:
+        return not_measured(study)
+    return "\n\n".join([*of_it(table), *([warned(table)] if "warnings" in table else [])])
 
 
 def held(name: str, table: pd.DataFrame, factors: Sequence[str]) -> str:
     """Return the verdicts on what the page claims of a table, each claim alone."""
-    return claimed.verdict_table(claimed.hold(CLAIMS[name], *claimed.levelled(table, factors)), "claim")
+    return claimed.verdict_table(claimed.levelled(table, factors).hold(CLAIMS[name]), "claim")
 
 
 # --- gateway or messages
@@ -67,110 +57,83 @@ def held(name: str, table: pd.DataFrame, factors: Sequence[str]) -> str:
 
 def waiting(rounds: pd.DataFrame) -> Told:
     """How the answer turns with the wait before the first fetch, and with the pause before a further one."""
-    levels = dict.fromkeys(at[AGAIN] for at in claimed.planned(STUDIES[digest.WAITING]).values())
-    yield from compared(STUDIES[digest.WAITING], rounds.assign(**{AGAIN: pd.Categorical(rounds[AGAIN], list(levels))}))
+    levels = dict.fromkeys(at[AGAIN] for at in claimed.planned(LOAD_TESTS).values())
+    yield from compared(LOAD_TESTS, rounds.assign(**{AGAIN: pd.Categorical(rounds[AGAIN], list(levels))}))
 
 
 def queues(rounds: pd.DataFrame) -> Told:
     """How long a complete list takes with other readers of the queues."""
-    yield "Lists whose fetch the broker holds until they are complete; medians over rounds (least to greatest):\n"
-    yield from compared(STUDIES[digest.QUEUES], rounds)
+    yield "Lists whose fetch the broker holds until they are complete; medians over rounds (least to greatest):"
+    yield from compared("cinema-queues", rounds)
 
 
 def compared(study: str, rounds: pd.DataFrame) -> Told:
-    """Every configuration of a study, and what became of its claims, all of whose intervals hold together."""
+    """Every configuration of a study, and what became of its claims."""
     one = form_of(digest.COMPARED[study], rounds)
-    yield f"{configurations(one, rounds)}\n"
-    found = claimed.together_of_study(one.study, claimed.planned(one.study), rounds)
+    yield configurations(one, rounds)
+    yield from all_together(one.study, claimed.Measured(claimed.planned(one.study), rounds))
+
+
+def all_together(study: str, rounds: claimed.Measured) -> Told:
+    """Yield what became of a study's claims as its report judges them: all intervals of all of them hold together."""
+    found = rounds.hold(claimed.claims(study), among=claimed.claims(study))
     if found:
-        yield f"{claimed.verdict_table(found, 'claim')}\n"
+        yield claimed.verdict_table(found, "claim")
 
 
-def with_a_pause(load: pd.DataFrame) -> Told:
+def with_a_pause(load: pd.DataFrame) -> str:
     """Both architectures by complete operations where our client paused before it asked again, and why that decides."""
     again = load["again_ms"] if "again_ms" in load else pd.Series(dtype=float)
     if not again.notna().any():
-        return
+        return ""
     repeated = load[load["architecture"] == MESSAGING].groupby(["test", "users"])["asked_again"].mean()
-    yield (
+    stated = (
         f"In the rounds below, a fetch that was not complete was repeated after a pause of {again.max():g} ms, and "
         f"{repeated.min():.0f} to {repeated.max():.0f} % of the operations with messages were. So nearly every "
         "operation contains a pause of our client, which decides the comparison. No verdict is given until that is "
         "measured anew. How much longer a complete operation takes with messages than through the gateway, as measured "
-        "and less one pause for each operation that was repeated; all intervals of a column hold together with 95 %:\n"
+        "and less one pause for each operation that was repeated; all intervals of a column hold together with 95 %:"
     )
-    yield markdown(catalogue.WITH_A_PAUSE, _paused(load))
+    return f"{stated}\n\n{markdown(['operation', 'users', 'longer with messages', 'less the pauses'], _paused(load))}"
 
 
 def _paused(load: pd.DataFrame) -> Iterator[list[object]]:
     less = load.assign(operation_ms=load[OPERATION] - load["again_ms"] * load["asked_again"] / 100)
-    measured, without = (_slower(one) for one in (load, less))
-    for key, change in measured.items():
-        yield [OPERATIONS[key[0]], key[1], change.text(), without[key].text()]
+    as_measured, without = (_slower(one) for one in (load, less))
+    for (what, test, users), change in as_measured.items():
+        yield [OPERATIONS[test], users, change.text, without[what, test, users].text]
 
 
-def _slower(load: pd.DataFrame) -> Mapping[tuple[str, int], Contrast]:
+def _slower(load: pd.DataFrame) -> dict[claimed.Key, ClaimedChange]:
     """Return by how much an operation takes longer with messages, by test and by the fewest and the most users."""
     users = (int(load["users"].min()), int(load["users"].max()))
     one = claimed.change(OPERATION, {"architecture": GATEWAY}, {"architecture": MESSAGING}, {"users": users})
-    plan, rounds = claimed.levelled(load, ("architecture", "test", "users"))
-    found = claimed.changes_by(("test", "users"), one, plan, rounds, claimed.each_of([one], plan))
-    return {(str(test), int(number)): change for (test, number), change in found.items()}
+    return claimed.levelled(load, ("architecture", "test", "users")).together(("test", "users"), {OPERATION: one})
 
 
 # --- load tests
 
 
 def load_tests(load: pd.DataFrame) -> Told:
-    """Figures, means, statuses, lines and claims of the load tests."""
+    """Means, statuses, lines and claims of the load tests."""
     blocks = load["block"].nunique()
-    yield f"{len(load)} rounds in {blocks} blocks; first requests alone are what the thesis sent and averaged.\n"
-    for case, test in published.MEAN_FIGURES:
-        if len(of(load, published.CASES[case], test)):
-            yield _pictures(case, test)
-    yield "Means over rounds, by load test; the published numbers are of requests:\n"
-    yield f"{means(load)}\n"
+    yield f"{len(load)} rounds in {blocks} blocks; first requests alone are what the thesis sent and averaged."
+    yield from (SPANS["means"].says, means(load))
     yield from why_first_requests_fail(load)
-    table = load.rename(columns={"failed": "failure_rate"})
-    yield f"{held('load', table, ('architecture', 'test', 'users'))}\n"
+    yield held("load", load.rename(columns={"failed": "failure_rate"}), ("architecture", "test", "users"))
     of_line = ["load test", "of", "published r", "r (95 % interval)", "published r is", "the means over users"]
-    yield f"{markdown([*of_line, 'knee at users'], lines(load))}\n"
-
-
-def of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
-    """Return the rows of one load test."""
-    return table[(table["architecture"] == architecture) & (table["test"] == test)]
-
-
-def _pictures(case: int, test: str) -> str:
-    kinds = (published.TIME_FIGURES, published.STATUS_FIGURES, published.MEAN_FIGURES)
-    drawn = [figures[case, test] for figures in kinds]
-    shown = " ".join(f"![Figure {name}](banerjee-2022/figure-{name.replace('.', '-')}.svg)" for name in drawn)
-    return f"**{published.CASES[case]}, test {test}** (Figures {', '.join(drawn)})\n\n{shown}\n"
-
-
-MEANS = {
-    "request, ms": REQUEST,
-    "published, ms": f"{REQUEST}_published",
-    "operation, ms": OPERATION,
-    "failed requests, %": "failed",
-    "published, %": "printed_failed_percent",
-    "without all parts, %": "incomplete",
-    "first fetch not complete, %": "asked_again",
-    "failed operations, %": "operation_failed",
-}
-"""The columns of the means, by their heads."""
+    yield markdown([*of_line, "knee at users"], lines(load))
 
 
 def means(load: pd.DataFrame) -> str:
     """Return the means of each load test for each number of users, next to those that were published."""
-    keys = ["architecture", "test", "users"]
+    shown, keys = SPANS["means"].columns, list(SPANS["means"].rows)
     theirs = published.table().rename(columns={REQUEST: f"{REQUEST}_published"})
     theirs = theirs.assign(architecture=theirs["case"].map(published.CASES)).set_index(keys)
     ours = load.drop(columns="block").groupby(keys).mean(numeric_only=True)
     both = ours.join(theirs).reset_index()
-    rows = ([*row[keys], *(f"{row[column]:.1f}" for column in MEANS.values())] for _, row in both.iterrows())
-    return markdown([*keys, *MEANS], rows)
+    rows = ([*row[keys], *(f"{row[column]:.1f}" for column in shown.values())] for _, row in both.iterrows())
+    return markdown([*keys, *shown], rows)
 
 
 def why_first_requests_fail(load: pd.DataFrame) -> Told:
@@ -186,7 +149,7 @@ def why_first_requests_fail(load: pd.DataFrame) -> Told:
         f"With messages {least:.0f} to {most:.0f} % of first requests fail here, and {printed.min():g} to "
         f"{printed.max():g} % in the thesis. At {users} users its request took {_ends(theirs)} ms on average (A and "
         f"B), ours {_ends(ours)} ms: our fetch reaches the broker before the cinemas' answers do. So the times of "
-        "requests compare good answers with instant failures, and no ratio of times is judged by them.\n"
+        "requests compare good answers with instant failures, and no ratio of times is judged by them."
     )
 
 
@@ -196,61 +159,38 @@ def _ends(values: Sequence[float]) -> str:
 
 def lines(load: pd.DataFrame) -> Iterator[list[object]]:
     """Whether means lie on a line over the users: r with its interval, and a knee, of requests and operations."""
-    for (case, test), printed in published.PRINTED_R.items():
-        rows = of(load, published.CASES[case], test)
+    for one in published.LOAD_TESTS:
         for name, column in (("requests", REQUEST), ("operations", OPERATION)):
-            middle = rows.groupby("users")[column].mean().reset_index()
+            middle = one.of(load).groupby("users")[column].mean().reset_index()
             if len(middle) >= FEWEST_OF_A_LINE:
                 line = published.line_of(middle["users"], middle[column])
-                shown = [printed, line.r, line.place_of(printed)] if column == REQUEST else ["", line.r, ""]
-                yield [f"{published.CASES[case]}, {test}", name, *shown, line.shape, line.knee]
+                shown = [one.r, line.r, line.place_of(one.r)] if column == REQUEST else ["", line.r, ""]
+                yield [one.name, name, *shown, line.shape, line.knee]
 
 
-# --- other ways
-
-LEVELS = ("architecture", "calls", "via", "connections", "fetch")
+# --- other ways, arrivals that do not wait, bursts, faults
 
 
-def ways(table: pd.DataFrame) -> Told:
-    """How long a complete list takes in each way, and what became of the study's claims on them."""
-    yield "Lists by 20 users; medians over rounds (least to greatest):\n"
-    in_ms = table.assign(**{name: 1e3 * table[name] for name in ("journey_p50", "journey_p95")})
-    keys = {name: name for name in LEVELS}
-    yield f"{_spans(in_ms, keys, ['p50, ms', 'p95, ms'], ('journey_p50', 'journey_p95'))}\n"
-    yield "The study's claims, on rounds of the same block; all intervals hold together with 95 %:\n"
-    found = claimed.together_of_study(STUDIES[digest.WAYS], *claimed.levelled(table, LEVELS))
-    yield claimed.verdict_table(found, "claim")
+@dataclass(frozen=True)
+class Spans:
+    """A table of medians with the least and the greatest: the columns of its rows and its cells, by their heads."""
+
+    says: str
+    rows: Mapping[str, str]
+    columns: Mapping[str, str]
+
+    def of(self, table: pd.DataFrame) -> Told:
+        """Yield what it is, and its rows: one for each group of rounds."""
+        groups = table.groupby(list(self.rows.values()), sort=True)
+        cells = ([*map(_level, key), *(_span(rows, name) for name in self.columns.values())] for key, rows in groups)
+        yield from (self.says, markdown([*self.rows, *self.columns], cells))
 
 
-# --- arrivals that do not wait, bursts, faults
+SPANS = TypeAdapter(dict[str, Spans]).validate_python(written("banerjee_2022/tables.yaml"))
 
 
-def open_arrivals(table: pd.DataFrame) -> Told:
-    """Yield times, losses and queues over the rate, and where each architecture's knee is."""
-    yield "Operations that list movies; medians over rounds (least to greatest):\n"
-    titles = ["p50, ms", "p95, ms", "done per second", "lost, %", "most messages in queues"]
-    columns = ("p50_ms", "p95_ms", "done_per_s", "lost", "queued")
-    yield _spans(table, {"per second": "rate", "architecture": "architecture"}, titles, columns)
-    yield ""
-    for architecture, rows in table.groupby("architecture"):
-        middle = rows.groupby("rate")["p50_ms"].median().reset_index()
-        line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= FEWEST_OF_A_LINE else None
-        reported = line.knee if line else "too few rates"
-        yield f"{architecture!s}: knee of the median time over the rates per second: {reported}.\n"
-
-
-def _spans(table: pd.DataFrame, keys: Mapping[str, str], titles: Sequence[str], columns: Sequence[str]) -> str:
-    """Return a row per group of rounds, with the span of each column; ``NEVER`` counts rounds that did not recover."""
-    groups = table.groupby(list(keys.values()), sort=True)
-    rows = [
-        [*(f"{one:g}" if isinstance(one, float) else one for one in key), *(_span(rows, name) for name in columns)]
-        for key, rows in ((tuple(key) if isinstance(key, tuple) else (key,), rows) for key, rows in groups)
-    ]
-    return markdown([*keys, *titles], rows)
-
-
-NEVER, MOST = "never", "most "
-"""Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
+def _level(level: object) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def _span(rows: pd.DataFrame, column: str) -> str:
@@ -259,8 +199,7 @@ def _span(rows: pd.DataFrame, column: str) -> str:
         return f"{int(unsettled.sum())} of {len(rows)}"
     if column.startswith(MOST):
         return most(rows[column.removeprefix(MOST)])
-    shown = rows[column].dropna()
-    return f"{shown.median():.4g} ({shown.min():.4g} to {shown.max():.4g})" if len(shown) else "none"
+    return spread(rows[column])
 
 
 def most(counts: pd.Series) -> str:
@@ -268,34 +207,32 @@ def most(counts: pd.Series) -> str:
     return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
 
 
-def bursts(table: pd.DataFrame) -> Told:
-    """Yield what a burst does to operations, and when they are as before again."""
-    yield _recovery_words("the burst")
-    titles = ["affected, %", "recovered after, s", "not recovered", "most in queues"]
-    keys = {"peak per second": "peak", "architecture": "architecture"}
-    yield _spans(table, keys, titles, ("affected", "recovered_after", NEVER, "queued"))
+def ways(table: pd.DataFrame) -> Told:
+    """How long a complete list takes in each way, and what became of the study's claims on them."""
+    yield from SPANS["ways"].of(table.assign(p50_ms=1e3 * table["journey_p50"], p95_ms=1e3 * table["journey_p95"]))
+    yield "The study's claims, on rounds of the same block; all intervals hold together with 95 %:"
+    yield from all_together("cinema-ways", claimed.levelled(table, LEVELS))
 
 
-def _recovery_words(what: str) -> str:
-    return (
-        "Medians over rounds (least to greatest). An operation is as before when it was good and took at most three "
-        f"times what 95 of 100 took before {what}; a second of the round is, when four of five of its operations are "
-        "(or all but one).\n"
-    )
+def open_arrivals(table: pd.DataFrame) -> Told:
+    """Yield times, losses and queues over the rate, and where each architecture's knee is."""
+    yield from SPANS["open"].of(table)
+    for architecture, rows in table.groupby("architecture"):
+        middle = rows.groupby("rate")["p50_ms"].median().reset_index()
+        line = published.line_of(middle["rate"], middle["p50_ms"]) if len(middle) >= FEWEST_OF_A_LINE else None
+        reported = line.knee if line else "too few rates"
+        yield f"{architecture!s}: knee of the median time over the rates per second: {reported}."
 
 
 def faults(table: pd.DataFrame) -> Told:
     """Yield what each fault did from outside, what became of reservations, and of the claims."""
-    yield _recovery_words("the fault")
-    titles = ["failed, %", "late, %", "incomplete answers", "lost", "doubled", "affected, %", "seen after, s"]
-    titles += ["recovered after, s", "rounds not recovered", "a failure took, ms"]
-    columns = ("failed", "late", "incomplete", f"{MOST}lost", f"{MOST}doubled", "affected", "seen_after")
     there = table["breaker"].map({True: "yes", False: "no"}).where(table["architecture"] == GATEWAY, "none there")
-    keys = {name: name for name in ("fault", "architecture", "breaker")}
-    yield _spans(table.assign(breaker=there), keys, titles, (*columns, "recovered_after", NEVER, "failure_ms"))
+    yield from SPANS["faults"].of(table.assign(breaker=there))
     lost, doubled = (most(table[name]) for name in ("lost", "doubled"))
-    yield f"\nConfirmed reservations that were lost: at most {lost} per round, in {len(table)} rounds. Reservations"
-    yield f"that were stored twice: at most {doubled}.\n"
+    yield (
+        f"Confirmed reservations that were lost: at most {lost} per round, in {len(table)} rounds. Reservations\n"
+        f"that were stored twice: at most {doubled}."
+    )
     kept = table.rename(columns={"failed": "journey_failure_rate"})
     yield held("faults", kept, ("fault", "architecture", "breaker"))
 
@@ -306,26 +243,29 @@ def faults(table: pd.DataFrame) -> Told:
 def calls(table: pd.DataFrame) -> Told:
     """Yield the service graphs and sequence diagrams that were made from traces."""
     for name, title in zip(figures.drawings(table), table["title"], strict=True):
-        yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)\n"
+        yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)"
 
 
-def patterns(tables: Tables) -> dict[str, str]:
-    """Return the part ``measured`` of each page of the catalogue on which the cinema has numbers."""
-    sources = {
-        "waiting": (digest.WAITING, waiting),
-        "paused": (digest.LOAD, with_a_pause),
-        "ways": (digest.WAYS, ways),
-        "faults": (digest.FAULTS, faults),
-    }
-    reported = {source: list(written(tables[name])) for source, (name, written) in sources.items() if name in tables}
-    return catalogue.parts({source: "\n".join(texts).splitlines() for source, texts in reported.items()})
+PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
+    digest.WAITING: (LOAD_TESTS, waiting),
+    digest.LOAD: (LOAD_TESTS, load_tests),
+    digest.QUEUES: ("cinema-queues", queues),
+    digest.WAYS: ("cinema-ways", ways),
+    digest.OPEN: ("cinema-open", open_arrivals),
+    digest.BURST: ("cinema-burst", SPANS["burst"].of),
+    digest.FAULTS: ("cinema-faults", faults),
+    digest.DRAWINGS: ("cinema-traces", calls),
+}
+"""Each table with the study that it is made of, and how its part is written."""
 
 
 def parts(tables: Tables) -> Parts:
     """Return the parts of the page, and what pages of the catalogue take from them."""
-    catalogue_parts = {f"patterns/{page}": {"measured": text} for page, text in patterns(tables).items()}
-    return {FILE: {"published": published.section(), "measured": section(tables)}, **catalogue_parts}
+    own = measured(tables)
+    shown = {f"patterns/{page}": {"measured": text} for page, text in catalogue.parts(own).items()}
+    own |= {"published": published.section(), "options": answers(OPTIONS, tables)}
+    return {FILE: own, "anti-patterns.md": {"measured": answers(AVOIDED, tables, "../studies")}, **shown}
 
 
 FILE = "reproductions/banerjee-2022.md"
-PAGE = Page(FILE, digest.READERS, parts, figures.drawn)
+PAGE = Page(FILE, {**digest.READERS, **readers(OPTIONS), **readers(AVOIDED)}, parts, figures.drawn)

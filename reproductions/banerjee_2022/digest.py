@@ -45,10 +45,6 @@ for a busy machine."""
 KEPT = ["architecture", "block", "warnings"]
 """What is kept of every round."""
 WAYS_KEPT = [*KEPT, "calls", "via", "connections", "fetch", "journey_p50", "journey_p95"]
-OF_LOAD = [
-    "architecture", "test", "users", "block", "requests", "mean_ms", "failed", "incomplete", "operations",
-    "operation_ms", "operation_p95_ms", "operation_failed", "asked_again",
-]  # fmt: skip
 
 
 def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -60,8 +56,7 @@ def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
     journeys = {_key(part): part.requests for part in _published(run, "journey")}
     rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
     drawn = [points for key in requests for points in _points(key, _first(requests[key]))]
-    made = {LOAD: pd.DataFrame(rows, columns=OF_LOAD), SMOOTHED: pd.concat(drawn, ignore_index=True)}
-    return made | of_waiting(run)
+    return {LOAD: pd.DataFrame(rows), SMOOTHED: pd.concat(drawn, ignore_index=True)} | of_waiting(run)
 
 
 def of_waiting(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -89,18 +84,28 @@ def _first(requests: pd.DataFrame) -> pd.DataFrame:
     return requests[requests["attempt"] == 1]
 
 
-def _load_rows(key: tuple[str, str], requests: pd.DataFrame, journeys: pd.DataFrame) -> Iterator[list[object]]:
+def _load_rows(key: tuple[str, str], requests: pd.DataFrame, journeys: pd.DataFrame) -> Iterator[dict[str, object]]:
     operations = dict(list(journeys.groupby(["load", "block"])))
     for (users, block), sent in _first(requests).groupby(["load", "block"]):
         ended = operations[users, block]
         incomplete = sent["status"].str.startswith(f"{load_tests.NOT_AS_EXPECTED} (2")
         failed = ~incomplete & ~sent["status"].str.startswith("2")
         answering = ~sent["step"].str.startswith(ASKS)
-        yield [
-            *key, users, block, len(sent), sent["response"].mean(), 100 * failed.mean(),
-            100 * incomplete.mean(), len(ended), ended["response"].mean(), ended["response"].quantile(0.95),
-            100 * (ended["status"] == "failed").mean(), 100 * (failed | incomplete)[answering].mean(),
-        ]  # fmt: skip
+        yield {
+            "architecture": key[0],
+            "test": key[1],
+            "users": users,
+            "block": block,
+            "requests": len(sent),
+            "mean_ms": sent["response"].mean(),
+            "failed": 100 * failed.mean(),
+            "incomplete": 100 * incomplete.mean(),
+            "operations": len(ended),
+            "operation_ms": ended["response"].mean(),
+            "operation_p95_ms": ended["response"].quantile(0.95),
+            "operation_failed": 100 * (ended["status"] == "failed").mean(),
+            "asked_again": 100 * (failed | incomplete)[answering].mean(),
+        }
 
 
 def _points(key: tuple[str, str], requests: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -145,9 +150,8 @@ def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
     def recovered(entry: Entry) -> dict[str, object]:
         return _recovered(attempts.read(run.attempts_of(entry.file)), BURST_FROM_S, BURST_TO_S)
 
-    return {
-        BURST: _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"}, recovered).astype({"peak": float})
-    }
+    bursts = _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"}, recovered)
+    return {BURST: bursts.astype({"peak": float})}
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -230,11 +234,7 @@ def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object
 def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return the titles of the drawings of the report's section on calls, each with its SVG."""
     (section,) = traces_section.sections(run.path, tables.read_table(run.path))
-    return {
-        DRAWINGS: pd.DataFrame(
-            {"title": [one.title for one in section.drawings], "svg": [one.svg for one in section.drawings]}
-        )
-    }
+    return {DRAWINGS: pd.DataFrame([{"title": one.title, "svg": one.svg} for one in section.drawings])}
 
 
 READERS: Mapping[str, Reader] = {

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import altair as alt
 import pandas as pd
 
 from patternbench.report import svg
-from patternbench.report.pages.model_figures import COLOURS, spec
+from reproductions import drawing
 from reproductions.banerjee_2022.digest import DRAWINGS, LOAD, SMOOTHED
-from reproductions.banerjee_2022.published import CASES, MEAN_FIGURES, STATUS_FIGURES, TIME_FIGURES, of
+from reproductions.banerjee_2022.published import LOAD_TESTS
 from reproductions.pages import Tables
 
-WIDTH, HEIGHT = 380, 220
-STATUS = ["complete", "not complete", "failed"]
+KINDS = ("raw", "smoothed")
+"""What is drawn of times: some as they are, and a curve."""
+COMPLETE = "complete"
+ANSWERS = {"failed": "failed", "incomplete": "not complete"}
+"""What answers are called that are not complete, by the columns of their shares."""
 
 
 def drawn(tables: Tables) -> dict[str, str]:
     """Each figure of what was measured, by the name of its file."""
     charts = dict(_figures(tables[LOAD], tables[SMOOTHED])) if LOAD in tables else {}
-    figures = {name: svg.draw(spec(chart)) for name, chart in charts.items()}
+    figures = {f"figure-{name.replace('.', '-')}": text for name, text in charts.items()}
     figures |= drawings(tables[DRAWINGS]) if DRAWINGS in tables else {}
     return {f"{name}.svg": text for name, text in figures.items()}
 
@@ -30,60 +32,34 @@ def drawings(table: pd.DataFrame) -> dict[str, str]:
     return {f"calls-{number}": text for number, text in enumerate(table["svg"], start=1)}
 
 
-def _figures(load: pd.DataFrame, smoothed: pd.DataFrame) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    for case, test in MEAN_FIGURES:
-        rows, points = (_of(table, CASES[case], test) for table in (load, smoothed))
+def _figures(load: pd.DataFrame, smoothed: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    for one in LOAD_TESTS:
+        rows, points = one.of(load), one.of(smoothed)
         if len(rows):
-            yield _name(TIME_FIGURES[case, test]), times(points)
-            yield _name(STATUS_FIGURES[case, test]), statuses(rows)
-            yield _name(MEAN_FIGURES[case, test]), means(rows, of(case, test))
+            yield one.times, times(points)
+            yield one.statuses, svg.draw(drawing.panel("answers", {"shares": shares(rows)}))
+            yield one.means, means(rows, one.published)
 
 
-def _of(table: pd.DataFrame, architecture: str, test: str) -> pd.DataFrame:
-    return table[(table["architecture"] == architecture) & (table["test"] == test)]
-
-
-def _name(figure: str) -> str:
-    return f"figure-{figure.replace('.', '-')}"
-
-
-def times(points: pd.DataFrame) -> alt.TopLevelMixin:
+def times(points: pd.DataFrame) -> str:
     """Return a panel per load: times of first requests in order of sending, as they are (dots) and smoothed (line)."""
-    raw, curve = (points[points["kind"] == kind].round(3) for kind in ("raw", "smoothed"))
-    panels = [_panel(raw, curve, int(users)) for users in sorted(points["users"].unique())]
-    return alt.hconcat(*panels)
+    panels = [
+        drawing.panel("times", {kind: of_it[of_it["kind"] == kind] for kind in KINDS}, title=f"{users} users")
+        for users, of_it in points.round(3).groupby("users")
+    ]
+    return drawing.in_a_row(panels)
 
 
-def _panel(raw: pd.DataFrame, curve: pd.DataFrame, users: int) -> alt.LayerChart:
-    x = alt.X("request:Q", title="request, in the order of sending")
-    y = alt.Y("ms:Q", title="response time, ms")
-    dots = alt.Chart(raw[raw["users"] == users]).mark_circle(size=6, opacity=0.35, color=COLOURS[0]).encode(x=x, y=y)
-    line = alt.Chart(curve[curve["users"] == users]).mark_line(color=COLOURS[1], strokeWidth=2).encode(x=x, y=y)
-    chart: alt.LayerChart = (dots + line).properties(width=WIDTH, height=HEIGHT, title=f"{users} users")
-    return chart
-
-
-def statuses(rows: pd.DataFrame) -> alt.TopLevelMixin:
+def shares(rows: pd.DataFrame) -> pd.DataFrame:
     """Shares of first requests: complete, answered well without all parts, failed; means over rounds."""
-    shares = rows.groupby("users")[["failed", "incomplete"]].mean()
-    table = shares.rename(columns={"incomplete": STATUS[1]}).assign(**{STATUS[0]: 100 - shares.sum(axis=1)})
-    long = table.reset_index().melt("users", var_name="answer", value_name="percent").round(3)
-    colour = alt.Color(
-        "answer:N", sort=STATUS, scale=alt.Scale(domain=STATUS, range=[COLOURS[2], COLOURS[4], COLOURS[1]])
-    )
-    bars = alt.Chart(long).mark_bar().encode(x="users:O", y=alt.Y("percent:Q", title="% of requests"), color=colour)
-    chart: alt.Chart = bars.properties(width=WIDTH, height=HEIGHT)
-    return chart
+    failing = rows.groupby("users")[list(ANSWERS)].mean()
+    every = failing.rename(columns=ANSWERS).assign(**{COMPLETE: 100 - failing.sum(axis=1)})
+    return every.reset_index().melt("users", var_name="answer", value_name="percent").round(3)
 
 
-def means(rows: pd.DataFrame, published: pd.DataFrame) -> alt.TopLevelMixin:
+def means(rows: pd.DataFrame, published: pd.DataFrame) -> str:
     """Means of first requests over users: each round, their mean with its line, and the published means (grey)."""
-    x, y = alt.X("users:Q"), alt.Y("mean_ms:Q", title="mean response time, ms")
     ours = rows[["users", "mean_ms"]].round(3)
-    middle = ours.groupby("users", as_index=False)["mean_ms"].mean().round(3)
-    dots = alt.Chart(ours).mark_circle(size=24, opacity=0.4, color=COLOURS[0]).encode(x=x, y=y)
-    mean = alt.Chart(middle).mark_line(point=True, color=COLOURS[0]).encode(x=x, y=y)
-    line = mean.transform_regression("users", "mean_ms").mark_line(strokeDash=[5, 4], color=COLOURS[1])
-    theirs = alt.Chart(published[["users", "mean_ms"]]).mark_line(point=True, color=COLOURS[7]).encode(x=x, y=y)
-    chart: alt.LayerChart = (theirs + dots + mean + line).properties(width=WIDTH, height=HEIGHT)
-    return chart
+    middle = ours.groupby("users", as_index=False)[["mean_ms"]].mean().round(3)
+    theirs = published[["users", "mean_ms"]]
+    return svg.draw(drawing.panel("means", {"published": theirs, "rounds": ours, "means": middle}))

@@ -1,8 +1,9 @@
 """What the thesis prints of its load tests, the numbers behind its figures, and what these say of its claims.
 
-The means and failed shares behind Figures 4.7, 4.10, 5.9 and 5.12 and the printed shares of Figures 4.6, 4.9, 5.8 and
-5.11 are in ``studies/published/banerjee-2022-load-tests.csv``: those behind the figures come from the author's public
-notebooks (github.com/rajitbanerjee/microservice-design-patterns at 7d6310d), and give the printed correlations.
+All are tables in ``studies/published``: which figures show each load test, with its printed correlation; the ratios
+that it claims; the means and failed shares behind Figures 4.7, 4.10, 5.9 and 5.12; and the printed shares of Figures
+4.6, 4.9, 5.8 and 5.11. Those behind the figures come from the author's public notebooks
+(github.com/rajitbanerjee/microservice-design-patterns at 7d6310d), and give the printed correlations.
 """
 
 from __future__ import annotations
@@ -12,20 +13,49 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from patternbench.analyze.load.loadtest import Knee, Linearity, knee, linearity
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.markdown import table as markdown
+from reproductions.markdown import within
 from reproductions.pages import STUDIES
 
-TABLE = STUDIES / "published" / "banerjee-2022-load-tests.csv"
-CASES = {1: "gateway", 2: "messaging"}
-MEAN_FIGURES = {(1, "A"): "4.7", (1, "B"): "4.10", (2, "A"): "5.9", (2, "B"): "5.12"}
-STATUS_FIGURES = {(1, "A"): "4.6", (1, "B"): "4.9", (2, "A"): "5.8", (2, "B"): "5.11"}
-TIME_FIGURES = {(1, "A"): "4.5", (1, "B"): "4.8", (2, "A"): "5.7", (2, "B"): "5.10"}
-PRINTED_R = {(1, "A"): 0.983, (1, "B"): 0.985, (2, "A"): 0.998, (2, "B"): 0.992}
+FOLDER = STUDIES / "published"
 MOST_USERS = 100
 SEED = 1
+
+
+@dataclass(frozen=True)
+class LoadTest:
+    """A load test: its architecture, the figures of its times, statuses and means, and its printed correlation."""
+
+    case: int
+    architecture: str
+    test: str
+    times: str
+    statuses: str
+    means: str
+    r: float
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return f"{self.architecture}, {self.test}"
+
+    @property
+    def published(self) -> pd.DataFrame:
+        """What was published of it, by users."""
+        return of(self.case, self.test)
+
+    def of(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a table of ours that belong to it."""
+        return rows[(rows["architecture"] == self.architecture) & (rows["test"] == self.test)]
+
+
+_FIGURES = pd.read_csv(FOLDER / "banerjee-2022-figures.csv", dtype=str)
+LOAD_TESTS = TypeAdapter(list[LoadTest]).validate_python(_FIGURES.to_dict("records"))
+CASES = {one.case: one.architecture for one in LOAD_TESTS}
 
 
 @dataclass(frozen=True)
@@ -38,7 +68,7 @@ class Line:
     @property
     def r(self) -> str:
         """Pearson's r with its interval."""
-        return f"{self.straight.r:.3f} ({self.straight.low:.3f} to {self.straight.high:.3f})"
+        return within(self.straight.r, self.straight.low, self.straight.high)
 
     def place_of(self, printed: float) -> str:
         """Whether the interval of r holds a printed r."""
@@ -49,7 +79,7 @@ class Line:
         """The load at which the slope changes, with its interval, where a knee is found."""
         if self.bend.load is None:
             return Conclusion.INCONCLUSIVE
-        return f"{self.bend.load:.0f} ({self.bend.low:.0f} to {self.bend.high:.0f})"
+        return within(self.bend.load, self.bend.low, self.bend.high)
 
     @property
     def shape(self) -> str:
@@ -66,7 +96,7 @@ def line_of(users: pd.Series, means: pd.Series) -> Line:
 
 def table() -> pd.DataFrame:
     """One row per case, test and number of users: ``mean_ms``, ``failed_percent`` and ``printed_failed_percent``."""
-    return pd.read_csv(TABLE)
+    return pd.read_csv(FOLDER / "banerjee-2022-load-tests.csv")
 
 
 def of(case: int, test: str) -> pd.DataFrame:
@@ -81,21 +111,14 @@ def at(case: int, test: str, column: str, users: int = MOST_USERS) -> float:
     return float(rows[column].loc[users])
 
 
-RATIOS = (
-    ("A, 100 users: the gateway is about 25 % slower", 1.25, "A", "mean_ms", (1, 2)),
-    ("A, 100 users: the gateway is 7 times more error-prone", 7.0, "A", "failed_percent", (1, 2)),
-    ("B, 100 users: the gateway answers about 5 times faster", 5.0, "B", "mean_ms", (2, 1)),
-)
-"""The headline ratios: the text, the printed ratio, the test, the column, and which case is divided by which."""
 OF_TWO = 2
 """An operation of case 2 is two requests, of which only the second can fail."""
 
 
 def section() -> str:
     """Return what the published numbers say of themselves, as Markdown."""
-    keys = list(MEAN_FIGURES)
-    heads = ["users", *(f"{CASES[case]}, {test}" for case, test in keys)]
-    means = [[users, *(_cell(*key, users) for key in keys)] for users in sorted(set(table()["users"]))]
+    heads = ["users", *(one.name for one in LOAD_TESTS)]
+    means = [[users, *(_cell(one, users) for one in LOAD_TESTS)] for users in sorted(set(table()["users"]))]
     of_line = ["printed r", "recomputed r (95 % interval)", "the means over users", "knee at users"]
     of_ratio = ["claim", "printed ratio", "per request", "per operation", "what the thesis's own data say"]
     return "\n".join(
@@ -108,20 +131,20 @@ def section() -> str:
     )
 
 
-def _cell(case: int, test: str, users: int) -> str:
-    printed, behind = (at(case, test, name, users) for name in ("printed_failed_percent", "failed_percent"))
-    return f"{at(case, test, 'mean_ms', users):.2f}; {printed:g} / {behind:g}"
+def _cell(one: LoadTest, users: int) -> str:
+    names = ("mean_ms", "printed_failed_percent", "failed_percent")
+    mean, printed, behind = (at(one.case, one.test, name, users) for name in names)
+    return f"{mean:.2f}; {printed:g} / {behind:g}"
 
 
 def _lines() -> Iterator[list[object]]:
-    for (case, test), figure in MEAN_FIGURES.items():
-        rows = of(case, test)
-        line = line_of(rows["users"], rows["mean_ms"])
-        yield [figure, f"{CASES[case]}, {test}", PRINTED_R[case, test], line.r, line.shape, line.knee]
+    for one in LOAD_TESTS:
+        line = line_of(one.published["users"], one.published["mean_ms"])
+        yield [one.means, one.name, one.r, line.r, line.shape, line.knee]
 
 
 def _ratios() -> Iterator[list[str]]:
-    for text, printed, test, column, (above, below) in RATIOS:
+    for text, printed, test, column, above, below in pd.read_csv(FOLDER / "banerjee-2022-ratios.csv").to_numpy():
         request = at(above, test, column) / at(below, test, column)
         operation = request * (OF_TWO if above == OF_TWO else 1 / OF_TWO)
         numbers = (f"{printed:g}", f"{request:.2f}", f"{operation:.2f}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.noise import floor_of
-from patternbench.analyze.statements.claims.claim import Claim as StudyClaim
-from reproductions import claimed, contrasts, undecided
-from reproductions.contrasts import Contrast, Floats, Key
+from patternbench.analyze.noise import floors
+from patternbench.analyze.statements.claims.claim import Claim
+from patternbench.analyze.statements.claims.judged import ClaimedChange
+from patternbench.report.model import counting
+from reproductions import claimed, undecided
+from reproductions.claimed import HeldClaim, Key
 from reproductions.elmalki_zdun_2021.bundle_rounds import (
     DEPTH,
     FACTORS,
@@ -32,56 +34,47 @@ from reproductions.elmalki_zdun_2021.bundle_rounds import (
     timed,
     traced,
 )
-from reproductions.markdown import counted, table, warned
+from reproductions.markdown import table, warned, within
 
 CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
 RESPONSE = "journey_p50"
-#: How deep a published bundle went, and how deep one may go: ``bundle_reads``, ``bundle_forward``.
-AS_PUBLISHED, DEEPEST = ("one_by_one", "each"), (("one_by_one", "batched"), ("each", "once"))
+CELL = METHOD, SIZE = ("parameters.method", "parameters.size")
 COUNTS = ("database_calls", "distributed_calls")
-#: What the text of a claim says that is about costs.
+AS_PUBLISHED, DEEPEST = ("one_by_one", "each"), (("one_by_one", "batched"), ("each", "once"))
+"""How deep a published bundle went, and how deep one may go: ``bundle_reads``, ``bundle_forward``."""
 COSTS = "costs time"
-
-
-CELL = ("parameters.method", "parameters.size")
+"""What the text of a claim says that is about costs."""
+PREDICTIONS = claimed.read("elmalki_zdun_2021/claims.yaml")["predictions"]
 
 
 def cells(rounds: pd.DataFrame) -> list[tuple[str, int]]:
     """Every function with every size that was measured, in the paper's order."""
-    return [(method, size) for method, size in product(METHODS, SIZES) if (rounds["parameters.size"] == size).any()]
-
-
-def trace_levels(rounds: pd.DataFrame) -> tuple[str, ...]:
-    """How much was traced in the rounds whose times count."""
-    return tuple(timed(rounds)["traces.sample"].unique())
+    return [(method, size) for method, size in product(METHODS, SIZES) if (rounds[SIZE] == size).any()]
 
 
 def verdict_table(rounds: pd.DataFrame) -> str:
     """Return what the paper found, and the word for each finding."""
-    return "\n".join([table(contrasts.heads("claim of the paper"), claims(rounds)), "", trust(rounds)])
+    return "\n".join([claimed.verdict_table(claims(rounds)), "", trust(rounds)])
 
 
-def claims(rounds: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield a row for every claim that these rounds can speak to: those of the study, and what models predict."""
-    held = claimed.of_study("insurance-bundling", *claimed.levelled(rounds, FACTORS))
-    yield from (one.row for one in held if COSTS not in one.says)
-    yield undecided.predictions("Models 1 and 2 predict within 30 % (MAPE)", _errors(rounds), _floor(rounds))
-    yield from (one.row for one in held if COSTS in one.says)
+def claims(rounds: pd.DataFrame) -> Iterator[HeldClaim]:
+    """Yield every claim that these rounds can speak to: those of the study, and what models predict."""
+    held = claimed.levelled(rounds, FACTORS).of_study("insurance-bundling")
+    yield from (one for one in held if COSTS not in one.says)
+    yield from (undecided.predictions(one, _errors(rounds), _floor(rounds)) for one in PREDICTIONS)
+    yield from (one for one in held if COSTS in one.says)
 
 
-def _errors(rounds: pd.DataFrame) -> list[Floats]:
+def _errors(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the prediction errors of models that are fitted to each block alone."""
-    by_model: dict[int, list[float]] = {1: [], 2: []}
-    for _, block in traced(rounds).groupby("block"):
-        models = fitted(batches(block))
-        for number, errors in by_model.items():
-            errors.append(models[number].errors.mape or np.nan)
-    return [np.array(errors) for errors in by_model.values()]
+    fits = {block: fitted(batches(rows)) for block, rows in traced(rounds).groupby("block")}
+    errors = [(block, number, models[number].errors.mape) for block, models in fits.items() for number in (1, 2)]
+    return pd.DataFrame(errors, columns=["block", "model", "error"]).astype({"error": float})
 
 
 def _floor(rounds: pd.DataFrame) -> float:
     """Return the noise floor of the total time in percent, of the middle scenario against itself."""
-    return floor_of(RESPONSE, [group[RESPONSE].to_numpy() for _, group in timed(rounds).groupby("scenario")]).typical
+    return floors(timed(rounds), [RESPONSE])[RESPONSE].typical
 
 
 def trust(rounds: pd.DataFrame) -> str:
@@ -122,25 +115,22 @@ def counts_verdict(ours: pd.DataFrame) -> str:
 def savings(rounds: pd.DataFrame) -> str:
     """Return what a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
     published = published_table().pivot(index=["method", "size"], columns="request_bundle", values="total_time")
-    ways = [connection for connection in (NEW, KEPT) if (rounds["connection"] == connection).any()]
     theirs = (100 * (1 - published["Y"] / published["N"])).map("{:.0f}".format)
-    ours = [bundled(rounds, connection) for connection in ways]
-    rows = ([*cell, *(saved(of_way[cell]) for of_way in ours), theirs[cell]] for cell in cells(rounds))
-    return table(["function", "size", *(CONNECTIONS[connection] for connection in ways), "published"], rows)
+    ours = {text: bundled(rounds, kind) for kind, text in CONNECTIONS.items() if (rounds["connection"] == kind).any()}
+    rows = ([*cell, *(saved(of_it[cell]) for of_it in ours.values()), theirs[cell]] for cell in cells(rounds))
+    return table(["function", "size", *ours, "published"], rows)
 
 
-def bundled(rounds: pd.DataFrame, connection: str) -> dict[Key, Contrast]:
+def bundled(rounds: pd.DataFrame, connection: str) -> dict[Key, ClaimedChange]:
     """Return what a bundle changes, by function and size."""
-    where = {"connection": connection, "traces.sample": trace_levels(rounds)[0]}
+    where = {"connection": connection, "traces.sample": timed(rounds)["traces.sample"].iloc[0]}
     one = claimed.change(RESPONSE, {"request_bundle": "N"}, {"request_bundle": "Y"}, where)
-    return claimed.changes_by(CELL, one, *claimed.levelled(rounds, FACTORS))
+    return claimed.levelled(rounds, FACTORS).changes(CELL, one)
 
 
-def saved(change: Contrast) -> str:
+def saved(change: ClaimedChange) -> str:
     """Return a change of the time as what was saved, with its interval."""
-    if not np.isfinite(change.low):
-        return f"{-change.value:.0f} (no interval)"
-    return f"{-change.value + 0.0:.0f} ({-change.high + 0.0:.0f} to {-change.low + 0.0:.0f})"
+    return within(-change.value, -change.high, -change.low)
 
 
 def costs(rounds: pd.DataFrame) -> str:
@@ -151,12 +141,12 @@ def costs(rounds: pd.DataFrame) -> str:
 def _of_connections(rounds: pd.DataFrame) -> str:
     if set(rounds["connection"]) != {NEW, KEPT}:
         return "These rounds have one kind of connection, so that what a new one costs is not known."
-    sent = rounds["parameters.size"].where(rounds["request_bundle"] == "N", 1)
+    sent = rounds[SIZE].where(rounds["request_bundle"] == "N", 1)
     each = rounds.assign(request_ms=rounds[RESPONSE] * MS_PER_S / sent)
-    where = {"traces.sample": trace_levels(rounds)[0]}
-    one = claimed.change("request_ms", {"connection": KEPT}, {"connection": NEW}, where, CELL[1:])
-    heads = ["function", "a new connection costs, ms per single request", "ms per bundle"]
-    return _by_function(heads, replace(one, relative=False), each)
+    where = {"traces.sample": timed(rounds)["traces.sample"].iloc[0]}
+    one = claimed.change("request_ms", {"connection": KEPT}, {"connection": NEW}, where, [SIZE])
+    heads = ["function", "a new connection costs per single request", "per bundle"]
+    return _by_function(heads, replace(one, relative=False, unit="ms"), each)
 
 
 def _of_tracing(rounds: pd.DataFrame) -> str:
@@ -164,13 +154,13 @@ def _of_tracing(rounds: pd.DataFrame) -> str:
         return "These rounds were all traced alike, so that what tracing costs is not known."
     none, every = {"traces.sample": UNTRACED}, {"traces.sample": TRACED}
     heads = ["function", "tracing every request changes the time by, without a bundle", "with one"]
-    return _by_function(heads, claimed.change(RESPONSE, none, every, over=("connection", CELL[1])), rounds)
+    return _by_function(heads, claimed.change(RESPONSE, none, every, over=("connection", SIZE)), rounds)
 
 
-def _by_function(heads: list[str], one: StudyClaim, rounds: pd.DataFrame) -> str:
+def _by_function(heads: Sequence[str], one: Claim, rounds: pd.DataFrame) -> str:
     """Return a row for each function: a change without a bundle, and with one."""
-    by_both = claimed.changes_by((CELL[0], "request_bundle"), one, *claimed.levelled(rounds, FACTORS))
-    return table(heads, [[method, *(by_both[method, bundle].text() for bundle in "NY")] for method in METHODS])
+    by_both = claimed.levelled(rounds, FACTORS).changes((METHOD, "request_bundle"), one)
+    return table(heads, [[method, *(by_both[method, bundle].text for bundle in "NY")] for method in METHODS])
 
 
 def summary(rounds: pd.DataFrame) -> str:
@@ -188,28 +178,18 @@ def summary(rounds: pd.DataFrame) -> str:
 
 def depth(rounds: pd.DataFrame) -> str:
     """Return what going further down adds, in percent of the published time with intervals, and calls per bundle."""
-    good = counted(rounds)
-    good = good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
-    plan, named = claimed.levelled(good, DEPTH)
+    good = counting(rounds).astype({SIZE: int})
     before, after = dict(zip(DEPTH, AS_PUBLISHED, strict=False)), dict(zip(DEPTH, DEEPEST, strict=False))
-    changes = claimed.changes_by(DEPTH, claimed.change(RESPONSE, before, after), plan, named)
+    changes = claimed.levelled(good, DEPTH).changes(DEPTH, claimed.change(RESPONSE, before, after))
     medians = good.groupby(list(DEPTH), sort=False)[[*COUNTS, RESPONSE]].median()
-    rows = [
-        [
-            *cell,
-            *ways,
-            *(f"{medians[name][(*ways, *cell)]:g}" for name in COUNTS),
-            _ms(medians, (*ways, *cell)),
-            reported,
-        ]
-        for cell in cells(good)
-        for ways in product(*DEEPEST)
-        if (*ways, *cell) in medians.index
-        for reported in ["as published" if ways == AS_PUBLISHED else saved(changes[*ways, *cell])]
-    ]
+    keys = [(*ways, *cell) for cell in cells(good) for ways in product(*DEEPEST) if (*ways, *cell) in medians.index]
+    rows = (_of_depth(medians, key, changes.get(key)) for key in keys)
     heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]
     return table(heads, rows)
 
 
-def _ms(medians: pd.DataFrame, key: Key) -> str:
-    return f"{medians[RESPONSE][key] * MS_PER_S:.1f}"
+def _of_depth(medians: pd.DataFrame, key: Key, change: ClaimedChange | None) -> list[str]:
+    reads, forward, method, size = key
+    counts = (f"{medians[name][key]:g}" for name in COUNTS)
+    reported = saved(change) if change else "as published"
+    return [method, str(size), reads, forward, *counts, f"{medians[RESPONSE][key] * MS_PER_S:.1f}", reported]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pandas as pd
-from studies.published.refit_2021 import NAMES, PUBLISHED
+from studies.published.refit_2021 import NAMES, PUBLISHED, QUALITY, printed_quality, quality_of
 
-from patternbench.analyze.models.diagnostics import ljung_box_test
 from patternbench.analyze.models.fit import ModelResult
 from reproductions.elmalki_zdun_2021.bundle_rounds import batches, fitted, traced
-from reproductions.markdown import short, table
+from reproductions.markdown import estimated, table, within
 
 TERMS = (
     *("Intercept", "inmem_time", "inmem_calls", "db_time", "db_calls", "dist_time", "dist_calls"),
@@ -23,7 +22,8 @@ def printed(rounds: pd.DataFrame) -> str:
     models = fitted(batches(traced(rounds)))
     heads = ["", *(f"model {number}" for number in models)]
     coefficients = [[NAMES.get(term, term), *(_coefficient(models, n, term) for n in models)] for term in TERMS]
-    quality = [[name, *(_qualities(models[n], n)[name] for n in models)] for name in _qualities(models[1], 1)]
+    both = (zip(printed_quality(PUBLISHED[n]), quality_of(one, digits=3), strict=True) for n, one in models.items())
+    quality = [[name, *map(" / ".join, cells)] for name, *cells in zip(QUALITY, *both, strict=True)]
     return "\n".join([table(heads, [*coefficients, *quality]), "", *_left_out(models), _of_bundle(models)])
 
 
@@ -33,22 +33,7 @@ def _coefficient(models: dict[int, ModelResult], number: int, term: str) -> str:
     if expected is None:
         return "–"
     ours = next((one for one in models[number].fit.coefficients if one.name == term), None)
-    return f"{expected:g} / {f'{short(ours.estimate)} ± {short(ours.std_error)}' if ours else 'unknown'}"
-
-
-def _qualities(model: ModelResult, number: int) -> dict[str, str]:
-    published, tests = PUBLISHED[number], {test.name: test.p or 0.0 for test in model.tests}
-    order = ljung_box_test(model.fit.residuals).p or 0.0
-    mape = "not printed" if published.mape is None else f"{published.mape:g} %"
-    left_out = model.cross_validation.errors.mape
-    return {
-        "adjusted R2": f"{published.adj_r2:g} / {model.fit.summary.adj_r2:.4f}",
-        "F test, p": f"{published.f_p} / {model.fit.summary.f_p:.3g}",
-        "Jarque-Bera, p": f"{published.jarque_bera:g} / {tests['Jarque-Bera']:.4f}",
-        "Ljung-Box, p": f"{published.ljung_box:g} / {order:.4f}",
-        "MAPE in sample": f"{mape} / {model.errors.mape:.1f} %",
-        "MAPE, each row left out": f"not printed / {left_out:.1f} %",
-    }
+    return f"{expected:g} / {estimated(ours.estimate, ours.std_error) if ours else 'unknown'}"
 
 
 def _left_out(models: dict[int, ModelResult]) -> Iterator[str]:
@@ -61,5 +46,5 @@ def _left_out(models: dict[int, ModelResult]) -> Iterator[str]:
 def _of_bundle(models: dict[int, ModelResult]) -> str:
     """Whether the bundle's own coefficient excludes zero, model by model."""
     chosen = {n: next((c for c in m.coefficients if c.name == "request_bundle[T.Y]"), None) for n, m in models.items()}
-    texts = [f"model {n}: {c.estimate:.0f} ({c.ci_low:.0f} to {c.ci_high:.0f})" for n, c in chosen.items() if c]
+    texts = [f"model {n}: {within(c.estimate, c.ci_low, c.ci_high)}" for n, c in chosen.items() if c]
     return f"The bundle's own coefficient in ms, with the 95 % interval that `fit` prefers: {'; '.join(texts)}."

@@ -7,8 +7,7 @@ from studies.published.refit_2021 import PUBLISHED, TABLE
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas
 from patternbench.records.tables import read_table
-from reproductions.formulas import identified
-from reproductions.markdown import counted
+from patternbench.report.model import counting
 
 TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
 KEYS = ["request_bundle", "method", "size"]
@@ -21,8 +20,6 @@ DEPTH = ("bundle_reads", "bundle_forward", "parameters.method", "parameters.size
 CPU = "derived.cpu_s_per_item"
 RESPONSES = ("journey_p50", CPU, *(f"{kind}_{what}" for kind in TYPES.values() for what in ("calls", "time")))
 COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
-
-
 KEPT_COLUMNS = (*COURSE, *FACTORS, *DEPTH[:2], *RESPONSES)
 """The columns of a run that the page is made of."""
 
@@ -31,7 +28,7 @@ def usable(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
     levels = {"connection": KEPT} if "connection" not in rounds else {}
     levels |= {"traces.sample": TRACED} if "traces.sample" not in rounds else {}
-    good = counted(rounds).assign(**levels)
+    good = counting(rounds).assign(**levels)
     return good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
 
 
@@ -84,3 +81,10 @@ def fitted(table: pd.DataFrame) -> dict[int, ModelResult]:
     """Return the four models of Table III on these rows, numbered as in the paper."""
     formulas = [identified(published.formula, table) for published in PUBLISHED.values()]
     return dict(zip(PUBLISHED, fit_formulas(table, formulas).models, strict=True))
+
+
+def identified(formula: str, table: pd.DataFrame) -> str:
+    """Return a formula of a paper without the terms of which the table tells nothing, or always the same."""
+    response, _, terms = formula.partition(" ~ ")
+    reported = [term for term in terms.split(" + ") if table[term].notna().all() and table[term].nunique() > 1]
+    return f"{response} ~ {' + '.join(reported)}"

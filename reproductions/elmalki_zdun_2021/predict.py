@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, stats
 
+from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import Settings, fit_formulas
-from patternbench.analyze.noise import floor_of
+from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions import undecided
-from reproductions.elmalki_zdun_2021.bundle_rounds import KEPT, KEYS, NEW, batches, timed, traced
+from reproductions.elmalki_zdun_2021.bundle_rounds import KEPT, KEYS, MS_PER_S, NEW, batches, timed, traced
 from reproductions.markdown import table
 
-Floats = npt.NDArray[np.float64]
 Predictor = Callable[[pd.DataFrame, str], Floats]
 
 COUNTS = ("requests", "inmem_calls", "db_calls", "dist_calls")
@@ -31,6 +30,7 @@ TARGET = undecided.BAR
 LEVEL = 0.95
 HEADS = ("left out", "model", "MAPE", "interval", "target", "MAPE of medians", "hardest", "faster one told")
 MET, MISSED = "below 30 %", "above 30 %"
+CONNECTIONS = {NEW: "A new connection for each request, as published", KEPT: "Connections kept"}
 
 
 def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -39,17 +39,8 @@ def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
     ``total_time`` is in milliseconds. ``requests`` are the client's: as many as the size, or one bundle.
     """
     counts = batches(traced(rounds)).drop(columns="total_time")
-    measured = timed(rounds)
-    times = pd.DataFrame(
-        {
-            "block": measured["block"],
-            "connection": measured["connection"],
-            "request_bundle": measured["request_bundle"],
-            "method": measured["parameters.method"],
-            "size": measured["parameters.size"],
-            "total_time": measured["journey_p50"] * 1000,
-        }
-    )
+    measured = timed(rounds).rename(columns={"parameters.method": "method", "parameters.size": "size"})
+    times = measured[["block", "connection", *KEYS]].assign(total_time=measured["journey_p50"] * MS_PER_S)
     table = times.merge(counts, on=KEYS)
     return table.assign(requests=table["size"].where(table["request_bundle"] == "N", 1))
 
@@ -128,13 +119,11 @@ def report(rounds: pd.DataFrame) -> str:
     rows = timed_batches(rounds)
     missing = sorted({*COUNTS} - {*reported(rows)})
     parts = [f"These rounds do not tell {', '.join(missing)}."] if missing else []
-    for connection, name in ((NEW, "A new connection for each request, as published"), (KEPT, "Connections kept")):
+    for connection, name in CONNECTIONS.items():
         of_it = rows[rows["connection"] == connection]
         if len(of_it):
-            floor = (
-                f"A batch differs from itself by {_floor(of_it):.0f} % (noise floor): errors up to that are not judged."
-            )
-            parts += [f"{name}:", table(HEADS, _lines(of_it)), floor]
+            itself = f"A batch differs from itself by {_floor(of_it):.0f} % (noise floor)"
+            parts += [f"{name}:", table(HEADS, _lines(of_it)), f"{itself}: errors up to that are not judged."]
     return "\n\n".join(parts)
 
 
@@ -161,7 +150,7 @@ def _cells(rows: pd.DataFrame, predictor: Predictor, column: str) -> list[str]:
 
 def _floor(rows: pd.DataFrame) -> float:
     """Return the noise floor of the times in percent, of the middle batch against itself."""
-    return floor_of("total_time", [group.to_numpy() for _, group in rows.groupby(KEYS)["total_time"]]).typical
+    return floors(rows.assign(scenario=rows.groupby(KEYS).ngroup()), ["total_time"])["total_time"].typical
 
 
 def medians_of(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,12 +1,20 @@
-"""What our own insurance measured of bundle, limit and balancing: the page elmalki-zdun-2023.md."""
+"""What our own insurance measured of bundle, limit and balancing: the page elmalki-zdun-2023.md and its figures."""
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Iterator
 
+import pandas as pd
+from studies.published.generate_2023 import INTERACTIONS
+
+from patternbench.analyze.models.fit import fit_formulas
+from patternbench.observe.section import Spec
 from patternbench.records.folder import RunFolder
-from reproductions.elmalki_zdun_2023 import combined_figures, combined_models, left_open, trade_off
+from patternbench.report.pages.model_figures import interaction_figure, models_figure, normal_qq
+from patternbench.report.svg import draw
+from reproductions.elmalki_zdun_2021.bundle_figures import side_by_side
 from reproductions.elmalki_zdun_2023 import combined_findings as findings
+from reproductions.elmalki_zdun_2023 import combined_models, left_open, trade_off
 from reproductions.elmalki_zdun_2023.combined_published import PRICE_PER_CORE_HOUR
 from reproductions.elmalki_zdun_2023.combined_rounds import KEPT_COLUMNS, operations_of, rows
 from reproductions.pages import Page, Parts, Tables, rounds_as
@@ -14,6 +22,8 @@ from reproductions.pages import Page, Parts, Tables, rounds_as
 FILE = "reproductions/elmalki-zdun-2023.md"
 OPERATIONS = "methods"
 """The table of what each operation did in each round; of rounds of before each method."""
+OF_MODELS = ((2, "total_time"), (4, "failure_rate"))
+SIZE = "bundle_size"
 
 
 def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
@@ -21,62 +31,54 @@ def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
     return {**rounds_as("rounds", KEPT_COLUMNS)(run), OPERATIONS: operations_of(run)}
 
 
-def study_of(kept: Tables) -> findings.Study:
-    """Return the rounds that are kept."""
-    return of_tables(kept["rounds"], kept[OPERATIONS])
-
-
 def of_tables(rounds: pd.DataFrame, operations: pd.DataFrame) -> findings.Study:
     """Return the rounds that count, with the operations of each."""
     return findings.Study(rows(rounds).merge(rounds[["round", "warnings"]], on="round"), operations)
 
 
-def printed(study: findings.Study) -> str:
-    """Everything that was measured, as Markdown."""
-    parts = {
-        "What was sent": findings.operations(study),
-        "What the paper claims, and what these rounds say": findings.verdict_table(study),
-        "Which combination to choose": trade_off.printed(study.rows, study.users),
-        f"Failures of the limit and of all else, {study.users} users": findings.failures(study),
-        f"What a million items cost, at {PRICE_PER_CORE_HOUR:g} US$ per core and hour, without a limit": findings.costs(
-            study
-        ),
-        "Tables III, V, VII, VIII and X": combined_models.printed(study.models),
-        "Are the residuals normal?": combined_models.residual_tests(study.models),
-        "Figures": pictures(),
+def measured(study: findings.Study) -> dict[str, str]:
+    """Return everything that was measured, by the names of its marks."""
+    price = f"At {PRICE_PER_CORE_HOUR:g} US$ per core and hour, without a limit"
+    return {
+        "sent": findings.operations(study),
+        "claims": findings.verdict_table(study),
+        **trade_off.printed(study.rows, study.users),
+        "failures": f"With {study.users} users:\n\n{findings.failures(study)}",
+        "costs": f"{price}:\n\n{findings.costs(study)}",
+        "models": combined_models.printed(study.models),
+        "residuals": combined_models.residual_tests(study.models),
     }
-    return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts.items())
-
-
-PICTURES = {
-    "2": "Figure 2: total time, by the five models",
-    "4": "Figure 4: failure rate, by the five models",
-    "6": "Figure 6: total time over the size of a bundle, with and without balancing",
-    "8": "Figure 8: failure rate over the size of a bundle, with and without balancing",
-    "9": "Figure 9: failure rate over the limit, with and without balancing",
-    "11": "Figure 11: total time over the limit, with and without balancing",
-    "trade-off": "Total time and failure rate of each combination (section VIII-B); the ring is the choice",
-    "residuals": "Residuals of model 2 against normal quantiles: total time, failure rate",
-}
-
-
-def pictures() -> str:
-    """Return the measured figures, with the number that the paper gives each."""
-    named = ((name, title.split(":")[0] if title.startswith("Figure") else name) for name, title in PICTURES.items())
-    lines = (f"![{short}](elmalki-zdun-2023/measured-{name}.svg)\n*{PICTURES[name]}*" for name, short in named)
-    return "\n\n".join(lines)
 
 
 def parts(kept: Tables) -> Parts:
     """Return the parts of the page, and of the catalogue's pages."""
-    study = study_of(kept)
+    study = of_tables(kept["rounds"], kept[OPERATIONS])
     return {
-        FILE: {"measured": printed(study), **left_open.parts(kept)},
+        FILE: {**measured(study), **left_open.parts(kept)},
         "patterns/rate-limit.md": {"limit": findings.of_limit(study)},
         "patterns/load-balancing.md": {"balancing": findings.of_balancing(study)},
         "patterns/combinations.md": {"together": findings.together(study)},
     }
 
 
+def drawn(study: findings.Study) -> dict[str, str]:
+    """Return Figures 2 to 12 as SVG, by their names; the paper's odd twins on AWS have no counterpart here."""
+    return {f"measured-{name}.svg": draw(figure) for name, figure in figures(study)}
+
+
+def figures(study: findings.Study) -> Iterator[tuple[str, Spec]]:
+    """Yield what models say over the limit, means over pairs of factors as the paper has them, trade-off, residuals."""
+    for number, response in OF_MODELS:
+        of_response = [one.models[response] for one in study.models.values()]
+        yield str(number), models_figure(of_response, ("rate_limit", "request_bundle")) or {}
+    for (number, _), response, factor in INTERACTIONS:
+        complete = study.rows.dropna(subset=[response])
+        bundled = complete[complete["request_bundle"] == "Y"] if factor == SIZE else complete
+        model = fit_formulas(bundled, [f"{response} ~ {factor} * load_balancing"]).models[0]
+        yield str(number), interaction_figure(model, (factor, "load_balancing")) or {}
+    yield "trade-off", trade_off.figure(study.rows, study.users)
+    yield "residuals", side_by_side(*(normal_qq(study.models[2].models[response]) for _, response in OF_MODELS))
+
+
 READERS = {"insurance-combined": kept_of, **left_open.READERS}
-PAGE = Page(FILE, READERS, parts, lambda kept: combined_figures.drawn(study_of(kept)))
+PAGE = Page(FILE, READERS, parts, lambda kept: drawn(of_tables(kept["rounds"], kept[OPERATIONS])))

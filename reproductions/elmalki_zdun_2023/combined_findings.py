@@ -11,18 +11,17 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.noise import floor_of
-from patternbench.analyze.statements import family
+from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
-from patternbench.analyze.statements.claims.judged import LEVEL, judge_claims
+from patternbench.analyze.statements.claims.judged import LEVEL, ClaimedChange
 from patternbench.analyze.statements.claims.pairs import ClaimedPairs, claimed_pairs
+from patternbench.analyze.statements.family import together as all_together
 from patternbench.analyze.statements.verdict import LOWER
 from patternbench.terms.quantities import SHARES
-from reproductions import claimed, contrasts, undecided
-from reproductions.claimed import HeldClaim, Named, Plan
-from reproductions.contrasts import Contrast, Key
+from reproductions import claimed, undecided
+from reproductions.claimed import HeldClaim, Key, Measured, Named
 from reproductions.elmalki_zdun_2023 import equations
-from reproductions.elmalki_zdun_2023.combined_models import Fitted, fitted, of_blocks, results
+from reproductions.elmalki_zdun_2023.combined_models import Fitted, errors_of, fitted, results
 from reproductions.elmalki_zdun_2023.combined_published import PRICE_PER_CORE_HOUR
 from reproductions.elmalki_zdun_2023.combined_rounds import (
     LEVELS,
@@ -36,7 +35,6 @@ from reproductions.elmalki_zdun_2023.combined_rounds import (
 from reproductions.markdown import table, warned
 
 TIME, FAILURES, ITEMS = "AverageSuccessTime", "failure_rate", "items_per_s"
-WAYS = tuple(product("NY", (1, 2)))
 NAMES: Mapping[Level, str] = {"N": "single requests", "Y": "bundles", 1: "one instance", 2: "two"}
 """What levels are called: of bundles, and of instances."""
 _S_PER_HOUR, _MILLION = 3600, 1e6
@@ -59,6 +57,8 @@ RESULTS: Mapping[str, Sequence[str]] = {
     "rejections": ("by", *equations.FACTORS),
 }
 """What distinguishes the rows of each table that the page itself makes claims of."""
+UNITS = {"total_time": "%", "failure_rate": "points"}
+"""In which unit prediction errors of a response are held against the bar."""
 
 
 @dataclass(frozen=True)
@@ -66,35 +66,34 @@ class Told:
     """A change of a claim, the levels that it leads to, and the mean of its response where it starts."""
 
     at: Levels
-    change: Contrast
+    change: ClaimedChange
     start: float
 
 
 @dataclass(frozen=True)
 class Paired:
-    """A claim with the scenarios that decide it, and the rows in which its response is known."""
+    """A claim with the rows in which its response is known, and the scenarios that decide it."""
 
     claim: Claim
-    plan: Plan
-    rows: pd.DataFrame
+    rows: Measured
     pairs: Sequence[ClaimedPairs]
 
     def told(self, level: float) -> Iterator[Told]:
         """Each change, of scenarios that have every block; where none has, of the blocks that all have."""
-        blocks = self.rows.groupby("scenario")["block"].nunique()
-        whole = {i for i, scenario in enumerate(self.plan) if blocks.get(scenario) == self.rows["block"].nunique()}
+        blocks, every = self.rows.rounds.groupby("scenario")["block"].nunique(), self.rows.rounds["block"].nunique()
+        whole = {i for i, scenario in enumerate(self.rows.plan) if blocks.get(scenario) == every}
         yield from (told for one in self.pairs for told in self._told(one, whole, level))
 
     def _told(self, one: ClaimedPairs, whole: set[int], level: float) -> Iterator[Told]:
-        ids, levels = list(self.plan), list(self.plan.values())
+        ids, levels = list(self.rows.plan), list(self.rows.plan.values())
         kept = [[pair for pair in side if whole.issuperset(pair)] for side in (one.pairs, one.than) if side]
         pairs = [pair for side in kept for pair in side] if all(kept) else [*one.pairs, *one.than]
         part = {ids[i]: levels[i] for pair in pairs for i in pair}
-        own = self.rows[self.rows["scenario"].isin(part.keys())]
+        own = self.rows.rounds[self.rows.rounds["scenario"].isin(part.keys())]
         there = own.groupby("block")["scenario"].transform("nunique") == len(part)
         start = own[own["scenario"].isin([ids[a] for a, _ in one.pairs])][self.claim.response].mean()
-        (judged,) = judge_claims([self.claim], part, own[there], {}, level).claims
-        yield from (Told(levels[one.pairs[0][1]], change, start) for change in claimed.contrasts_of(judged))
+        (judged,) = Measured(part, own[there]).judge([self.claim], level)
+        yield from (Told(levels[one.pairs[0][1]], change, start) for change in judged.changes)
 
 
 class Study:
@@ -106,7 +105,7 @@ class Study:
         counts = rows.groupby("api_users")["rate_limit"].nunique()
         self.users = int(cast(int, counts.idxmax()))
         """The number of users with which every limit was measured."""
-        self._known: dict[str, tuple[Plan, pd.DataFrame]] = {}
+        self._known: dict[str, Measured] = {}
 
     @cached_property
     def models(self) -> dict[int, Fitted]:
@@ -134,29 +133,27 @@ class Study:
 
     def floor(self, column: str) -> float:
         """Return the noise floor of a column, of the middle scenario against itself, in percent or points."""
-        groups = self.rows.groupby("scenario")[column]
-        return floor_of(column, [values.dropna().to_numpy() for _, values in groups]).typical
+        return floors(self.rows, [column])[column].typical
 
     def hold(self, parts: Sequence[Claim]) -> HeldClaim:
         """Hold the parts of a claim of the study against these rows."""
-        own = [self._paired(self._own(part)) for part in parts]
-        each = family.together(LEVEL, sum(len(part.pairs) for part in own))
+        own = [self._paired(part) for part in parts]
+        each = all_together(LEVEL, sum(len(part.pairs) for part in own))
         told = [one for part in own for one in part.told(each)]
         first = own[0].claim
         falls = first.expected is LOWER and first.response in SHARES
         why = undecided.nothing_fails([one.start for one in told]) if falls else ""
         known = [one for one in told if one.start > 0] if falls and not why else told
-        sides = tuple(one.change for one in known), tuple(one.at for one in known)
-        return HeldClaim(first.says, first.expected, *sides, why)
+        return HeldClaim(first.says, first.expected, tuple(one.change for one in known), why)
 
-    def changes(self, names: Sequence[str], one: Claim) -> dict[Key, Contrast]:
+    def changes(self, names: Sequence[str], one: Claim) -> dict[Key, ClaimedChange]:
         """Each change with its own interval, by levels."""
-        paired = self._paired(self._own(one))
-        return {tuple(told.at[name] for name in names): told.change for told in paired.told(LEVEL)}
+        return {tuple(told.at[name] for name in names): told.change for told in self._paired(one).told(LEVEL)}
 
-    def _paired(self, claim: Claim) -> Paired:
-        plan, rows = self._scenarios(claim.response)
-        return Paired(claim, plan, rows, claimed_pairs(claim, list(plan.values())))
+    def _paired(self, stated: Claim) -> Paired:
+        claim = self._own(stated)
+        rows = self._scenarios(claim.response)
+        return Paired(claim, rows, claimed_pairs(claim, list(rows.plan.values())))
 
     def _own(self, claim: Claim) -> Claim:
         """Return a claim on the columns of these rows; if it names several limits, on users who met all of them.
@@ -171,14 +168,14 @@ class Study:
         column = COLUMNS.get(claim.response, claim.response)
         return replace(claim, says=says, response=column, over=over, where={**claim.where, **users})
 
-    def _scenarios(self, response: str) -> tuple[Plan, pd.DataFrame]:
-        """Return the scenarios, and the rows in which a response is known; a ratio of zero is unknown."""
+    def _scenarios(self, response: str) -> Measured:
+        """Return the rows in which a response is known, with their levels; a ratio of zero is unknown."""
         if response not in self._known:
             timed = response == COLUMNS[TIME]
-            rows, factors = (self._times, (*LEVELS, "method")) if timed else (self.rows, LEVELS)
-            plan, named = claimed.levelled(rows, factors)
-            known = named[response].notna() & ((named[response] > 0) | (response in SHARES))
-            self._known[response] = plan, named[known]
+            rows = claimed.levelled(*((self._times, (*LEVELS, "method")) if timed else (self.rows, LEVELS)))
+            values = rows.rounds[response]
+            known = values.notna() & ((values > 0) | (response in SHARES))
+            self._known[response] = Measured(rows.plan, rows.rounds[known])
         return self._known[response]
 
 
@@ -199,24 +196,21 @@ def held(study: Study) -> list[HeldClaim]:
     return [one for one in every if one.changes]
 
 
-def of_results(study: Study) -> Iterator[list[str]]:
-    """Yield a row for each claim on models and equations, and on what models predict."""
+def of_results(study: Study) -> Iterator[HeldClaim]:
+    """Yield each claim on models and equations, and on what models predict."""
     made, stated = {**results(study.blocks), **equations.tables(study.rows, study.operations)}, claimed.read(CLAIMS)
     for name, rounds in made.items():
-        yield from (one.row for one in claimed.hold(stated[name], *claimed.levelled(rounds, RESULTS[name])))
-    for response, measure, unit, text in (
-        ("total_time", "mape", "%", "MAPE of the time"),
-        ("failure_rate", "mae", "points", "MAE of the failure rate"),
-    ):
-        errors, says = of_blocks(study.blocks, response, measure), f"(h) All five models predict within 30 ({text})"
-        yield undecided.predictions(says, errors, study.floor(response), unit)
+        yield from claimed.levelled(rounds, RESULTS[name]).hold(stated[name])
+    for response, unit in UNITS.items():
+        errors, floor = errors_of(study.blocks, response), study.floor(response)
+        yield from (undecided.predictions(one, errors, floor, unit) for one in stated[response])
 
 
 def verdict_table(study: Study) -> str:
     """Every claim with its word in the order of the paper's letters, and how far the run can be trusted."""
-    rows = [*(one.row for one in held(study)), *of_results(study)]
-    rows.sort(key=lambda row: next(place for place, start in enumerate(ORDER) if row[0].startswith(start)))
-    return "\n".join([table(contrasts.heads("claim of the paper"), rows), "", trust(study)])
+    every = [*held(study), *of_results(study)]
+    every.sort(key=lambda one: next(place for place, start in enumerate(ORDER) if one.says.startswith(start)))
+    return "\n".join([claimed.verdict_table(every), "", trust(study)])
 
 
 def trust(study: Study) -> str:
@@ -272,63 +266,56 @@ def costs(study: Study) -> str:
         return "These rounds do not say how much CPU time their system took, so no cost can be given."
     added = study.changes(("request_bundle",), claimed.change("core_s_per_item", ONE, TWO, {"limit": NONE}, OVER))
     heads = ["", "", "CPU seconds per 1,000 items", "US$ per million items", "a second instance changes it by"]
-    rows = [_cost(study, bundle, replicas, added[bundle,]) for bundle, replicas in WAYS]
-    return table(heads, rows)
+    return table(heads, [_cost(study, *cell, added[cell[0],]) for cell in product("NY", (1, 2))])
 
 
-def _cost(study: Study, bundle: str, replicas: int, added: Contrast) -> list[str]:
+def _cost(study: Study, bundle: str, replicas: int, added: ClaimedChange) -> list[str]:
     rows = study.rows[study.rows["rate_limit"] == NO_LIMIT]
     own = rows[(rows["request_bundle"] == bundle) & (rows["replicas"] == replicas)]
     per_item = float(np.exp(np.log(own["core_s_per_item"]).mean()))
     dollars = per_item * _MILLION / _S_PER_HOUR * PRICE_PER_CORE_HOUR
-    change = added.text() if replicas > 1 else ""
+    change = added.text if replicas > 1 else ""
     return [NAMES[bundle], NAMES[replicas], f"{1000 * per_item:.2f}", f"{dollars:.3f}", change]
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step between levels, by which factors its changes are told apart, and in which responses."""
-
-    start: Named
-    end: Named
-    by: Sequence[str]
-    responses: Sequence[str]
-    over: Sequence[str] = OVER
-
-    def table(self, study: Study, heads: Sequence[str], groups: Mapping[str, Named]) -> str:
-        """Return a row for each level of those factors and each group of levels."""
-        found = {name: [self._changes(study, one, where) for one in self.responses] for name, where in groups.items()}
-        rows = [
-            [*(NAMES[level] for level in key), *filter(None, [name]), *(changes[key].text() for changes in of_group)]
-            for key in sorted(next(iter(found.values()))[0])
-            for name, of_group in found.items()
-        ]
-        return table(heads, rows)
-
-    def _changes(self, study: Study, response: str, where: Named) -> dict[Key, Contrast]:
-        return study.changes(self.by, claimed.change(response, self.start, self.end, where, self.over))
 
 
 def of_limit(study: Study) -> str:
     """Return the catalogue's part on rate limits: failures and time with the strictest limit, next to no limit."""
     heads = ["", "", "a limit of 100 per minute changes failed calls by", "and the time of good ones by"]
-    none, strictest = {"limit": NONE}, {"limit": LIMITS[0]}
-    step = Step(none, strictest, ("request_bundle", "replicas"), (FAILURES, TIME), OVER[1:])
-    return step.table(study, heads, {"": {"users": study.users}})
+    none, strictest, users = {"limit": NONE}, {"limit": LIMITS[0]}, {"users": study.users}
+    asked = [claimed.change(response, none, strictest, users, OVER[1:]) for response in (FAILURES, TIME)]
+    return _changed(study, heads, ("request_bundle", "replicas"), {"": asked})
 
 
 def of_balancing(study: Study) -> str:
     """Return the catalogue's part on load balancing: what a second instance changes, without a limit and with one."""
     heads = ["", "limit of each instance", "failed calls", "time of good ones", "items per second"]
-    return Step(ONE, TWO, ("request_bundle",), (FAILURES, TIME, ITEMS)).table(study, heads, _limits(study))
+    return _changed(study, heads, ("request_bundle",), _by_limits(study, ONE, TWO, (FAILURES, TIME, ITEMS)))
 
 
 def together(study: Study) -> str:
     """Return the catalogue's part on combinations: what bundles change alone, with a limit, balancing, and both."""
     heads = ["instances", "limit of each", "bundles change failed calls by", "and items per second by"]
-    return Step(SINGLE, BUNDLES, ("replicas",), (FAILURES, ITEMS)).table(study, heads, _limits(study))
+    return _changed(study, heads, ("replicas",), _by_limits(study, SINGLE, BUNDLES, (FAILURES, ITEMS)))
 
 
-def _limits(study: Study) -> dict[str, Named]:
-    """Without a limit, and with every limit and the users who met all of them."""
-    return {"none": {"limit": NONE}, "100 to 1200 per minute": {"limit": LIMITS, "users": study.users}}
+def _by_limits(study: Study, start: Named, end: Named, responses: Sequence[str]) -> dict[str, list[Claim]]:
+    """Return the changes of responses without a limit, and with every limit and the users who met all of them."""
+    limits: dict[str, Named] = {
+        "none": {"limit": NONE},
+        "100 to 1200 per minute": {"limit": LIMITS, "users": study.users},
+    }
+    return {
+        name: [claimed.change(response, start, end, where, OVER) for response in responses]
+        for name, where in limits.items()
+    }
+
+
+def _changed(study: Study, heads: Sequence[str], by: Sequence[str], asked: Mapping[str, Sequence[Claim]]) -> str:
+    """Return a row for each level of some factors and each group of changes that is asked for."""
+    found = {name: [study.changes(by, one) for one in every] for name, every in asked.items()}
+    rows = [
+        [*(NAMES[level] for level in key), *filter(None, [name]), *(changes[key].text for changes in of_group)]
+        for key in sorted(next(iter(found.values()))[0])
+        for name, of_group in found.items()
+    ]
+    return table(heads, rows)

@@ -14,14 +14,16 @@ from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import manova
-from reproductions.contrasts import Floats
-from reproductions.elmalki_zdun_2023.combined_published import ADJUSTED_R2, COEFFICIENTS, ERRORS, PILLAI, TERMS
+from reproductions.elmalki_zdun_2021.bundle_rounds import identified
+from reproductions.elmalki_zdun_2023.combined_published import NUMBERS, terms
 from reproductions.elmalki_zdun_2023.combined_rounds import LIMITS
-from reproductions.formulas import identified
-from reproductions.markdown import short, table
+from reproductions.markdown import estimated, table
 
 TITLES = {"total_time": "total time, ms", "failure_rate": "failure rate, percentage points"}
-NUMBERS = (1, 2, 3, 4, 5)
+ERRORS = {"failure_rate": "mae", "total_time": "mape"}
+"""Which prediction error the paper prints of a response."""
+ERROR_NAMES = {"failure_rate": "MAE of the failure rate, points", "total_time": "MAPE of the total time, percent"}
+TESTS = ("Jarque-Bera", "Anderson-Darling")
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,10 @@ def fitted(rows: pd.DataFrame, by_method: pd.DataFrame) -> dict[int, Fitted]:
 
 def _fitted(table: pd.DataFrame, formula: str, settings: Settings) -> Fitted:
     """Each response on all rows that have it, and both together on those that have both."""
-    _, _, terms = formula.partition(" ~ ")
+    _, _, of_it = formula.partition(" ~ ")
     tables = {response: table.dropna(subset=[response]) for response in TITLES}
     models = {
-        response: fit_formulas(rows, [identified(f"{response} ~ {terms}", rows)], settings).models[0]
+        response: fit_formulas(rows, [identified(f"{response} ~ {of_it}", rows)], settings).models[0]
         for response, rows in tables.items()
     }
     return Fitted(models, _pillai(table.dropna(subset=list(TITLES)), formula), tables)
@@ -93,34 +95,40 @@ def results(blocks: Mapping[int, Mapping[int, Fitted]]) -> dict[str, pd.DataFram
     return {"traces": pd.DataFrame(traces), "errors": pd.DataFrame(errors)}
 
 
-def of_blocks(blocks: Mapping[int, Mapping[int, Fitted]], response: str, measure: str) -> list[Floats]:
-    """Return the prediction errors of each model by block."""
-    numbers = next(iter(blocks.values()))
-    found = (
-        [getattr(models[n].models[response].errors, measure) or np.nan for models in blocks.values()] for n in numbers
-    )
-    return [np.array(one, dtype=float) for one in found]
-
-
-TESTS = ("Jarque-Bera", "Anderson-Darling")
+def errors_of(blocks: Mapping[int, Mapping[int, Fitted]], response: str) -> pd.DataFrame:
+    """Return the prediction errors of each model in a response, by block."""
+    errors = [
+        (block, number, getattr(one.models[response].errors, ERRORS[response]))
+        for block, models in blocks.items()
+        for number, one in models.items()
+    ]
+    return pd.DataFrame(errors, columns=["block", "model", "error"]).astype({"error": float})
 
 
 def residual_tests(models: dict[int, Fitted]) -> str:
     """Return the p of tests of the residuals of all models: of each response for normality, and of both together."""
-    rows = [
-        [f"{response}: {name}", *(_p(one.models[response], name) for one in models.values())]
+    rows = {
+        f"{response}: {name}": [_p(one.models[response], name) for one in models.values()]
         for response in TITLES
         for name in TESTS
-    ]
+    }
     joint = (pd.concat([one.residuals(response) for response in TITLES], axis=1).dropna() for one in models.values())
     found = (henze_zirkler_test(both.to_numpy(), np.random.default_rng(1)).p for both in joint)
-    rows.append(["both: Henze-Zirkler", *("not tested" if p is None else f"{p:.2g}" for p in found)])
-    return table(["p of", *(f"model {n}" for n in models)], rows)
+    return by_model({**rows, "both: Henze-Zirkler": [_reported(p) for p in found]}, "p of")
 
 
 def _p(model: ModelResult, name: str) -> str:
-    p = next((test.p for test in model.tests if test.name == name), None)
+    return _reported(next((test.p for test in model.tests if test.name == name), None))
+
+
+def _reported(p: float | None) -> str:
     return "not tested" if p is None else f"{p:.2g}"
+
+
+def by_model(rows: Mapping[str, Sequence[str]], of_rows: str = "") -> str:
+    """Return a table with a column for each model."""
+    numbers = range(1, 1 + len(next(iter(rows.values()))))
+    return table([of_rows, *(f"model {n}" for n in numbers)], [[name, *cells] for name, cells in rows.items()])
 
 
 def printed(models: dict[int, Fitted]) -> str:
@@ -129,47 +137,42 @@ def printed(models: dict[int, Fitted]) -> str:
 
 
 def _parts(models: dict[int, Fitted]) -> Iterator[str]:
-    heads = ["", *(f"model {number}" for number in models)]
     for number, response in (("III", "total_time"), ("V", "failure_rate")):
         yield f"**Table {number}: {TITLES[response]}**, published / ours ± standard error"
-        yield table(heads, [[term, *(_coefficient(models[n], n, response, term) for n in models)] for term in TERMS])
+        every = terms("coefficient")
+        yield by_model({term: [_coefficient(one, n, response, term) for n, one in models.items()] for term in every})
     yield "**Table VII: adjusted R2, and p of the F test**, published / ours"
-    yield table(heads, [[response, *(_explained(models[n], n, response) for n in models)] for response in TITLES])
+    yield by_model({response: [_explained(one, n, response) for n, one in models.items()] for response in TITLES})
     yield "**Table VIII: Pillai's trace**, published / ours"
-    yield table(heads, [[term, *(_trace(models[n], n, term) for n in models)] for term in PILLAI])
+    yield by_model({term: [_trace(one, n, term) for n, one in models.items()] for term in terms("pillai")})
     yield "**Table X: prediction errors**, published / ours in sample / ours with each scenario left out in turn"
-    yield table(
-        heads, [[name, *(_errors(models[n], n, response) for n in models)] for response, name in ERROR_NAMES.items()]
-    )
-
-
-ERROR_NAMES = {"failure_rate": "MAE of the failure rate, points", "total_time": "MAPE of the total time, percent"}
+    yield by_model({text: [_errors(one, n, name) for n, one in models.items()] for name, text in ERROR_NAMES.items()})
 
 
 def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
     """Return the published estimate, then ours with the standard error that ``fit`` prefers."""
-    if term not in COEFFICIENTS[response][number]:
+    expected = NUMBERS.get(("coefficient", response, number, term))
+    if expected is None:
         return "–"
-    expected = COEFFICIENTS[response][number][term]
     ours = next((one for one in model.models[response].coefficients if one.name == term), None)
-    text = f"{short(ours.estimate)} ± {short(ours.std_error)}" if ours else "not varied"
-    return f"{'n/a' if expected is None else f'{expected:g}'} / {text}"
+    text = estimated(ours.estimate, ours.std_error) if ours else "not varied"
+    return f"{'n/a' if np.isnan(expected) else f'{expected:g}'} / {text}"
 
 
 def _explained(model: Fitted, number: int, response: str) -> str:
     summary = model.models[response].fit.summary
-    return f"{ADJUSTED_R2[response][number - 1]:g} / {summary.adj_r2:.4f}, p {summary.f_p:.2g}"
+    return f"{NUMBERS['adjusted R2', response, number, '']:g} / {summary.adj_r2:.4f}, p {summary.f_p:.2g}"
 
 
 def _trace(model: Fitted, number: int, term: str) -> str:
-    expected, ours = PILLAI[term][number - 1], model.pillai.get(term)
+    expected, ours = NUMBERS.get(("pillai", "", number, term)), model.pillai.get(term)
     if expected is None:
         return "–"
     return f"{expected:g} / {'not varied' if ours is None else f'{ours:.2f}'}"
 
 
 def _errors(model: Fitted, number: int, response: str) -> str:
-    result, measure = model.models[response], "mae" if response == "failure_rate" else "mape"
-    in_sample, left_out = (getattr(errors, measure) for errors in (result.errors, result.cross_validation.errors))
-    texts = ("none" if error is None else f"{error:.1f}" for error in (in_sample, left_out))
-    return " / ".join([f"{ERRORS[response][number - 1]:g}", *texts])
+    result = model.models[response]
+    ours = (getattr(errors, ERRORS[response]) for errors in (result.errors, result.cross_validation.errors))
+    texts = ("none" if error is None else f"{error:.1f}" for error in ours)
+    return " / ".join([f"{NUMBERS['error', response, number, '']:g}", *texts])

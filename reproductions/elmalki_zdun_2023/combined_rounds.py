@@ -15,7 +15,7 @@ import pandas as pd
 from patternbench.records import attempts, damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
-from reproductions.markdown import counted
+from patternbench.report.model import counting
 
 #: The factors of a row, as the paper names them.
 FACTORS = ("request_bundle", "load_balancing", "bundle_size", "rate_limit", "api_users")
@@ -70,7 +70,7 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
     is how many seconds stand for a minute of the paper, and ``rpm`` are requests in that time. ``core_s_per_item`` are
     CPU seconds of the system per item that was served.
     """
-    good = counted(rounds)
+    good = counting(rounds)
     table = good[["round", "block", "scenario", "parameters.size", *RESPONSES]].assign(**_factors(good))
     table["total_time"] = table["AverageSuccessTime"] * _MS_PER_S
     table["minute_s"] = good[WINDOW].astype(float) if WINDOW in good else _MINUTE_S

@@ -10,8 +10,9 @@ import pandas as pd
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, recommend
 from patternbench.observe.section import Spec
 from patternbench.report.pages.comparison_figures import trade_off_figure
+from patternbench.terms.quantities import number
 from reproductions.elmalki_zdun_2023.combined_rounds import NO_LIMIT
-from reproductions.markdown import short, table
+from reproductions.markdown import table
 
 PATTERNS = ("load_balancing", "request_bundle", "rate_limit")
 RESPONSES = ("total_time", "failure_rate", "items_per_s")
@@ -23,10 +24,6 @@ QUESTIONS = {
         ("maximise items_per_s", "minimise failure_rate"), ("failure_rate <= 1%",), conditions=(), by=PATTERNS
     ),
 }
-PUBLISHED = (
-    "The paper's: balancing with bundles (model 2) or with a limit (model 3), a limit with bundles only together with "
-    "balancing, single large messages without bundles up to ten items (model 1)."
-)
 
 
 def combined(rows: pd.DataFrame, users: int) -> pd.DataFrame:
@@ -41,15 +38,14 @@ def choices(rows: pd.DataFrame, users: int) -> dict[str, Choice]:
     return {question: recommend(averaged, criteria).choices[0] for question, criteria in QUESTIONS.items()}
 
 
-def printed(rows: pd.DataFrame, users: int) -> str:
-    """Return the optimal region and the choice for each question, next to what the paper recommends."""
+def printed(rows: pd.DataFrame, users: int) -> dict[str, str]:
+    """Return the choice for each question, and the optimal region, by the names of their marks."""
     heads = ["what counts", "configuration", "total time, ms", "failed calls, %", "items per second"]
     averaged = combined(rows, users).groupby(list(PATTERNS))[list(RESPONSES)].mean().reset_index()
     found = choices(rows, users)
     lines = (line for question, choice in found.items() for line in _lines(question, choice, averaged))
     reported = (f"- {question}: {_chosen(choice)}" for question, choice in found.items())
-    regions = "Combinations than which no other is better in one respect and no worse in the other:"
-    return "\n\n".join(["\n".join(reported), PUBLISHED, regions, table(heads, lines)])
+    return {"choice": "\n".join(reported), "region": table(heads, lines)}
 
 
 def _lines(question: str, choice: Choice, averaged: pd.DataFrame) -> Iterator[list[str]]:
@@ -59,7 +55,7 @@ def _lines(question: str, choice: Choice, averaged: pd.DataFrame) -> Iterator[li
             own = (averaged[name] == one.scenario.levels[name] for name in PATTERNS)
             numbers = averaged[np.logical_and.reduce([*own])][list(RESPONSES)].to_numpy(dtype=float)[0]
             name = f"**{_named(one)}**" if one is choice.chosen else _named(one)
-            yield [question, name, *map(short, numbers)]
+            yield [question, name, *map(number, numbers)]
 
 
 def _chosen(choice: Choice) -> str:

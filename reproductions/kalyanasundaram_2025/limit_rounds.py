@@ -13,38 +13,34 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from patternbench.analyze.metrics import ended_journeys
 from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
-from patternbench.ratelimit.report.tables import BALANCERS, COST, NONE, PER_REQUEST
+from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST, NONE, PER_REQUEST
 from patternbench.records import attempts, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from reproductions import claimed
 from reproductions.kalyanasundaram_2025 import left_open
-from reproductions.kalyanasundaram_2025.left_open import passes
-from reproductions.pages import QUICK, Reader
+from reproductions.pages import Reader
 from reproductions.questions import named
 
 TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
-FIGURES = {
-    "rate-limiting-1": "figure-4",
-    "rate-limiting-2": "figure-5",
-    "rate-limiting-3": "figure-6",
-    "rate-limiting-4": "figure-7",
-    "rate-limiting-5": "measured-and-simulated",
-    "rate-limiting-6": "map-recorded",
-    "rate-limiting-7": "map-bursts",
-}
-"""The figures that are kept of a run on the target."""
+FIGURES = (
+    *("figure-4", "figure-5", "figure-6", "figure-7"),
+    *("measured-and-simulated", "map-recorded", "map-bursts"),
+)
+"""The names of the figures that are kept of a run on the target, in the order of its report."""
 CLIENTS_WAY = "client_distance"
 NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
 """What tells a round in every table of the shop."""
 US_PER_MS, MS_PER_S, US_PER_S, ALL = 1e3, 1e3, 1e6, 100.0
-
-
+BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
+CLAIMS = claimed.read("kalyanasundaram_2025/claims.yaml")
+"""What the page claims of its tables."""
 FACTORS = ("algorithm", "store", "synchronisation", "store_delay", "lease_holder", "distance")
 LEVELS = {NONE: "per_request", PER_REQUEST: "per_request", "lazy lease": "lazy", "eager lease": "eager"}
 """The levels of synchronisation by what the tables of the report call them."""
@@ -73,9 +69,8 @@ def as_study(rows: pd.DataFrame) -> pd.DataFrame:
 
 def held_claims(rows: pd.DataFrame) -> str:
     """Return the claims of the study that judged rounds are of, each held against them."""
-    table = as_study(rows)
-    plan, rounds = claimed.levelled(table, FACTORS)
-    return claimed.verdict_table(claimed.hold(claimed.claims(rows["study"].iloc[0]), plan, rounds), "statement")
+    found = claimed.levelled(as_study(rows), FACTORS).hold(claimed.claims(rows["study"].iloc[0]))
+    return claimed.verdict_table(found, "statement")
 
 
 def judged(run: RunFolder) -> pd.DataFrame:
@@ -91,14 +86,6 @@ def judged(run: RunFolder) -> pd.DataFrame:
     for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
         rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
     return rows
-
-
-def measured_with(rows: pd.DataFrame) -> str:
-    """Return the study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
-    study = rows["study"].iloc[0]
-    return (
-        f"Measured with [{study}](../../studies/{study.removesuffix(QUICK)}.yaml); blocks: {rows['block'].nunique()}."
-    )
 
 
 def like(rows: pd.DataFrame, **expected: str) -> pd.DataFrame:
@@ -122,7 +109,7 @@ def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
     if len(drawn) != len(FIGURES):
         lacking = f"has {len(drawn)} figures of rate limits instead of {len(FIGURES)}"
         raise TableError(f"{run.path / 'figures'} {lacking}: type `patternbench report {run.path}`")
-    figures = {f"{name}.svg": (run.path / "figures" / f"{one}.svg").read_text("utf-8") for one, name in FIGURES.items()}
+    figures = {f"{name}.svg": file.read_text("utf-8") for name, file in zip(FIGURES, drawn, strict=True)}
     return {TARGET: judged(run), **figures}
 
 
@@ -144,6 +131,14 @@ def _of_rounds(
     """Return what ``reported`` computes from each round's rows, with the columns that name the round."""
     parts = [reported(rows).reset_index().assign(round=number) for number, rows in seen.items()]
     return named.merge(pd.concat(parts, ignore_index=True), on="round")
+
+
+def passes(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per ``group`` of a round: how many good ``passes`` ended, and their median time, ``pass_s``."""
+    times = {str(group): ended_journeys(part) for group, part in rows.groupby("group", observed=True)}
+    good = {group: pd.Series(ended.seconds[ended.good]) for group, ended in times.items()}
+    columns = {"passes": [len(own) for own in good.values()], "pass_s": [own.median() for own in good.values()]}
+    return pd.DataFrame(columns, index=pd.Index(list(good), name="group"))
 
 
 def transactions(rows: pd.DataFrame) -> pd.DataFrame:

@@ -14,32 +14,13 @@ from reproductions.pages import STUDIES
 
 NO_LIMITER, LAZY = "no limiter", "lazy lease"
 STORES = {"crdt": "CRDT", "redis": "Redis", "mariadb": "MySQL / MariaDB"}
-_NUMBERS = pd.read_csv(STUDIES / "published" / "kalyanasundaram-2025-limits.csv").fillna("")
-
-
-def _by_store(what: str) -> dict[str, dict[str, float]]:
-    """Of each algorithm by its store, asked at every request."""
-    rows = _NUMBERS[(_NUMBERS["what"] == what) & (_NUMBERS["synchronisation"] == PER_REQUEST)]
-    parts = rows.groupby("algorithm", sort=False)
-    return {str(name): dict(zip(part["store"], part["value"], strict=True)) for name, part in parts}
-
-
-def _lazy(what: str) -> dict[str, float]:
-    """Of each algorithm with lazy leases over Redis."""
-    rows = _NUMBERS[(_NUMBERS["what"] == what) & (_NUMBERS["synchronisation"] == LAZY)]
-    return dict(zip(rows["algorithm"], rows["value"], strict=True))
-
-
-def _unlimited(what: str) -> float:
-    return float(_NUMBERS.loc[(_NUMBERS["what"] == what) & (_NUMBERS["algorithm"] == NO_LIMITER), "value"].iloc[0])
-
-
-BASE_MS, UNLIMITED = _unlimited("latency_ms"), _unlimited("deviation_percent")
-TABLE_V, LAZY_MS = _by_store("added_ms"), _lazy("added_ms")
-DEVIATION, LAZY_DEVIATION = _by_store("deviation_percent"), _lazy("deviation_percent")
-OVER_REDIS = (
-    {(NO_LIMITER, PER_REQUEST): UNLIMITED}
-    | {(name, PER_REQUEST): stores["redis"] for name, stores in DEVIATION.items()}
-    | {(name, LAZY): percent for name, percent in LAZY_DEVIATION.items()}
-)
-"""Deviations over Redis by algorithm and synchronisation."""
+ADDED, DEVIATION = "added_ms", "deviation_percent"
+TABLE = pd.read_csv(STUDIES / "published" / "kalyanasundaram-2025-limits.csv").fillna("")
+_VALUES = {tuple(key): float(value) for *key, value in TABLE.to_numpy()}
+BASE_MS, UNLIMITED = (_VALUES[what, NO_LIMITER, "", ""] for what in ("latency_ms", DEVIATION))
+NUMBERS: dict[tuple[str, str, str, str], float] = {
+    (DEVIATION, NO_LIMITER, "redis", PER_REQUEST): UNLIMITED,
+    **_VALUES,
+}
+"""By what a number is, its algorithm, store and synchronisation; what has no limiter stands next to Redis."""
+ALGORITHMS = tuple(dict.fromkeys(name for what, name, *_ in NUMBERS if what == ADDED))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from patternbench.ratelimit.report.tables import NONE, PER_REQUEST
-from reproductions.contrasts import PERCENT, Floats, Key, by_block, contrast
-from reproductions.kalyanasundaram_2025.limit_rounds import EXACT, like
+from reproductions import claimed
+from reproductions.claimed import Key
+from reproductions.kalyanasundaram_2025.limit_rounds import CLAIMS, EXACT, like
 from reproductions.kalyanasundaram_2025.limits_published import NO_LIMITER
 from reproductions.markdown import table
 
 TRANSACTION = ["group", "transaction"]
+PASS = ("algorithm", "group")
 
 
 def experienced(seen: pd.DataFrame) -> str:
@@ -44,39 +47,26 @@ def pair(values: Sequence[float], digits: int) -> str:
     return " / ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in values)
 
 
+def requested(walked: pd.DataFrame) -> pd.DataFrame:
+    """Return passes without a limiter, and with Redis asked at every request."""
+    return walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
+
+
 def finishing(walked: pd.DataFrame) -> str:
     """How long a pass takes, by algorithm over Redis and group of users; groups that finish none are left out."""
-    times = _times(walked)
-    groups = [group for group in dict.fromkeys(walked["group"]) if _ends(times, (NO_LIMITER, group))]
-    names = dict.fromkeys((NO_LIMITER, *(name for name, _ in times)))
-    return table(["algorithm", *groups], [[name, *(_finish(times, name, group) for group in groups)] for name in names])
+    finished = requested(walked).dropna(subset=["pass_s"])
+    medians = finished.groupby(list(PASS))["pass_s"].median()
+    middles: dict[Key, float] = {cast(Key, key): seconds for key, seconds in medians.items()}
+    names = list(dict.fromkeys((NO_LIMITER, *requested(walked)["algorithm"])))
+    one = claimed.change("pass_s", {"algorithm": NO_LIMITER}, {"algorithm": names[1:]})
+    texts = {key: f", {change.text}" for key, change in claimed.levelled(finished, PASS).changes(PASS, one).items()}
+    cells = {key: f"{seconds:.1f}{texts.get(key, '')}" for key, seconds in middles.items()}
+    groups = [group for group in dict.fromkeys(walked["group"]) if (NO_LIMITER, group) in cells]
+    rows = ([name, *(cells.get((name, group), "none finished") for group in groups)] for name in names)
+    return table(["algorithm", *groups], rows)
 
 
-def _times(walked: pd.DataFrame) -> dict[Key, Floats]:
-    """Return the time of a pass by algorithm and group, without a limiter and with Redis asked at every request."""
-    requested = walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
-    return by_block(requested, ["algorithm", "group"], requested["pass_s"])
-
-
-def _ends(times: Mapping[Key, Floats], key: Key) -> bool:
-    return key in times and bool(np.isfinite(times[key]).any())
-
-
-def _finish(times: Mapping[Key, Floats], name: str, group: str) -> str:
-    if not _ends(times, (name, group)):
-        return "none finished"
-    middle = f"{np.nanmedian(times[name, group]):.1f}"
-    return middle if name == NO_LIMITER else f"{middle}, {contrast(*_logs(times, name, group), PERCENT).text()}"
-
-
-def _logs(times: Mapping[Key, Floats], name: str, group: str) -> tuple[Floats, Floats]:
-    """Return passes without a limiter, and with this one."""
-    return np.log(times[NO_LIMITER, group]), np.log(times[name, group])
-
-
-def longer(walked: pd.DataFrame, group: str) -> list[tuple[Floats, Floats]]:
-    """Return passes of a group without a limiter, and with each, where both were finished."""
-    times = _times(walked)
-    names = [name for name, own in times if own == group and name != NO_LIMITER]
-    both = [name for name in names if all(_ends(times, (one, group)) for one in (NO_LIMITER, name))]
-    return [_logs(times, name, group) for name in both]
+def passes(walked: pd.DataFrame) -> str:
+    """Return whether passes of users above the limit take longer with it."""
+    finished = requested(walked).dropna(subset=["pass_s"])
+    return claimed.verdict_table(claimed.levelled(finished, PASS).hold(CLAIMS["passes"]), "statement")

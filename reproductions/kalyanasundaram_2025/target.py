@@ -21,25 +21,26 @@ from patternbench.ratelimit.report.simulation import MATTERS
 from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, DEVIATION, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import ENOUGH
 from patternbench.ratelimit.simulate.simulator import simulate
+from patternbench.report.markdown import rows_of
 from patternbench.study.model.limiter import LEASE_HOLDERS
 from patternbench.terms.units import Duration
-from reproductions.contrasts import PERCENT, SAME, Claim, Floats, by_block, verdicts
+from reproductions import claimed
+from reproductions.kalyanasundaram_2025 import limits_published as published
 from reproductions.kalyanasundaram_2025.limit_rounds import (
+    BY_CLIENTS,
+    CLAIMS,
     EXACT,
     NEAR,
     TARGET,
     TARGET_LEASES,
     held_claims,
     like,
-    measured_with,
 )
-from reproductions.kalyanasundaram_2025.limits_published import DEVIATION as PUBLISHED
-from reproductions.kalyanasundaram_2025.limits_published import OVER_REDIS
-from reproductions.markdown import table
+from reproductions.markdown import table, within
 from reproductions.pages import Tables
+from reproductions.questions import measured_with
 
 FAR = "25ms"
-BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
 OFFERED_PER_S = 77.5
 """Requests per second of the published users: 5 at 120, 20 at 90 and 75 at 30 per minute."""
 LENGTHS_S = (1, 6, 20, 60)
@@ -60,27 +61,18 @@ def printed(kept: Tables) -> dict[str, str]:
         "choice": of_choice(rounds, leased),
         "findings": of_findings(rounds),
         "simulated": agreement(rounds),
-        "tables": titled(of_rounds(rounds) | of_simulations()),
+        "added": f"{len(rounds)} valid rounds.\n\n{cells(tables.costs_shown(tables.costs(rounds), rounds))}",
+        "costs": cells(tables.contrasts(rounds)),
+        "by balancers": cells(tables.exactness(rounds)),
+        "by clients": cells(tables.exactness(rounds, CLIENTS)),
+        "authors": cells(at_their_scale()),
+        "lengths": cells(by_length()),
     }
-
-
-def titled(parts: dict[str, pd.DataFrame]) -> str:
-    """Return tables below their titles."""
-    return "\n\n".join(
-        f"{textwrap.fill(f'**{title}**', width=120)}\n\n{cells(frame)}" for title, frame in parts.items()
-    )
 
 
 def cells(frame: pd.DataFrame) -> str:
     """Return a table of the report as Markdown, without the columns that are the same in every row."""
-    slim = tables.slim(Table("", frame)).frame
-    return table(list(map(str, slim)), ([_cell(value) for value in row] for row in slim.itertuples(index=False)))
-
-
-def _cell(value: object) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}"
+    return rows_of(tables.slim(Table("", frame)))
 
 
 # --- what to choose, and what the rounds show
@@ -104,10 +96,9 @@ def chosen(rows: pd.DataFrame, **expected: str) -> list[list[str]]:
 def _chosen(rows: pd.DataFrame, cost: pd.Series) -> list[str]:
     mine = like(rows, **{name: str(cost[name]) for name in BY})
     kind = cost["synchronisation"] if cost["also"] == NONE else f"{cost['synchronisation']}, {cost['also']}"
-    limits = "" if pd.isna(cost["low"]) else f" ({cost['low']:.1f} to {cost['high']:.1f})"
-    limiter = f"{cost['algorithm']}, {kind}"
-    deviates = f"{mine[DEVIATION].median():.2f}"
-    return [cost["store"], cost["distance"], cost["limit"], limiter, f"{cost['overhead']:.1f}{limits}", deviates]
+    added = within(*(float(cost[name]) for name in ("overhead", "low", "high")))
+    limiter, deviates = f"{cost['algorithm']}, {kind}", f"{mine[DEVIATION].median():.2f}"
+    return [cost["store"], cost["distance"], cost["limit"], limiter, added, deviates]
 
 
 def of_findings(rounds: pd.DataFrame) -> str:
@@ -119,40 +110,18 @@ def of_findings(rounds: pd.DataFrame) -> str:
 
 def as_published(rounds: pd.DataFrame) -> str:
     """Whether each algorithm deviates as the authors measured it, as a ratio: a mean over stores that are near."""
-    near = rounds[(rounds["distance"] == NEAR) & (rounds["synchronisation"] == PER_REQUEST)]
-    there = [name for name in PUBLISHED if (near["algorithm"] == name).any()]
-    pairs = [_with_published(like(near, algorithm=name), name) for name in there]
-    says = "Each algorithm deviates as the authors measured it, as clients saw it"
-    return verdicts([Claim(says, SAME, pairs, PERCENT)], "statement, of ratios")
+    near = like(rounds, distance=NEAR, synchronisation=PER_REQUEST)
+    theirs = [
+        published.NUMBERS.get((published.DEVIATION, *key, PER_REQUEST))
+        for key in near[["algorithm", "store"]].to_numpy()
+    ]
+    sides = {"the authors": pd.to_numeric(pd.Series(theirs, index=near.index)), "us": near[BY_CLIENTS]}
+    both = pd.concat([near.assign(by=by, deviation=values) for by, values in sides.items()], ignore_index=True)
+    found = claimed.levelled(both, ("by", "algorithm", "store")).hold(CLAIMS["deviations"])
+    return claimed.verdict_table(found, "statement, of ratios")
 
 
-def _with_published(mine: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
-    values = (mine["store"].map(PUBLISHED[name]).astype(float), mine[BY_CLIENTS])
-    theirs, ours = (by_block(mine, ["algorithm"], each.map(np.log))[name,] for each in values)
-    return theirs, ours
-
-
-# --- tables
-
-
-def of_rounds(rounds: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return what was measured, by the tables of the report and with its titles."""
-    return {
-        f"{len(rounds)} valid rounds. Latency that the limiter adds": tables.costs_shown(tables.costs(rounds), rounds),
-        "What store, lease and distance cost, ms, between rounds that are otherwise alike": tables.contrasts(rounds),
-        "Throttling deviation by the balancers' own clocks, percent of requests": tables.exactness(rounds),
-        "The same, as clients saw it": tables.exactness(rounds, CLIENTS),
-    }
-
-
-def of_simulations() -> dict[str, pd.DataFrame]:
-    """Return what was simulated for the paper's clients, limit and window."""
-    return {
-        "The authors' deviations over Redis and a simulation at their scale (100 requests in 60 s, ten minutes), mean "
-        "over clients, percent": at_their_scale(),
-        "The published mix of users, simulated: percent of requests that wait for the store, and that deviate, by how "
-        "long a lease holds and who holds it": by_length(),
-    }
+# --- simulated for the paper's clients, limit and window
 
 
 def at_their_scale() -> pd.DataFrame:
@@ -165,7 +134,10 @@ def at_their_scale() -> pd.DataFrame:
         (one["algorithm"].replace("_", " "), ways[one["synchronisation"]], answer.measured.client_mean)
         for one, answer in zip(planned, answers, strict=True)
     ]
-    rows = [[name, way, OVER_REDIS.get((name, way), np.nan), percent] for name, way, percent in [*ends, *each]]
+    rows = [
+        [name, way, published.NUMBERS.get((published.DEVIATION, name, "redis", way), np.nan), percent]
+        for name, way, percent in (*ends, *each)
+    ]
     return pd.DataFrame(rows, columns=["algorithm", "synchronisation", "authors", "simulated"])
 
 
@@ -228,5 +200,7 @@ def of_leases(measured: dict[str, pd.DataFrame]) -> Iterator[str]:
     """Yield what such leases cost and how far they deviate on each system, with the claims of its study."""
     for system, rows in measured.items():
         costs, exactness = tables.costs_shown(tables.costs(rows), rows), tables.exactness(rows)
-        parts = {f"Latency on {system}": costs, f"Throttling deviation on {system}, percent of requests": exactness}
-        yield from (f"On {system}. {measured_with(rows)}", titled(parts), held_claims(rows))
+        yield f"On {system}. {measured_with(rows)}"
+        yield f"**Latency on {system}**\n\n{cells(costs)}"
+        yield f"**Throttling deviation on {system}, percent of requests**\n\n{cells(exactness)}"
+        yield held_claims(rows)

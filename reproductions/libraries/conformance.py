@@ -14,28 +14,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
 from patternbench.conformance.check import check_client
 from patternbench.conformance.trial import RULES
 from patternbench.drivers import registry
 from patternbench.drivers.client import Client
 from patternbench.terms.problems import Problem
 from reproductions.markdown import table
-from reproductions.pages import DOCS
+from reproductions.pages import DOCS, written
 
 FINDINGS = DOCS / "libraries" / "findings"
 YES = "yes"
-SHOWN = (
-    "the think time is kept",
-    "the pause after a rejection is kept",
-    "exact counts: retry",
-    "back-off: exponential 60ms times 1.5",
-    "half-open probes",
-    "stack: a time-out of each attempt",
-    "stack: a time-out of a call",
-    "stack: a bulkhead",
-    "stack: who waits at a bulkhead",
-    "stack: a rate limit",
-)
+SHOWN = TypeAdapter(list[str]).validate_python(written("libraries/shown.yaml"))
 """The rules of which the page tells what they saw, and not only that a library keeps them."""
 
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 from benchmarks.clients.tables import BASELINE, PART
-from benchmarks.evidence import Result, by_round, spread, stored
+from benchmarks.evidence import Result, by_round, stored
 
 from patternbench.analyze.statements.claims.claim import Claim
-from patternbench.analyze.statements.claims.judged import LEVEL, count_of_intervals
-from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.claims.judged import ClaimedChange, concluded
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
-from reproductions import claimed
-from reproductions.contrasts import Contrast, Key, Scale, conclusion
-from reproductions.libraries import conformance, cost_figure
-from reproductions.markdown import table, warned
+from patternbench.report import svg
+from reproductions import claimed, drawing
+from reproductions.claimed import Key
+from reproductions.libraries import conformance
+from reproductions.markdown import spread, table, warned
 from reproductions.pages import Page, rounds_as
 
 REFERENCE = "native"
@@ -45,9 +45,7 @@ TITLES = {
 COLUMNS = ("block", "scenario", *KEYS, "TotalCalls", "generator_cpu_s", "warnings", *TITLES)
 PROCESSOR, TIME = "cpu_us", "median_us"
 """What a call costs, in microseconds: CPU time of the client, and the median time of good calls."""
-#: Of differences of times; none of them counts as the same.
-MICROSECONDS = Scale("us", (0.0, 0.0), lambda times: times)
-_US_PER_S = 1e6
+_US_PER_S, _BAR = 1e6, 11
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
@@ -58,48 +56,45 @@ def printed(rounds: pd.DataFrame) -> dict[str, str]:
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
-    """Return the figure of the page: what a call costs each client with every pattern, where nothing fails."""
-    titles = {BASELINE: NONE, **PATTERNS}
-    return {FIGURE: cost_figure.drawn(costing(rounds)[["client", "strategy", PROCESSOR]], titles)}
+    """Return the figure of the page: what a call costs each client where nothing fails, the cheapest first."""
+    titles, costs = {BASELINE: NONE, **PATTERNS}, costing(rounds)[["client", "strategy", PROCESSOR]]
+    points = costs.assign(strategy=costs["strategy"].map(titles)).round(1)
+    medians = points.groupby(["client", "strategy"], as_index=False)[[PROCESSOR]].median().round(1)
+    names = medians.groupby("client")[PROCESSOR].min().sort_values().index.tolist()
+    words = {"names": names, "strategies": list(titles.values()), "height": _BAR * len(titles) * len(names)}
+    return {FIGURE: svg.draw(drawing.panel("costs", {"points": points, "medians": medians}, **words))}
 
 
 @dataclass(frozen=True)
 class Compared:
-    """How clients differ from the reference with a pattern under a share of faults: each claim's change by client."""
+    """How clients differ from the reference with a pattern under a share of faults: changes by response and client."""
 
     pattern: str
     fault: float
     claims: Sequence[Claim]
-    changes: Sequence[Mapping[Key, Contrast]]
+    changes: Mapping[Key, ClaimedChange]
 
     @property
     def clients(self) -> list[str]:
         """The clients with rounds next to the reference."""
-        return sorted(client for (client,) in self.changes[0])
+        return sorted({client for _, client in self.changes})
 
-    def of(self, client: str) -> list[tuple[Claim, Contrast]]:
+    def of(self, client: str) -> list[tuple[Claim, ClaimedChange]]:
         """Return the claims on a client with its changes."""
-        return [(claim, changes[client,]) for claim, changes in zip(self.claims, self.changes, strict=True)]
+        return [(claim, self.changes[claim.response, client]) for claim in self.claims]
 
 
 def comparisons(rounds: pd.DataFrame) -> Iterator[Compared]:
     """Every pattern under each share of faults, as far as there is anybody to compare with the reference."""
     # Shares are compared by rounds: where all calls together have equal shares, their exact test leaves no interval.
-    by_rounds = rounds.drop(columns="TotalCalls")
+    measured = claimed.levelled(rounds.drop(columns="TotalCalls"), KEYS)
     for pattern in PATTERNS:
         of_it = [one for one in claimed.claims("libraries") if one.where["strategy"] == (pattern,)]
         for fault in sorted(share for share in rounds[FAULT].unique() if share > 0):
             claims = [replace(one, where={**one.where, FAULT: (float(fault),)}) for one in of_it]
-            changes = held(claims, by_rounds, KEYS)
-            if changes[0]:
+            changes = measured.together(("client",), {claim.response: claim for claim in claims})
+            if changes:
                 yield Compared(pattern, fault, claims, changes)
-
-
-def held(claims: Sequence[Claim], rounds: pd.DataFrame, factors: Sequence[str]) -> list[dict[Key, Contrast]]:
-    """Return the changes of each claim by client; all intervals of all of them hold together."""
-    plan, named = claimed.levelled(rounds, factors)
-    level = together(LEVEL, count_of_intervals(claims, list(plan.values())))
-    return [claimed.changes_by(("client",), one, plan, named, level) for one in claims]
 
 
 def in_short(compared: Sequence[Compared]) -> str:
@@ -114,7 +109,7 @@ def in_short(compared: Sequence[Compared]) -> str:
 
 def _counts(one: Compared) -> list[int]:
     every = (pair for client in one.clients for pair in one.of(client))
-    reported = Counter(conclusion(claim.expected, [change])[0] for claim, change in every)
+    reported = Counter(concluded(claim.expected, [change])[0] for claim, change in every)
     return [reported[word] for word in WORDS]
 
 
@@ -130,16 +125,16 @@ def _differing(one: Compared) -> str:
 def differences(compared: Compared) -> str:
     """Return a table of how every library differs from the reference, response by response."""
     rows = (
-        [client, *(f"{change.text()}: {_word(claim, change)}" for claim, change in compared.of(client))]
+        [client, *(f"{change.text}: {_word(claim, change)}" for claim, change in compared.of(client))]
         for client in compared.clients
     )
     heads = ["client", *(TITLES[claim.response] for claim in compared.claims)]
     return f"**{PATTERNS[compared.pattern]}, {compared.fault:g} % faults**\n\n{table(heads, rows)}"
 
 
-def _word(claim: Claim, change: Contrast) -> str:
+def _word(claim: Claim, change: ClaimedChange) -> str:
     """Return the verdict; with an asterisk where it has the condition that rounds scatter evenly."""
-    word, shown = conclusion(claim.expected, [change])
+    word, shown = concluded(claim.expected, [change])
     return f"{word}{'*' if shown is Shown.IF_EVEN else ''}"
 
 
@@ -150,49 +145,45 @@ def costing(rounds: pd.DataFrame) -> pd.DataFrame:
     return calm.assign(**{name: seconds * _US_PER_S for name, seconds in per_call.items()})
 
 
+COSTS = (
+    *("client", "harness alone: CPU us per attempt", "CPU us per call without a pattern", "CPU more with a retry"),
+    *("CPU more with a circuit breaker", "median time of a call more than of native"),
+)
+"""The heads of the table of costs."""
+
+
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
     """Return what a call costs each client where nothing fails, next to what its harness costs by itself."""
     calm = costing(rounds)
     plain = calm[calm["strategy"] == BASELINE].groupby("client")[PROCESSOR]
-    changes = held(cost_claims(sorted(set(calm["client"]) - {REFERENCE})), calm, KEYS[:2])
-    heads = [
-        "client",
-        "harness alone: CPU us per attempt",
-        "CPU us per call without a pattern",
-        "CPU more with a retry",
-        "CPU more with a circuit breaker",
-        "median time of a call more than of native",
-    ]
+    asked = cost_claims(sorted(set(calm["client"]) - {REFERENCE}))
+    found = claimed.levelled(calm, KEYS[:2]).together(("client",), asked)
     rows = (
-        [
-            name,
-            harness_of(harness, str(name)),
-            spread(own.dropna().tolist(), 1),
-            *(_more(one.get((name,))) for one in changes),
-        ]
+        [name, harness_of(harness, str(name)), spread(own), *(_more(found.get((one, name))) for one in asked)]
         for name, own in plain
     )
-    return table(heads, rows)
+    return table(COSTS, rows)
 
 
-def cost_claims(others: Sequence[str]) -> list[Claim]:
+def cost_claims(others: Sequence[str]) -> dict[str, Claim]:
     """Return the changes of costs, in microseconds: with each pattern, and of other clients from the reference."""
-    patterns = [claimed.change(PROCESSOR, {"strategy": BASELINE}, {"strategy": name}) for name in PATTERNS]
+    patterns = {name: claimed.change(PROCESSOR, {"strategy": BASELINE}, {"strategy": name}) for name in PATTERNS}
     to_others = claimed.change(TIME, {"client": REFERENCE}, {"client": others}, {"strategy": BASELINE})
-    return [replace(one, relative=False) for one in (*patterns, to_others)]
+    return {name: replace(one, relative=False, unit="us") for name, one in {**patterns, TIME: to_others}.items()}
 
 
-def _more(change: Contrast | None) -> str:
+def _more(change: ClaimedChange | None) -> str:
     """Return a difference with its interval, and that it is inconclusive where that holds zero; nothing without one."""
     if change is None:
         return ""
-    reported = replace(change, scale=MICROSECONDS)
-    return reported.text() if change.low > 0 or change.high < 0 else f"{reported.text()}: {Conclusion.INCONCLUSIVE}"
+    return change.text if change.low > 0 or change.high < 0 else f"{change.text}: {Conclusion.INCONCLUSIVE}"
 
 
 def harness_of(result: Result | None, client: str) -> str:
     """Return what the harness of a client costs by benchmarks/clients: median, least and greatest of its rounds."""
-    return spread(by_round(result["rounds"], "cpu_us", client=client, strategy=BASELINE) if result else [], 1)
+    if not result:
+        return "not measured"
+    return spread(pd.Series(by_round(result["rounds"], "cpu_us", client=client, strategy=BASELINE), dtype=float))
 
 
 PAGE = Page(

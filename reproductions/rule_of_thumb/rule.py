@@ -8,23 +8,23 @@ on the wrong side at once where the rule is false.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
 import pandas as pd
 
 from patternbench.analyze.statements.claims.claim import Claim
-from patternbench.analyze.statements.claims.judged import LEVEL, JudgedClaim, judge_claims
-from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
+from patternbench.observe.section import Spec
+from patternbench.report import svg
 from patternbench.terms.units import Duration
-from reproductions import claimed
-from reproductions.contrasts import Contrast, Key, heads, held
+from reproductions import claimed, drawing
+from reproductions.claimed import HeldClaim, Key
 from reproductions.markdown import table, warned
 from reproductions.pages import Page, rounds_as
-from reproductions.rule_of_thumb import back_off_figure
 
 BACKOFF, FAULT = "retry.backoff.exponential.initial", "abort.percentage"
 SUCCESS, TOTAL = "AverageSuccessTime", "TotalExecutionTime"
@@ -52,6 +52,11 @@ def unloaded(service_time: str) -> int:
     return round(Duration.parse(service_time.partition(":")[2]).seconds * _MS_PER_S)
 
 
+def by_share(rounds: pd.DataFrame) -> claimed.Measured:
+    """Return the rounds with their levels, of which one is the back-off as a share of the unloaded response time."""
+    return claimed.levelled(rounds.assign(share=shares(rounds)), FACTORS)
+
+
 def stated() -> list[Claim]:
     """Return the claims of the rule."""
     return claimed.read("rule_of_thumb/rule.yaml")["rule"]
@@ -59,7 +64,7 @@ def stated() -> list[Claim]:
 
 def judged(rounds: pd.DataFrame) -> Sequence[JudgedClaim]:
     """Return the claims of the rule with their changes; all intervals of all claims hold together."""
-    return judge_claims(stated(), *claimed.levelled(rounds.assign(share=shares(rounds)), FACTORS), {}).claims
+    return by_share(rounds).judge(stated())
 
 
 def verdict_of_rule(claims: Sequence[JudgedClaim]) -> tuple[Conclusion, Shown]:
@@ -78,8 +83,8 @@ def _word(claims: Sequence[JudgedClaim], firmly: bool) -> Conclusion:
 
 def rule(rounds: pd.DataFrame) -> str:
     """Return what the verdict on the rule rests on, claim by claim."""
-    rows = (held(one.claim.says, one.claim.expected, claimed.contrasts_of(one)) for one in judged(rounds))
-    return f"{table(heads('claim'), rows)}\n\n{warned(rounds)}"
+    held = (HeldClaim(one.claim.says, one.claim.expected, one.changes) for one in judged(rounds))
+    return f"{claimed.verdict_table(held, 'claim')}\n\n{warned(rounds)}"
 
 
 def in_short(rounds: pd.DataFrame) -> str:
@@ -89,19 +94,17 @@ def in_short(rounds: pd.DataFrame) -> str:
     return f"Measured: the rule is **{word}**{shown.condition}.\n\n{figure}\n\n*{CAPTION}*"
 
 
-def changes(rounds: pd.DataFrame, service: str) -> dict[str, Mapping[Key, Contrast]]:
+def changes(rounds: pd.DataFrame, service: str) -> dict[Key, ClaimedChange]:
     """Return what every back-off does on a service under the greater load, by response, share and faults.
 
     All intervals of a service hold together.
     """
-    there = rounds.assign(share=shares(rounds)).query("service_time == @service")
-    plan, named = claimed.levelled(there, FACTORS)
-    every = [one for one in dict.fromkeys(levels["share"] for levels in plan.values()) if one != NONE]
-    faults = _faults(there)
-    level = together(LEVEL, len(SHOWN) * len(every) * len(faults))
-    within: claimed.Named = {"users": int(there["users"].max()), FAULT: faults}
+    there = rounds[rounds["service_time"] == service]
+    measured = by_share(there)
+    every = [one for one in dict.fromkeys(levels["share"] for levels in measured.plan.values()) if one != NONE]
+    within: claimed.Named = {"users": int(there["users"].max()), FAULT: _faults(there)}
     asked = {name: claimed.change(name, {"share": NONE}, {"share": every}, within) for name in SHOWN.values()}
-    return {name: claimed.changes_by(("share", FAULT), one, plan, named, level) for name, one in asked.items()}
+    return measured.together(("share", FAULT), asked)
 
 
 def _services(rounds: pd.DataFrame) -> list[str]:
@@ -114,12 +117,13 @@ def _faults(rounds: pd.DataFrame) -> list[int]:
 
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
     """Yield a table for each service: what every back-off does to good answers and to callers, against none."""
+    columns = list(product(_faults(rounds), SHOWN.items()))
+    heads = ["back-off", *(f"{title}, {fault} % faults" for fault, (title, _) in columns)]
     for service in _services(rounds):
-        of_it, columns = changes(rounds, service), list(product(_faults(rounds), SHOWN.items()))
-        heads = [f"{title}, {fault} % faults" for fault, (title, _) in columns]
-        every = sorted({share for share, _ in of_it[SUCCESS]}, key=Fraction)
-        rows = ([share, *(of_it[name][share, fault].text() for fault, (_, name) in columns)] for share in every)
-        yield f"**{unloaded(service)} ms unloaded**\n\n{table(['back-off', *heads], rows)}"
+        of_it = changes(rounds, service)
+        every = sorted({share for _, share, _ in of_it}, key=Fraction)
+        rows = ([share, *(of_it[name, share, fault].text for fault, (_, name) in columns)] for share in every)
+        yield f"**{unloaded(service)} ms unloaded**\n\n{table(heads, rows)}"
 
 
 def measured_unloaded(rounds: pd.DataFrame) -> str:
@@ -137,17 +141,28 @@ def printed(rounds: pd.DataFrame) -> dict[str, str]:
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
-    """Return the figure of the page."""
-    return {FIGURE: back_off_figure.drawn(pd.DataFrame(points(rounds)), THIRD)}
+    """Return the figure of the page: a row of panels for good answers and one for callers, by share of faults."""
+    every = pd.DataFrame(points(rounds)).round(2)
+    rows = [
+        {"hconcat": [_panel(part, f"{what}, {fault} % faults", list(every["share"].unique())) for fault, part in parts]}
+        for what, parts in ((what, of_it.groupby("fault")) for what, of_it in every.groupby("what", sort=False))
+    ]
+    return {FIGURE: svg.draw({"vconcat": rows})}
+
+
+def _panel(part: pd.DataFrame, title: str, every_share: Sequence[str]) -> Spec:
+    rows = {"points": part.drop(columns=["what", "fault"])}
+    return drawing.panel("back-offs", rows, title=title, shares=every_share, suggested=THIRD)
 
 
 def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield what every back-off changes on each service: the changes of the tables, with their intervals."""
     found = {service: changes(rounds, service) for service in _services(rounds)}
     for (what, name), (service, of_it) in product(SHOWN.items(), found.items()):
-        for (share, fault), change in sorted(of_it[name].items(), key=lambda one: (Fraction(one[0][0]), one[0][1])):
+        own = ((share, fault, change) for (response, share, fault), change in of_it.items() if response == name)
+        for share, fault, change in sorted(own, key=lambda one: (Fraction(one[0]), one[1])):
             names = {"what": what, "fault": fault, "service": f"{unloaded(service)} ms", "share": share}
-            yield {**names, "change": change.value, "low": change.low, "high": change.high}
+            yield {**names, **drawing.interval(change)}
 
 
 PAGE = Page(

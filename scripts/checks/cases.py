@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,12 +18,14 @@ class Case:
     """One test: its name, its outcome, and why it failed or was skipped.
 
     ``again`` is the name by which its tool runs it alone; empty where it can't, as for a file that can't be read.
+    ``seconds`` is how long it took, 0 where its tool doesn't say.
     """
 
     name: str
     outcome: str
     why: str = ""
     again: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
 
 def of_junit(text: str) -> list[Case]:
@@ -90,11 +92,12 @@ def _of_word(word: str) -> str:
 
 
 def _junit_case(case: ElementTree.Element, name: str, again: str) -> Case:
+    seconds = float(case.get("time", "0").replace(",", ""))
     for tag, outcome in (("failure", FAILED), ("error", FAILED), ("skipped", SKIPPED), ("pending", SKIPPED)):
         found = case.find(tag)
         if found is not None:
-            return Case(name, outcome, (found.get("message") or found.text or "").strip(), again)
-    return Case(name, PASSED, again=again)
+            return Case(name, outcome, (found.get("message") or found.text or "").strip(), again, seconds)
+    return Case(name, PASSED, again=again, seconds=seconds)
 
 
 def _pytest_case(case: ElementTree.Element) -> Case:

@@ -1,4 +1,7 @@
-"""``scripts/clients build [NAME...]``: builds our clients as their ``client.yaml`` says, where the tools are there."""
+"""``scripts/clients build [NAME...|with TOOL|without TOOL]``: builds our clients as their ``client.yaml`` says.
+
+It builds those whose tools are there, and says what the others need.
+"""
 
 from __future__ import annotations
 
@@ -82,11 +85,16 @@ def build(client: Client) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build every client that can be built here; 1 when a build failed."""
-    if not arguments or arguments[0] != "build":
-        print("usage: scripts/clients build [NAME...]")
-        return 2
-    return FAILED in _built(clients(arguments[1:]))
+    """Build every client that can be built here, those of a tool, or all but those; 1 when a build failed."""
+    match arguments:
+        case ["build", "with" | "without" as which, tool]:
+            expected = [one for one in clients() if (one.build[0] == tool) is (which == "with")]
+        case ["build", *names]:
+            expected = clients(names)
+        case _:
+            print("usage: scripts/clients build [NAME...|with TOOL|without TOOL]")
+            return 2
+    return FAILED in _built(expected)
 
 
 def _built(expected: Iterable[Client]) -> list[str]:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scripts.checks.skips import ROOT
-from scripts.checks.steps import SaysNothing, Step
+from scripts.checks.steps import SilentStep, Step
 
 MAVEN = "mvn -q -B --no-transfer-progress"
+APPS = ("apps/insurance", "apps/cinema", "apps/shop", "apps/overload")
 PRETTIER = "scripts/formatters/node_modules/.bin/prettier"
 SCRIPTS = "clients/**/*.js apps/**/static/*.css"
 STYLUA = ".cache/tools/bin/stylua"
@@ -48,7 +49,7 @@ class Formatter:
 
     def checking(self) -> Step:
         """Return the step that says which sources are not in its format."""
-        return (SaysNothing if self.lists else Step)(self.name, self.folder, self.check)
+        return (SilentStep if self.lists else Step)(self.name, self.folder, self.check)
 
 
 def _java(folder: str) -> Formatter:
@@ -86,7 +87,7 @@ FORMATTERS = (
         quick=True,
     ),
     Formatter("gofmt", ".", f"gofmt -w {GO}", f"gofmt -l {GO}", "install Go", held=True, lists=True),
-    *(_java(folder) for folder in ("clients", "agents/jvm-calls", "apps/insurance", "apps/cinema", "apps/shop")),
+    *(_java(folder) for folder in ("clients", "agents/jvm-calls", *APPS)),
     Formatter(
         "prettier",
         ".",
@@ -116,10 +117,15 @@ def carry_out(formatters: Iterable[Formatter], check: bool) -> int:
     for formatter in formatters:
         if not formatter.installed():
             print(f"{formatter.name} is left out: it is not installed; {formatter.how}", flush=True)
-        elif not (formatter.checking() if check else formatter.writing()).passes():
+        elif not _passes(formatter.checking() if check else formatter.writing()):
             failed.append(f"{formatter.name} failed")
     print(*failed, sep="\n", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _passes(step: Step) -> bool:
+    print(f"\n== {step.name}", flush=True)
+    return step.passes()
 
 
 def main(words: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass
-class Declared:
+class Annotations:
     """The annotations of a package: of what functions return and attributes hold, and aliases of types."""
 
     results: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -30,9 +30,9 @@ class Declared:
         return self.aliases.get(annotation, annotation)
 
 
-def declared(modules: Iterable[ast.Module]) -> Declared:
+def declared(modules: Iterable[ast.Module]) -> Annotations:
     """Return the annotations of a package."""
-    stated = Declared()
+    stated = Annotations()
     for module in modules:
         for node in ast.walk(module):
             if isinstance(node, Function) and node.returns:
@@ -58,12 +58,12 @@ def annotated(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield f"{node.name}()", node.returns
 
 
-def untyped_lookups(module: ast.Module, stated: Declared) -> Iterator[ast.Subscript]:
+def untyped_lookups(module: ast.Module, stated: Annotations) -> Iterator[ast.Subscript]:
     """Yield the subscripts that ask an untyped mapping for a text."""
     yield from _lookups(module, {}, stated)
 
 
-def _lookups(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> Iterator[ast.Subscript]:
+def _lookups(scope: ast.AST, outer: Mapping[str, str], stated: Annotations) -> Iterator[ast.Subscript]:
     types = {**outer, **_types(scope, outer, stated)}
     for node in _own(scope):
         if isinstance(node, Function):
@@ -90,7 +90,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _own(node)
 
 
-def _types(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> dict[str, str]:
+def _types(scope: ast.AST, outer: Mapping[str, str], stated: Annotations) -> dict[str, str]:
     """Return what the names that a scope binds are annotated with, or take from what is."""
     types = {name: stated.meaning(ast.unparse(kind)) for name, kind in annotated(scope)}
     for node in _own(scope):
@@ -101,19 +101,19 @@ def _types(scope: ast.AST, outer: Mapping[str, str], stated: Declared) -> dict[s
     return types
 
 
-def _bound(node: ast.AST, types: Mapping[str, str], stated: Declared) -> Iterator[tuple[str, str]]:
+def _bound(node: ast.AST, types: Mapping[str, str], stated: Annotations) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield node.targets[0].id, _type(node.value, types, stated)
     if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name):
         yield node.target.id, _element(_type(node.iter, types, stated), stated)
 
 
-def _element(container: str, stated: Declared) -> str:
+def _element(container: str, stated: Annotations) -> str:
     match = CONTAINER.match(container)
     return stated.meaning(match[1]) if match else (ANY if container == ANY else "")
 
 
-def _type(node: ast.expr, types: Mapping[str, str], stated: Declared) -> str:
+def _type(node: ast.expr, types: Mapping[str, str], stated: Annotations) -> str:
     """Return the annotation that an expression has, empty where none is stated."""
     if isinstance(node, ast.Name):
         return types.get(node.id, "")
@@ -128,6 +128,6 @@ def _type(node: ast.expr, types: Mapping[str, str], stated: Declared) -> str:
     return ""
 
 
-def _agreed(kinds: set[str] | None, stated: Declared) -> str:
+def _agreed(kinds: set[str] | None, stated: Annotations) -> str:
     """Return the one annotation of a name; nothing where several things of that name are not alike."""
     return stated.meaning(next(iter(kinds))) if kinds and len(kinds) == 1 else ""

@@ -142,7 +142,7 @@ ROOMS = (
 """Where code is; the rooms of the package are distinguished."""
 CODE = {".py", ".rs", ".go", ".java", ".lua", ".cs", ".js", ".j2"}
 NO_CODE = {"tests", "test", "spec", "target", "node_modules", "bin", "obj", "dist", "data", "reference", "build"}
-"""Folders with tests, and with what is built, generated or stored."""
+"""Folders with tests, and with what is built, generated or stored; so are those whose names begin with a dot."""
 
 
 def lines_by_room(root: Path = ROOT) -> dict[str, int]:
@@ -151,11 +151,15 @@ def lines_by_room(root: Path = ROOT) -> dict[str, int]:
     for room in ROOMS:
         for path in sorted((root / room).rglob("*")):
             inside = path.relative_to(root / room)
-            if path.suffix in CODE and not NO_CODE & {*inside.parts} and not _is_test(path) and path.is_file():
+            if path.suffix in CODE and not _is_apart(inside) and not _is_test(path) and path.is_file():
                 own = room == ROOMS[0] and len(inside.parts) > 1
                 name = f"{room}/{inside.parts[0]}" if own else room
                 sizes[name] += len(path.read_text(encoding="utf-8").splitlines())
     return dict(sizes)
+
+
+def _is_apart(inside: Path) -> bool:
+    return any(part in NO_CODE or part.startswith(".") for part in inside.parts)
 
 
 def _is_test(path: Path) -> bool:

@@ -22,5 +22,6 @@ SLOW = (
     Step("go vet, kit", "clients/kits/go", "go vet ./..."),
     Step("go vet, failsafe-go", "clients/failsafe-go", "go vet ./..."),
     Step("go vet, gobreaker", "clients/gobreaker", "go vet ./..."),
+    Step("actionlint", ".", "python -m scripts.checks.actions"),
     *formats.held(quick=False),
 )

@@ -305,14 +305,14 @@ def _put_in(slip: Slip, root: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Noticed:
+class SlipOutcome:
     """How some tests ended, and which of them failed first."""
 
     fate: str
     by: str = ""
 
 
-def _noticed(tests: Sequence[str], root: Path, within_s: float) -> Noticed:
+def _noticed(tests: Sequence[str], root: Path, within_s: float) -> SlipOutcome:
     words = ["-x", "-q", "-rfE", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not browser", *tests]
     try:
         done = subprocess.run(
@@ -320,11 +320,11 @@ def _noticed(tests: Sequence[str], root: Path, within_s: float) -> Noticed:
             env=os.environ | {"PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}, timeout=within_s,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Noticed(ENDLESS, f"after {within_s:.0f} s, in {len(tests)} files")
+        return SlipOutcome(ENDLESS, f"after {within_s:.0f} s, in {len(tests)} files")
     if done.returncode in PASSED:
-        return Noticed(SURVIVED)
+        return SlipOutcome(SURVIVED)
     reported = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return Noticed(DIED, reported[0].partition(" - ")[0] if reported else done.stdout[-200:])
+    return SlipOutcome(DIED, reported[0].partition(" - ")[0] if reported else done.stdout[-200:])
 
 
 def copied(root: Path, folder: Path) -> Path:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from scripts.checks import cases
 from scripts.checks.cases import Case
-from scripts.checks.command import run, silent
+from scripts.checks.command import run, silent, tell
+from scripts.checks.steps import Step
 
 from patternbench.drivers import registry
 
@@ -20,7 +21,8 @@ Read = tuple[list[Case], int]
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests of one tool. ``only`` holds the names to run, none for all; ``again`` says whether they may be tried twice.
+    """Tests of one tool. ``only`` holds the names to run, none for all; ``again`` says whether they may be tried twice,
+    ``alone`` that they have the machine to themselves, ``tool`` which folders are locked meanwhile.
 
     A pure suite depends on nothing outside its process, so what fails there once is a defect. What meets real
     processes and sockets can be pushed over by a busy machine.
@@ -29,6 +31,8 @@ class Suite:
     name: str
     start: Callable[[list[str]], Read]
     again: bool = False
+    tool: str = ""
+    alone: bool = False
 
 
 def pytest(*options: str) -> Callable[[list[str]], Read]:
@@ -44,10 +48,12 @@ def pytest(*options: str) -> Callable[[list[str]], Read]:
     return start
 
 
-def cargo(*packages: str) -> Callable[[list[str]], Read]:
-    """Start ``cargo test`` for some packages."""
+CARGO_TEST = ("cargo", "test", "--locked", "--jobs", "2")
 
-    return cargo_tests("engine", ["cargo", "test", "--locked", "--jobs", "2", "--no-fail-fast", *packages])
+
+def cargo(packages: Sequence[str]) -> Callable[[list[str]], Read]:
+    """Start ``cargo test`` for some packages."""
+    return cargo_tests("engine", [*CARGO_TEST, "--no-fail-fast", *packages])
 
 
 def cargo_tests(folder: str, command: Sequence[str]) -> Callable[[list[str]], Read]:
@@ -155,7 +161,8 @@ def of_clients() -> Iterator[Suite]:
             names.setdefault((file.language, command), []).append(name)
     for (language, command), clients in names.items():
         how = registry.described(clients[0]).how
-        yield Suite(f"clients {', '.join(clients)}", of_client(language, command, how), again=True)
+        tool = command[0] if command[0] in ("cargo", "mvn") else ""
+        yield Suite(f"clients {', '.join(clients)}", of_client(language, command, how), again=True, tool=tool)
 
 
 def of_client(language: str, command: Sequence[str], how: str) -> Callable[[list[str]], Read]:
@@ -182,33 +189,40 @@ def _no_cargo_chatter(line: str) -> str:
 def _shown(found: list[Case]) -> list[Case]:
     for case in found:
         if case.outcome == cases.FAILED:
-            print(f"{case.name}\n{case.why}\n", flush=True)
+            tell(f"{case.name}\n{case.why}\n\n")
     return found
 
 
 PURE_CRATES = ("policies", "schedule", "timing")
+PURE = [word for name in PURE_CRATES for word in ("-p", f"patternbench-{name}")]
+REAL = ["--workspace", *(word for name in PURE_CRATES for word in ("--exclude", f"patternbench-{name}"))]
+BUILDS = (Step("cargo test, build", "engine", " ".join([*CARGO_TEST, "--no-run", "--quiet", *REAL])),)
+"""What a suite that has the machine to itself would build: it is built before, while others are at work."""
+
+BY_FILE = ("-n", "2", "--dist", "loadfile")
+"""Two files at a time: what the tests of a file share is made once."""
 PURE_GO = ("clock", "limit", "table", "wire", "verbs")
-UNIT = Suite("pytest, unit", pytest("-n", "2", "tests/unit", "-m", "not slow and not browser"))
+UNIT = Suite("pytest, unit", pytest(*BY_FILE, "tests/unit", "-m", "not slow and not browser"))
 ALL = (
-    Suite("cargo test, pure", cargo(*(word for name in PURE_CRATES for word in ("-p", f"patternbench-{name}")))),
-    Suite(
-        "cargo test, real parts",
-        cargo("--workspace", *(word for name in PURE_CRATES for word in ("--exclude", f"patternbench-{name}"))),
-        again=True,
-    ),
-    *of_clients(),
-    Suite("maven, calls", maven("agents/jvm-calls")),
-    Suite("maven, insurance", maven("apps/insurance"), again=True),
-    Suite("maven, cinema", maven("apps/cinema"), again=True),
-    Suite("maven, shop", maven("apps/shop"), again=True),
+    Suite("cargo test, pure", cargo(PURE), tool="cargo"),
+    Suite("maven, insurance", maven("apps/insurance"), again=True, tool="mvn"),
+    Suite("maven, cinema", maven("apps/cinema"), again=True, tool="mvn"),
+    Suite("maven, shop", maven("apps/shop"), again=True, tool="mvn"),
+    Suite("maven, overload", maven("apps/overload"), again=True, tool="mvn"),
+    Suite("maven, calls", maven("agents/jvm-calls"), tool="mvn"),
     Suite("busted, filter", busted("filters/nginx-ratelimit")),
     Suite("busted, bundling filter", busted("filters/nginx-bundle")),
     Suite("busted, simulator", busted("filters/simulator")),
     Suite("go test, pure", sidecar(*(f"./internal/{name}" for name in PURE_GO))),
     Suite("go test, real parts", sidecar(".", "./internal/gossip", "./internal/resp"), again=True),
-    Suite("pytest, unit", pytest("-n", "2", "tests/unit")),
-    # Real parts mostly wait, so two files run at a time.
+    *of_clients(),
+    Suite("pytest, unit", pytest(*BY_FILE, "tests/unit")),
+    Suite("cargo test, real parts", cargo(REAL), again=True, alone=True),
+    # Real parts mostly wait, so two files run at a time; tests/conftest.py begins with those that take longest.
     Suite(
-        "pytest, real parts", pytest("-n", "2", "--dist", "loadfile", "tests/browser", "tests/integration"), again=True
+        "pytest, real parts",
+        pytest(*BY_FILE, "--no-loadscope-reorder", "tests/browser", "tests/integration"),
+        again=True,
+        alone=True,
     ),
 )

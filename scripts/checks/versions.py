@@ -58,7 +58,7 @@ SPOTS = (
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedVersion:
     """The version as a file states it at a line."""
 
     file: str
@@ -76,14 +76,14 @@ def source(root: Path = ROOT) -> str:
     return project["version"]
 
 
-def stated(root: Path = ROOT) -> Iterator[Stated]:
+def stated(root: Path = ROOT) -> Iterator[StatedVersion]:
     """Every statement of the version."""
     for spot in SPOTS:
         for path in files(spot, root):
             text = path.read_text(encoding="utf-8")
             for match in spot.pattern.finditer(text):
                 line = text.count("\n", 0, match.start(2)) + 1
-                yield Stated(path.relative_to(root).as_posix(), line, match[2])
+                yield StatedVersion(path.relative_to(root).as_posix(), line, match[2])
 
 
 def files(spot: Spot, root: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import click
 from scripts.checks.skips import ROOT
 from scripts.site import schemas
 
+from patternbench.cli.answers.registry import ANSWERS
 from patternbench.cli.main import COMMANDS, cli
 from patternbench.lab.components import KINDS
 from patternbench.lab.systems import WrittenSystem
@@ -18,7 +19,13 @@ FOLDER = "docs/reference"
 COLUMNS = 100
 """How wide a terminal is on which the help of a command is shown."""
 MADE = "<!-- made by `make contracts`; change the code or the schema instead -->"
+_OF_ANSWERS = (
+    "Every command takes `--json`, and prints one JSON value. The schemas are in\n"
+    "[contracts/cli](../../contracts/cli), and `patternbench schema --json-of COMMAND` prints one."
+)
 STUDY = "study/study"
+OWN_PAGE = (STUDY, "cli/")
+"""Schemas that have no page of their own."""
 
 
 def pages() -> dict[str, str]:
@@ -27,15 +34,16 @@ def pages() -> dict[str, str]:
         "study-file.md": _study(),
         "system-file.md": _system(),
         "commands.md": _commands(),
+        "json.md": _answers(),
         **{f"contract-{name.replace('/', '-')}.md": _contract(name) for name in contracts()},
     }
 
 
 def contracts() -> list[str]:
-    """Return the schemas of contracts/ but that of the study file, as ``client/round``."""
+    """Return the schemas of contracts/, as ``client/round``, but those of the study file and of what commands print."""
     folder = ROOT / "contracts"
     names = (path.relative_to(folder).as_posix() for path in folder.glob("*/*.schema.json"))
-    return sorted(name.removesuffix(".schema.json") for name in names if not name.startswith(STUDY))
+    return sorted(name.removesuffix(".schema.json") for name in names if not name.startswith(OWN_PAGE))
 
 
 def _schema(name: str) -> schemas.Schema:
@@ -68,6 +76,12 @@ def _system() -> str:
 def _commands() -> str:
     context = click.Context(cli, info_name="patternbench", terminal_width=COLUMNS)
     return "\n\n".join(["# Every command and option", MADE, *_helps(context)]) + "\n"
+
+
+def _answers() -> str:
+    """Return the page of what commands print with ``--json``."""
+    parts = [schemas.part(f"## {name}", schemas.written_out(_schema(f"cli/{name}"))) for name in ANSWERS]
+    return "\n\n".join([f"# What commands print with --json\n\n{MADE}\n\n{_OF_ANSWERS}", *parts]) + "\n"
 
 
 def _helps(context: click.Context) -> Iterator[str]:

@@ -29,7 +29,7 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 
 
 @dataclass
-class Gathered:
+class SiteContent:
     """What the site holds, as paths in a checkout, and the links that lead nowhere, each with its file and line."""
 
     pages: set[str] = field(default_factory=set)
@@ -72,9 +72,9 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\s-]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-def gathered(root: Path) -> Gathered:
+def gathered(root: Path) -> SiteContent:
     """Return the pages of docs, and all that they link to, directly or through others."""
-    site, todo = Gathered(), [*OURS, *(path.relative_to(root).as_posix() for path in root.glob("docs/**/*.md"))]
+    site, todo = SiteContent(), [*OURS, *(path.relative_to(root).as_posix() for path in root.glob("docs/**/*.md"))]
     while todo:
         page = todo.pop()
         if page not in site.pages:
@@ -84,7 +84,7 @@ def gathered(root: Path) -> Gathered:
     return site
 
 
-def _followed(root: Path, page: str, site: Gathered) -> Iterator[str]:
+def _followed(root: Path, page: str, site: SiteContent) -> Iterator[str]:
     """Yield the pages that a page leads to; files, folders and what is broken are noted."""
     for link in links((root / page).read_text(encoding="utf-8")):
         path = led_to(page, link.target)
@@ -113,7 +113,7 @@ def relinked(text: str, change: Callable[[str], str]) -> str:
     return text
 
 
-def write(root: Path, out: Path) -> Gathered:
+def write(root: Path, out: Path) -> SiteContent:
     """Write what the site is built from into a folder; nothing of what was there before stays."""
     site = gathered(root)
     shutil.rmtree(out, ignore_errors=True)

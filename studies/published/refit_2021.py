@@ -234,10 +234,10 @@ def _table(printed: dict[int, ModelResult], corrected: dict[int, ModelResult]) -
         cells = (_coefficient(name, PUBLISHED[i], printed[i], corrected[i]) for i in PUBLISHED)
         yield f"| {NAMES.get(name, name)} | {' | '.join(cells)} |"
     quality = {
-        i: zip(_printed_quality(PUBLISHED[i]), *map(_quality, (printed[i], corrected[i])), strict=True)
+        i: zip(printed_quality(PUBLISHED[i]), *map(quality_of, (printed[i], corrected[i])), strict=True)
         for i in PUBLISHED
     }
-    for name, *cells in zip(_QUALITY, *quality.values(), strict=True):
+    for name, *cells in zip(QUALITY, *quality.values(), strict=True):
         yield f"| {name} | {' | '.join(' / '.join(cell) for cell in cells)} |"
     yield ""
 
@@ -249,21 +249,23 @@ def _coefficient(name: str, published: Published, printed: ModelResult, correcte
     return " / ".join([f"{published.coefficients[name]:g}", *(f"{estimate:.3f}" for estimate in ours)])
 
 
-_QUALITY = ("adjusted R2", "F test, p", "Jarque-Bera, p", "Ljung-Box, p", "MAPE in sample", "MAPE, each row left out")
+QUALITY = ("adjusted R2", "F test, p", "Jarque-Bera, p", "Ljung-Box, p", "MAPE in sample", "MAPE, each row left out")
 
 
-def _printed_quality(published: Published) -> tuple[str, ...]:
+def printed_quality(published: Published) -> tuple[str, ...]:
+    """Return how well a model is said to fit, in the order of ``QUALITY``."""
     mape = "not printed" if published.mape is None else f"{published.mape:g} %"
     tests = (f"{published.jarque_bera:g}", f"{published.ljung_box:g}")
     return (f"{published.adj_r2:g}", published.f_p, *tests, mape, "not printed")
 
 
-def _quality(model: ModelResult) -> tuple[str, ...]:
+def quality_of(model: ModelResult, digits: int = 4) -> tuple[str, ...]:
+    """Return how well a model fits, in the order of ``QUALITY``; ``digits`` are those of the p of its F test."""
     p = {test.name: test.p or 0.0 for test in model.tests}
     summary, errors = model.fit.summary, (model.errors, model.cross_validation.errors)
     order = ljung_box_test(model.fit.residuals).p or 0.0  # the paper's, in the order of its table
     tests = (f"{p['Jarque-Bera']:.4f}", f"{order:.4f}")
-    return (f"{summary.adj_r2:.4f}", f"{summary.f_p:.4g}", *tests, *(f"{one.mape:.1f} %" for one in errors))
+    return (f"{summary.adj_r2:.4f}", f"{summary.f_p:.{digits}g}", *tests, *(f"{one.mape:.1f} %" for one in errors))
 
 
 def _explanation(

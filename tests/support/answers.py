@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from patternbench.cli.main import main
+from patternbench.watch.view import UNREADABLE
+from patternbench.watch.watched import WatchedRun
 
 VERBS: dict[str, tuple[str, ...]] = {
     "recommend": ("recommend", "RUN"),
@@ -21,6 +26,16 @@ VERBS: dict[str, tuple[str, ...]] = {
     "report": ("report", "RUN"),
 }
 """The words of each verb; RUN is the run's folder, OUT a file outside of it."""
+FURTHER: dict[str, tuple[str, ...]] = {
+    "gate": ("compare", "RUN", "--baseline", "strategy=baseline", "--fail-if", "p95 > +10%"),
+    "choices": ("plan", "STUDY", "--from", "RUN"),
+    "apply": ("apply", "RUN", "--as", "resilience4j", "--approximate"),
+    "history": ("history", "add", "KEPT", "RUN"),
+    "calibrate": ("calibrate", "RUN", "--force", "--out", "OUT"),
+}
+"""Those of further verbs that read a run; STUDY is its study, and KEPT a folder, both next to OUT."""
+WATCH = "watch"
+"""The verb that shows a run in a browser: its view is taken without one."""
 MADE = ("rounds.parquet", "steps.parquet")
 """What a report computes, as far as it is compared byte by byte."""
 
@@ -36,12 +51,30 @@ class Answer:
 
 def answer(verb: str, run: Path, out: Path) -> Answer:
     """Return what a verb says of a run; whatever a verb raises is raised."""
-    words = [{"RUN": str(run), "OUT": str(out)}.get(word, word) for word in VERBS[verb]]
+    if verb == WATCH:
+        return _seen(run)
+    kept = out.with_name("kept")
+    places = {"RUN": str(run), "OUT": str(out), "STUDY": str(out.with_name("study.yaml")), "KEPT": str(kept)}
+    words = [places.get(word, word) for word in (VERBS | FURTHER)[verb]]
     out.unlink(missing_ok=True)
+    shutil.rmtree(kept, ignore_errors=True)
     printed, said = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
         code = _code(words)
     return Answer(code, (printed.getvalue(), _written(verb, run, out, code)), said.getvalue())
+
+
+def _seen(run: Path) -> Answer:
+    """Return what the page of a run shows: its view, and what it says besides of its rounds and records."""
+    watched = WatchedRun(run)
+    watched.refresh()
+    view = watched.view().as_json()
+    watched.close()
+    said = [str(view.pop("progress")), *map(str, cast("list[object]", view.pop("remarks")))]
+    if view["state"] == UNREADABLE:
+        said = [f"error: {sentence}" for sentence in cast("list[str]", view["sentences"])]
+    code = 2 if view["state"] == UNREADABLE else 0
+    return Answer(code, (json.dumps(view, default=str), b""), "\n".join(said))
 
 
 def _code(words: Sequence[str]) -> object:

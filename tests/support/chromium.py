@@ -34,9 +34,11 @@ def chromium() -> Iterator[Browser]:
         opened.close()
 
 
-def opened(browser: Browser, path: Path, width: int = 1280, dark: bool = False) -> tuple[Page, ConsoleLog]:
+def opened(
+    browser: Browser, path: Path, width: int = 1280, dark: bool = False, height: int = 900
+) -> tuple[Page, ConsoleLog]:
     """A page of patternbench that has drawn everything, and what was heard of it meanwhile."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
     heard = ConsoleLog()
     page.on("console", lambda message: heard.messages.append(message.text))
     page.on("pageerror", lambda error: heard.messages.append(str(error)))

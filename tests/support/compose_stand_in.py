@@ -35,8 +35,8 @@ def up():
 
 
 def config():
-    """What was put there."""
-    sys.stdout.write((FOLDER / "printed").read_text())
+    """What was put there, with variables of the environment."""
+    sys.stdout.write(os.path.expandvars((FOLDER / "printed").read_text()))
 
 
 def version():

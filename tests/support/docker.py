@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
+
+from scripts.checks import skips
+
+from patternbench.lab.software import java
 
 UP_S = 30.0
 IMAGE = "patternbench-test"
-"""An image with busybox: a shell, and a server of the folder /www."""
+"""An image with busybox: a shell, and a server of the folder /www; and with bash, which calls others by their names."""
 NEEDED = {"dockerd": "docker.io", "docker": "docker.io", "fuse-overlayfs": "fuse-overlayfs", "iptables": "iptables"}
 BUSYBOX = Path(shutil.which("busybox") or "/bin/busybox")
+BASH = Path("/bin/bash")
+"""A static busybox can't look up names; bash can, with the libraries that it is linked to."""
 
 
 def lacking() -> str:
     """Why no engine can be started here; nothing where it can."""
     missing = [package for program, package in NEEDED.items() if not _program(program)]
-    if os.geteuid() != 0:
-        return "only root can start Docker's engine"
+    if os.geteuid() != 0 or not skips.administers():
+        return "only root with CAP_SYS_ADMIN can start Docker's engine"
     if not BUSYBOX.exists():
         missing.append("busybox-static")
     if _plugin() is None:
@@ -64,7 +73,20 @@ class Docker:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Docker]:
-    """Start an engine below a folder, with the image of tests, and take it down at the end."""
+    """Start the only engine of tests below a folder, with their image, and take it down at the end."""
+    with alone():
+        yield from _started(folder)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other worker's engine works: one that starts removes the other's rules from the same chains."""
+    with (Path(tempfile.gettempdir()) / "patternbench-tests-docker.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _started(folder: Path) -> Iterator[Docker]:
     socket = folder / "docker.sock"
     _install_plugin(folder / "config")
     env = {"DOCKER_HOST": f"unix://{socket}", "DOCKER_CONFIG": str(folder / "config")}
@@ -85,10 +107,18 @@ def started(folder: Path) -> Iterator[Docker]:
         try:
             _await(docker, engine, folder / "dockerd.log")
             _import(docker)
+            _have_all_rules(docker)
             yield docker
         finally:
             engine.terminate()
             engine.wait(UP_S)
+            _unmount(folder / "exec" / "netns")
+
+
+def _unmount(networks: Path) -> None:
+    """Unmount what containers with the machine's network leave mounted."""
+    for network in networks.iterdir() if networks.is_dir() else ():
+        subprocess.run(["umount", network], check=False, capture_output=True)
 
 
 def _install_plugin(config: Path) -> None:
@@ -110,21 +140,43 @@ def _await(docker: Docker, engine: subprocess.Popen[bytes], log: Path) -> None:
     raise AssertionError(f"dockerd is not up: {log.read_text()[-2000:]}")
 
 
+def _have_all_rules(docker: Docker) -> None:
+    """Have the engine add the rules of its own that it adds with its first network and keeps."""
+    docker("network", "create", "first")
+    docker("network", "rm", "first")
+
+
 def _import(docker: Docker) -> None:
-    """Make the image of a tar of busybox."""
+    words = ["docker", "import", "--change", "ENV PATH=/bin", "-", IMAGE]
+    subprocess.run(words, env={**os.environ, **docker.env}, input=packed_image(), check=True, capture_output=True)
+
+
+def packed_image() -> bytes:
+    """Return the tar that the image of tests is made of."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         tar.add(BUSYBOX, "bin/busybox")
         for name in ("bin/sh", "bin/sleep", "bin/httpd", "bin/tail", "bin/hostname", "bin/wget", "bin/true"):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, "/bin/busybox"
-            tar.addfile(link)
+            tar.addfile(_link(name, "/bin/busybox"))
+        for file in (BASH, *_libraries(BASH)):
+            tar.add(file.resolve(), str(file).lstrip("/"))
         page = b"open for business\n"
         info = tarfile.TarInfo("www/index.html")
         info.size = len(page)
         tar.addfile(info, io.BytesIO(page))
-    words = ["docker", "import", "--change", "ENV PATH=/bin", "-", IMAGE]
-    subprocess.run(words, env={**os.environ, **docker.env}, input=packed.getvalue(), check=True, capture_output=True)
+    return packed.getvalue()
+
+
+def _link(name: str, place: str) -> tarfile.TarInfo:
+    link = tarfile.TarInfo(name)
+    link.type, link.linkname = tarfile.SYMTYPE, place
+    return link
+
+
+def _libraries(program: Path) -> list[Path]:
+    """Return the libraries that a program is linked to, with that which loads them."""
+    listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    return [Path(word) for word in listed.split() if word.startswith("/")]
 
 
 def inspected(docker: Docker, service: str) -> dict[str, object]:
@@ -132,3 +184,45 @@ def inspected(docker: Docker, service: str) -> dict[str, object]:
     (container,) = docker("ps", "--all", "--quiet", "--filter", f"label=com.docker.compose.service={service}").split()
     (found,) = json.loads(docker("inspect", container))
     return dict(found)
+
+
+def import_base(docker: Docker, name: str, programs: Sequence[Path]) -> None:
+    """Make an image of a shell, and of the libraries of this machine that some programs need."""
+    _import_files(docker, name, {library for one in programs for library in _libraries(one)})
+
+
+def import_java(docker: Docker, name: str) -> None:
+    """Make an image of a shell and of the Java of this machine, without what only a build of programs needs."""
+    home = Path(java.find() or "java").resolve().parents[1]
+    own = {path for path in home.rglob("*") if path.is_file() and not _is_for_builds(path.relative_to(home))}
+    libraries = {library for one in own if _is_program(one) for library in _libraries(one)}
+    _import_files(docker, name, own | libraries, {"bin/java": f"{home}/bin/java"})
+
+
+def _is_for_builds(path: Path) -> bool:
+    return path.parts[0] in ("demo", "docs", "include", "jmods", "legal", "man")
+
+
+def _is_program(path: Path) -> bool:
+    with path.open("rb") as content:
+        return content.read(4) == b"\x7fELF"
+
+
+def _import_files(docker: Docker, name: str, files: set[Path], links: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Make an image of a shell, ``env``, a folder for what is written, and some files of this machine."""
+    shell, env = BASH, Path(shutil.which("env") or "/usr/bin/env")
+    needed = {os.path.normpath(file) for file in (*files, *_libraries(shell), *_libraries(env))}
+    with tempfile.TemporaryFile() as packed:
+        with tarfile.open(fileobj=packed, mode="w") as tar:
+            tar.add(shell.resolve(), "bin/bash")
+            tar.add(env.resolve(), "bin/env")
+            for file in sorted(needed):
+                tar.add(Path(file).resolve(), file.lstrip("/"))
+            for link, place in links.items():
+                tar.addfile(_link(link, place))
+            scratch = tarfile.TarInfo("tmp")
+            scratch.type, scratch.mode = tarfile.DIRTYPE, 0o1777
+            tar.addfile(scratch)
+        packed.seek(0)
+        words = ["docker", "import", "--change", "ENV PATH=/bin", "-", name]
+        subprocess.run(words, env={**os.environ, **docker.env}, stdin=packed, check=True, capture_output=True)

@@ -25,8 +25,8 @@ from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.pairing import matched_by_block
 from patternbench.analyze.statements.verdict import Verdict
-from patternbench.analyze.stopping.doubts import doubts
 from patternbench.analyze.stopping.rule import StoppingRule, decide
+from patternbench.analyze.stopping.warnings import warnings
 from patternbench.plan.factors import FactorField, factor_of
 from patternbench.ratelimit.analyze.cost import clear, mean_interval
 from patternbench.records.stored import PlannedScenario
@@ -41,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
 
 ROUNDS = (3, 6, 10, 30)
-SPREAD, BLOCKS, DOUBT = 0.05, 0.10, 0.05
+SPREAD, BLOCKS, ALPHA = 0.05, 0.10, 0.05
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 
 
@@ -58,9 +58,9 @@ def choices(count: int, rounds: int, runs: int, gain: float = 0.0) -> dict[str, 
     rng, found = np.random.default_rng(rounds * 100 + count), np.zeros(3)
     for _ in range(runs):
         ranking = rank(configurations(rng, count, rounds, gain), Objective("p95", minimise=True), ())
-        clear = ranking.p.even <= DOUBT
+        clear = ranking.p.even <= ALPHA
         wrong = clear and (gain == 0 or ranking.order[0] != count - 1)
-        found += clear, wrong, min(ranking.gains(0).values()).even <= DOUBT
+        found += clear, wrong, min(ranking.gains(0).values()).even <= ALPHA
     return dict(zip(("clear", "wrong", "over_baseline"), found / runs, strict=True))
 
 
@@ -120,7 +120,7 @@ def findings_said(rounds: int, runs: int, lines: int = 5, levels: int = 1) -> fl
         measured = table.assign(**dict(zip(HEADLINES, values.T, strict=True)))
         report = RunReport("x", "", {}, factors, cells, measured)
         arrangement = layout(report)
-        first, *_ = headlines(findings(report, arrangement), arrangement)
+        first, *_ = headlines(findings(report), arrangement)
         stated += not first.lead.startswith("No configuration is clearly better")
     return stated / runs
 
@@ -187,7 +187,7 @@ def drifting(spread: float) -> Draw:
 
 
 def stops(draw: Draw, runs: int, truth: float = 1.0) -> dict[str, float]:
-    """Return how often the interval at stopping holds the truth, and how often it does or a doubt names why not."""
+    """Return how often the interval at stopping holds the truth, and how often it does or a warning names why not."""
     rng, covered, named = np.random.default_rng(1), 0, 0
     for _ in range(runs):
         values = draw(rng)
@@ -197,7 +197,7 @@ def stops(draw: Draw, runs: int, truth: float = 1.0) -> dict[str, float]:
         assert found.half_width is not None
         holds = abs(found.mean - truth) <= found.half_width
         covered += holds
-        named += holds or any("depend" in d or "resemble" in d for d in doubts({"s": values[:count]}, RULE))
+        named += holds or any("depend" in d or "resemble" in d for d in warnings({"s": values[:count]}, RULE))
     return {"covered": covered / runs, "covered_or_named": named / runs}
 
 
@@ -238,7 +238,7 @@ def lines(runs: int) -> Iterator[str]:
         "one of 50 tenfold: the typical round": lambda s: stops(outliers(s), runs)["covered"],
         "one of 50 tenfold: the mean with them": lambda s: stops(outliers(s), runs, 1.18)["covered"],
         "each resembles the one before (0.5): the mean": lambda s: stops(drifting(s), runs)["covered"],
-        "the same, or a doubt names it": lambda s: stops(drifting(s), runs)["covered_or_named"],
+        "the same, or a warning names it": lambda s: stops(drifting(s), runs)["covered_or_named"],
     }
     for name, held in coverage.items():
         yield f"| {name} | " + " | ".join(f"{held(s):.1%}" for s in spreads) + " |"

@@ -105,7 +105,7 @@ def capacities(service: str, quantile: str, machine: str, runs: int) -> dict[str
     """Return how often a search gives an interval, and how often that holds the usual rate, and that of its rounds.
 
     The usual rate is that of the machine at its usual speed; that of the rounds, of the machine at the middle speed
-    that it had while they were repeated. ``doubted``: it holds the usual rate, or the answer has a doubt next to it.
+    that it had while they were repeated. ``held_or_warned``: it holds the usual rate, or a warning stands next to it.
     """
     rng, objective = np.random.default_rng(2), parse_objective(f"{quantile} <= 100ms")
     usual = services.usual(service, objective.allowed)
@@ -120,7 +120,9 @@ def capacities(service: str, quantile: str, machine: str, runs: int) -> dict[str
     reported = max(found[0], 1.0)
     return dict(
         zip(
-            ("told", "usual", "rounds", "doubted"), (found / [runs, reported, reported, reported]).tolist(), strict=True
+            ("told", "usual", "rounds", "held_or_warned"),
+            (found / [runs, reported, reported, reported]).tolist(),
+            strict=True,
         )
     )
 

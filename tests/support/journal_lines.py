@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from patternbench.records.journal import BEFORE, CHECK
+from patternbench.records.lines import BEFORE, CHECK
 
 
 def altered(line: Mapping[str, Any], **changes: object) -> dict[str, Any]:

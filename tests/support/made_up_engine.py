@@ -13,7 +13,7 @@ import pytest
 from patternbench.drivers import load
 from patternbench.lab.software import engine as software
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 
 TIMES: dict[str, object] = {"response_ms": {}, "service_ms": {}, "lateness_ms": {}}
 USE = {"connections": 2, "log_rows": 9, "began_us": 4_000}

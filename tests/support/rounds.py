@@ -9,7 +9,7 @@ import numpy as np
 
 from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 
 _NUMBER = np.zeros(1, dtype=np.int64)
 ONE = Batch(_NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER, np.zeros(1, dtype=np.int8), np.full(1, 200, dtype=np.int16))
@@ -30,6 +30,10 @@ class Nothing:
         return {}
 
     def processes(self) -> dict[str, tuple[int, ...]]:
+        """None."""
+        return {}
+
+    def containers(self) -> dict[str, list[Any]]:
         """None."""
         return {}
 
@@ -70,4 +74,4 @@ class Delivering:
         """Write one attempt."""
         self.tasks.append(task)
         attempts.write(into, attempts.from_batches([ONE], warm_up=False))
-        return DrivenRound(rows=1, cpu_seconds=0.0, doubts=[], calls=1)
+        return DrivenRound(rows=1, cpu_seconds=0.0, warnings=[], calls=1)

@@ -24,7 +24,7 @@ SYSTEM = "sleep 31536001"
 SAID = "said"
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """What a lane said of an order: that it ``begins`` or has ``done`` it, its lane, and the process that it is."""
 
     what: str
@@ -33,11 +33,11 @@ class Said(NamedTuple):
     process: int
 
 
-def said(folder: Path) -> list[Said]:
+def said(folder: Path) -> list[Statement]:
     """All that lanes said, in its order."""
     file = folder / SAID
     lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
-    return [Said(what, order, lane, int(process)) for what, order, lane, process in lines]
+    return [Statement(what, order, lane, int(process)) for what, order, lane, process in lines]
 
 
 def sleeps(folder: Path, order: str, seconds: float) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from patternbench.traces.columns import SCHEMA
+from patternbench.traces.columns import schema
 from patternbench.traces.records.collected import COUNTS, SPANS
 
 BEGUN_NS = 1_700_000_000_000_000_000
@@ -34,14 +34,14 @@ def span(
 
 def table(*spans: dict[str, object]) -> pd.DataFrame:
     """Spans as a table of the receiver's columns."""
-    frame = pd.DataFrame(list(spans), columns=SCHEMA.names)
+    frame = pd.DataFrame(list(spans), columns=schema().names)
     return frame.astype({"in_memory_calls": float})
 
 
 def keep(folder: Path, spans: pd.DataFrame) -> Path:
     """Keep spans as those of a round, all of whose requests were traced, in a new folder; returns it."""
     folder.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pandas(spans, SCHEMA, preserve_index=False), folder / SPANS)
+    pq.write_table(pa.Table.from_pandas(spans, schema(), preserve_index=False), folder / SPANS)
     counts = {"share": 1, "requests": 1, "spans": len(spans), "kept": len(spans), "refused": {}, "left_out": {}}
     (folder / COUNTS).write_text(json.dumps(counts))
     return folder

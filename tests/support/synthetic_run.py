@@ -165,7 +165,7 @@ def _named(
 
 
 def _with_troubles(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Let two rounds fail, and doubt some others."""
+    """Let two rounds fail, and warning some others."""
     if len(rounds) > 500:
         rounds.loc[[17, 404], "status"] = "failed"
         rounds.loc[17, "cause"] = "the client resilience4j ended with exit code 137 (out of memory?)"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.local_host import LocalHost
-from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.ready import ReadyLine
 from patternbench.lab.software import engine
 
 
@@ -17,5 +17,5 @@ def target_up(folder: Path, *arguments: str) -> Iterator[str]:
     """The calibrated target with arguments of its command line, at its URL; gone on leaving."""
     command = (engine.path(), "target", "--port", "0", *arguments)
     with LocalHost(folder) as host:
-        host.launch([Launch("target", "target", command, Announced("listening"), url="http://${self.said.listening}")])
+        host.launch([Launch("target", "target", command, ReadyLine("listening"), url="http://${self.said.listening}")])
         yield host.running["target"].url

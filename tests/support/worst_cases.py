@@ -16,7 +16,7 @@ from tests.support import noises
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import Estimate, over_blocks, paired, typical_paired
 
-DOUBT, RUNS = 0.05, 4000
+ALPHA, RUNS = 0.05, 4000
 PART = "worst cases"
 """The name of the table's part of docs/analysis.md."""
 Wrong = Callable[[Floats], Floats]
@@ -25,7 +25,7 @@ Wrong = Callable[[Floats], Floats]
 
 def two(found: Callable[[Estimate], Floats], estimate: Callable[[Floats, Floats], Estimate] = paired) -> Wrong:
     """Whether two equal configurations are distinguished."""
-    return lambda logs: found(estimate(logs[..., 0], logs[..., 1])) <= DOUBT
+    return lambda logs: found(estimate(logs[..., 0], logs[..., 1])) <= ALPHA
 
 
 def tied_pair(logs: Floats) -> Floats:
@@ -33,24 +33,24 @@ def tied_pair(logs: Floats) -> Floats:
     logs = logs + np.where(np.arange(logs.shape[2]) < 2, 0.0, 1.0)
     first = logs.mean(axis=1).argmin(axis=1)
     best = np.take_along_axis(logs, first[:, None, None], axis=2)
-    doubts = np.stack([paired(best[..., 0], logs[..., i]).firm_p for i in range(logs.shape[2])])
-    doubts[first, np.arange(len(first))] = 0.0
-    surely: Floats = doubts.max(axis=0) <= DOUBT
+    p_values = np.stack([paired(best[..., 0], logs[..., i]).firm_p for i in range(logs.shape[2])])
+    p_values[first, np.arange(len(first))] = 0.0
+    surely: Floats = p_values.max(axis=0) <= ALPHA
     return surely
 
 
 def gain_of_any(logs: Floats) -> Floats:
     """Whether any of nine others shows a gain over an equal baseline (Holm: the least p, ten times, as firmly)."""
     estimates = [paired(logs[..., 0], logs[..., i]) for i in range(1, logs.shape[2])]
-    doubts = np.stack([np.where(np.asarray(e.value) < 0, e.firm_p, 1.0) for e in estimates])
-    shown: Floats = doubts.min(axis=0) * (len(estimates) + 1) <= DOUBT
+    p_values = np.stack([np.where(np.asarray(e.value) < 0, e.firm_p, 1.0) for e in estimates])
+    shown: Floats = p_values.min(axis=0) * (len(estimates) + 1) <= ALPHA
     return shown
 
 
 def mean_over_conditions(logs: Floats) -> Floats:
     """Whether a mean over three conditions differs, firmly; the conditions are three pairs of configurations."""
     gaps = np.moveaxis(logs[..., 1::2] - logs[..., ::2], 2, 1)
-    return np.array([over_blocks(one).firm_p <= DOUBT for one in gaps[:1000]])
+    return np.array([over_blocks(one).firm_p <= ALPHA for one in gaps[:1000]])
 
 
 ROWS: dict[str, tuple[Wrong, int, tuple[int, ...]]] = {

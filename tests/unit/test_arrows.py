@@ -16,7 +16,14 @@ from patternbench.observe import registry
 
 PACKAGE = ROOT / "src/patternbench"
 OBSERVERS = [name.removeprefix("patternbench.") for name in registry.folders()]
-PURE = ["terms", "study", "plan", "analyze", *(f"{name}/{room}" for name in OBSERVERS for room in ("plan", "analyze"))]
+PURE = [
+    "terms",
+    "study",
+    "plan",
+    "analyze",
+    "configurations",
+    *(f"{name}/{room}" for name in OBSERVERS for room in ("plan", "analyze")),
+]
 ROOMS = sorted({path.parent.name for path in PACKAGE.glob("*/__init__.py")} - set(OBSERVERS))
 STARTERS = {"subprocess", "multiprocessing", "pty"}
 STARTS = re.compile(r"os\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*)|asyncio\.create_subprocess_\w+")

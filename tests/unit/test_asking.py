@@ -130,7 +130,7 @@ def test_a_server_whose_answer_never_ends_keeps_no_one(
     caller: Callable[[str, Path], None], way: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "client", tight)
-    monkeypatch.setattr(ready, "PLAIN", tight(Bounds(0)))
+    monkeypatch.setattr(ready, "plain", lambda: tight(Bounds(0)))
     with serving(way) as url:
         caller(url, tmp_path)
 

@@ -1,6 +1,6 @@
 -- A store behind `asking`, whose answers are the test's.
 
-local now, answers, calls, more
+local now, answers, calls, more, greetings, used
 local ok_answer = { allowed = true, remaining = 1, reset = 1, retry_after = 0, delay = 0, granted = 1 }
 
 local function steady()
@@ -18,22 +18,50 @@ local far = {
         calls[#calls + 1] = "purge"
         return 10000, table.remove(more, 1)
       end,
+      warm = function()
+        calls[#calls + 1] = "warm"
+        return unpack(greetings[(#calls - 1) % #greetings + 1])
+      end,
+      address = "old",
     }
   end,
 }
 
 package.loaded["ratelimit.clock"] = { now = steady, steady = steady }
-package.loaded["ratelimit.wire.connection"] = {}
+package.loaded["ratelimit.wire.connection"] = {
+  ahead = function(address)
+    return address .. ", ahead"
+  end,
+  use = function(address)
+    used = address
+  end,
+  is_old = function()
+    return false
+  end,
+}
 package.loaded["ratelimit.stores.lines"] = { busy = "busy" }
 for _, kind in ipairs({ "memory", "redis", "mariadb", "crdt" }) do
   package.loaded["ratelimit.stores." .. kind] = far
 end
-_G.ngx = { log = function() end }
+
+local function run(work, ...)
+  return { work(...) }
+end
+
+_G.ngx = {
+  log = function() end,
+  thread = {
+    spawn = run,
+    wait = function(came)
+      return true, came[1], came[2]
+    end,
+  },
+}
 
 local asking = require("ratelimit.asking")
 
 local function prepare()
-  now, answers, calls, more = 1e9, { ok_answer, time = 1 }, {}, {}
+  now, answers, calls, more, greetings, used = 1e9, { ok_answer, time = 1 }, {}, {}, { { "PONG" } }, nil
   asking.prepare({ stores = {} })
   asking.prepare({
     stores = { far = { kind = "redis", timeout = 50e3, breaker = { failures = 5, open_for = 1e6 } } },
@@ -115,5 +143,31 @@ describe("a purge", function()
       asking.purge_in_turn()
     end
     assert.equal(1, #calls)
+  end)
+end)
+
+describe("connections made ahead", function()
+  local refused, silent, welcome = { { error = "NOAUTH" } }, { nil, "timeout" }, { { "10", "7" } }
+
+  it("are used as soon as one of them was welcome, and not made again", function()
+    for _, came in ipairs({ { welcome }, { silent, refused, silent, welcome }, { welcome, refused, silent, refused } }) do
+      prepare()
+      greetings = came
+      asking.warm()
+      assert.are.same({ "old, ahead", 4 }, { used, #calls })
+      asking.warm()
+      assert.equal(4, #calls)
+    end
+  end)
+
+  it("are not used and are tried again where none was welcome: the old ones may still serve", function()
+    for _, came in ipairs({ { refused }, { silent }, { silent, refused }, { refused, silent, silent, refused } }) do
+      prepare()
+      greetings = came
+      asking.warm()
+      assert.is_nil(used)
+      asking.warm()
+      assert.equal(8, #calls)
+    end
   end)
 end)

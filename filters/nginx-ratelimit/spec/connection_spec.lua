@@ -155,6 +155,25 @@ describe("a connection", function()
     assert.is_true(opened[1].closed)
   end)
 
+  it("reads no line of a server without an end", function()
+    local endless, read = {}, 0
+    for i = 1, 1000 do
+      endless[i] = function()
+        read = read + 4096
+        return ("1"):rep(4096)
+      end
+    end
+    local address = server(endless)
+    assert.are.same({ nil, "line too long" }, { resp.call(address, { "PING" }) })
+    assert.is_true(read <= 2 * 65536, read .. " bytes")
+    assert.is_true(opened[1].closed)
+  end)
+
+  it("reads a long line that comes in pieces", function()
+    local address = server({ says("+" .. ("1"):rep(30000)), says(("2"):rep(30000) .. "\r"), says("\n") })
+    assert.equal(("1"):rep(30000) .. ("2"):rep(30000), resp.call(address, { "PING" }))
+  end)
+
   it("keeps to the deadline of the request, when that is earlier than its own", function()
     local address = server({ says("+OK\r\n") })
     resp.ask(address, "PING", now + 7e3)

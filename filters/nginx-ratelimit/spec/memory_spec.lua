@@ -35,7 +35,42 @@ local function requests(...)
   return list
 end
 
+-- A store whose dictionary keeps what is written.
+local function keeping(memory)
+  local ffi, held, kept = require("ffi"), {}, store(memory, math.huge)
+  function kept.shelf.read(_, key, buffer, bytes)
+    ffi.fill(buffer, bytes)
+    ffi.copy(buffer, held[key] or "", #(held[key] or ""))
+    return #(held[key] or "")
+  end
+  function kept.shelf.write(_, key, buffer, bytes)
+    held[key] = ffi.string(buffer, bytes)
+    return true
+  end
+  return kept
+end
+
 describe("the store in memory", function()
+  it("keeps what each verb books or gives back, and nothing of a look", function()
+    package.loaded["ratelimit.stores.shelf"] = package.loaded["ratelimit.stores.shelf"] or {}
+    local memory = require("ratelimit.stores.memory")
+    for _, name in ipairs({ "fixed_window", "sliding_window_log", "sliding_window_counter", "token_bucket" }) do
+      local kept, limit = keeping(memory), { algorithm = name, limit = 10, window = 3600e6, burst = 10, sub_windows = 5 }
+      limit.size, limit.seconds, limit.binding = require("ratelimit.core")[name].size(limit), 7200, true
+      local at
+      local function left_after(verb, amount)
+        local request = { key = "ann", limit = limit, verb = verb, amount = amount, share = 1, at = at }
+        request.binding, request.stripe = true, 1
+        local answers = assert(kept:decide({ request }))
+        at = answers.time
+        return math.floor(answers[1].remaining + 0.5)
+      end
+      local left = { left_after("take", 4), left_after("report", 2), left_after("reserve", 3), left_after("refund", 2) }
+      left[5] = left_after("take", 0)
+      assert.are.same({ 6, 4, 1, 3, 3 }, left, name)
+    end
+  end)
+
   it("fails where what several limits granted cannot be kept, and decides where it can", function()
     package.loaded["ratelimit.stores.shelf"] = package.loaded["ratelimit.stores.shelf"] or {}
     local memory = require("ratelimit.stores.memory")

@@ -21,6 +21,7 @@ from scipy import stats
 from patternbench.analyze.arrays import Floats
 
 SCENARIO = "scenario"
+_ALPHA = 0.05
 _ROUNDING = 1e-20
 
 
@@ -60,6 +61,11 @@ def moved_by_scenarios(rounds: pd.DataFrame, covariate: str) -> float:
     if rest[0] <= _ROUNDING * alone[0]:
         return 0.0 if alone[0] > 0 else 1.0
     return float(stats.f.sf((alone[0] - rest[0]) / extra / (rest[0] / df), extra, df))
+
+
+def is_moved(p: float) -> bool:
+    """Whether the p of ``moved_by_scenarios`` forbids the covariate: of 100 that nothing moves it forbids 5."""
+    return p < _ALPHA
 
 
 def _left(columns: Floats, values: Floats) -> tuple[float, int]:

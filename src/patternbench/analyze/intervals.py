@@ -59,15 +59,26 @@ def median_table(
     One row a response and group: the columns of ``by``, then ``response``, ``median``, ``low``, ``high``, ``rounds``,
     ``coverage``. Groups keep the order of their first round.
     """
-    order, starts, keys = _groups(rounds, list(by))
-    rows = [
-        (response, *_fields(median_interval(values, confidence)))
-        for response in responses
-        for values in np.split(rounds[response].to_numpy(float)[order], starts)[1:]
-    ]
-    measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
-    repeated = pd.concat([keys] * len(responses), ignore_index=True) if responses else keys[:0]
-    return pd.concat([repeated, measured], axis=1)
+    return GroupedRounds(rounds, by).medians(responses, confidence)
+
+
+class GroupedRounds:
+    """Rounds in groups of equal values in the columns ``by``, so that many tables need no grouping of their own."""
+
+    def __init__(self, rounds: pd.DataFrame, by: Sequence[str]) -> None:
+        self._rounds = rounds
+        self._order, self._starts, self._keys = _groups(rounds, list(by))
+
+    def medians(self, responses: Sequence[str], confidence: float = CONFIDENCE) -> pd.DataFrame:
+        """Return what ``median_table`` does."""
+        rows = [
+            (response, *_fields(median_interval(values, confidence)))
+            for response in responses
+            for values in np.split(self._rounds[response].to_numpy(float)[self._order], self._starts)[1:]
+        ]
+        measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
+        repeated = pd.concat([self._keys] * len(responses), ignore_index=True) if responses else self._keys[:0]
+        return pd.concat([repeated, measured], axis=1)
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from patternbench.analyze.arrays import Floats
 from patternbench.analyze.neighbours import at_one_speed
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.analyze.statements.estimate import TYPICAL_FROM
-from patternbench.analyze.stopping.doubts import outliers
+from patternbench.analyze.stopping.warnings import outliers
 from patternbench.terms.data_problems import Note, plural
 from patternbench.terms.quantities import SHARES
 

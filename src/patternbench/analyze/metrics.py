@@ -29,6 +29,8 @@ attempt in the warm-up is left out whole. Undefined values are NaN, never 0: wit
 unknown, although their total time is 0.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,8 +59,7 @@ RESPONSES = tuple(response.name for response in responses.RECORDED)
 STEP_RESPONSES = responses.OF_STEPS
 """The responses that ``step_metrics`` gives for each step."""
 
-NO_CURVE = pd.DataFrame(columns=["kind", "quantile", "seconds"])
-"""The curves of a round without any time."""
+CURVE_COLUMNS = ["kind", "quantile", "seconds"]
 _HALF = 0.5
 _Floats = npt.NDArray[np.float64]
 
@@ -98,7 +99,8 @@ def summary_of(
         **_journeys(sums, span),
     }
     made = [curves[kind] for kind in ("call", "success") if kind in curves]
-    return RoundSummary(metrics, pd.concat(made, ignore_index=True) if made else NO_CURVE.copy(), span)
+    curve = pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=CURVE_COLUMNS)
+    return RoundSummary(metrics, curve, span)
 
 
 def round_metrics(
@@ -238,15 +240,6 @@ def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
         found |= {divmod(place, width) for place in there.tolist()}
     for group in groups.in_order():
         yield from ((group, one) for one in steps.in_order() if (groups.number(group), steps.number(one)) in found)
-
-
-def call_seconds(attempts: pd.DataFrame | Blocks) -> _Floats:
-    """Give the response time of every measured call that reached the wire, in seconds, in order.
-
-    From the intended start of the first attempt to the end of the last. Rejected and dropped calls have none.
-    """
-    ordered = add_up(in_blocks(attempts)).sent_calls.ordered()
-    return _seconds(ordered.at(np.arange(len(ordered))))
 
 
 def _seconds(spans: npt.NDArray[np.int64]) -> _Floats:

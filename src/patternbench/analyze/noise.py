@@ -21,7 +21,7 @@ from scipy import stats
 from patternbench.analyze.intervals import median_interval
 from patternbench.analyze.statements.estimate import is_relative
 
-_FLOOR = 0.95
+_FLOOR, _ALPHA = 0.95, 0.05
 _FEWEST_FOR_A_SPREAD = 2
 _FEWEST_FOR_A_TREND = 3
 
@@ -48,6 +48,11 @@ class Trend:
     percent_a_block: float
     p: float
     blocks: int
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the response moved: of 100 that do not move, 5 seem to."""
+        return self.p <= _ALPHA
 
 
 def noise_floor(rounds: pd.DataFrame, responses: Sequence[str]) -> pd.DataFrame:

@@ -44,15 +44,15 @@ def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: 
     """Judge the operations of one round, of which one entry each says when it began, how long it took, if it was good.
 
     Times are in seconds of the round; the disturbance lasts from ``start`` to ``end``. None when fewer than 20 good
-    operations began before it, which say what is usual.
+    operations began before it, which say what is usual, or none began since, which would say how it went on.
     """
-    usual = seconds[(began < start) & good]
-    if len(usual) < _FEWEST:
+    usual, since = seconds[(began < start) & good], began >= start
+    if len(usual) < _FEWEST or not since.any():
         return None
     as_before = good & (seconds <= _SLOWER * np.quantile(usual, _USUAL))
     during = (began >= start) & (began < end)
     affected = 100.0 * float(np.mean(~as_before[during])) if during.any() else np.nan
-    since, before = began >= start, float(as_before[began < start].mean())
+    before = float(as_before[began < start].mean())
     disturbed = _disturbed(began[since] - start, as_before[since], before)
     if not len(disturbed):
         return Recovery(affected, None, 0.0)

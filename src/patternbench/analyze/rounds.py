@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,11 +21,15 @@ BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "system_cpu_s", "valid"),
     *("cold", "warmed", "warm_up_attempts", "warm_up_s"),
+    "simulated",
 )
 #: How the names of responses begin that a study chooses: those it derives, and series of a monitoring system.
 CHOSEN = (PREFIX, "series.")
 
 
+MOST_CALLS = 1e9
+"""Calls of a scenario, of which more are taken for a mistake: tests of counts overflow at three times as many."""
+_ROUNDING = 1e-6
 Key = tuple[tuple[str, str], ...]
 
 
@@ -125,22 +129,46 @@ class ScenarioRounds:
         """Whether its typical rounds stand for it in this response."""
         return self.typical and response not in SHARES
 
+    def in_blocks(self, chosen: Sequence[int]) -> ScenarioRounds:
+        """Return it with the rounds of some blocks alone; as it is where a table has no blocks."""
+        if not self.blocks:
+            return self
+        kept = {name: np.isin(blocks, chosen) for name, blocks in self.blocks.items()}
+        return replace(
+            self,
+            values={name: values[kept[name]] for name, values in self.values.items()},
+            blocks={name: blocks[kept[name]] for name, blocks in self.blocks.items()},
+            counts={name: counts[kept[name]] for name, counts in self.counts.items()},
+        )
+
 
 def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:
     """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
     keys = list(columns.factors) or ["scenario"]
+    table = _with_numbered_blocks(table)
     groups = table.groupby(keys, sort=False, dropna=False)
     return [_scenario(key, keys, rows, columns) for key, rows in groups]
 
 
+def _with_numbered_blocks(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose blocks are numbers: those that are named count from 0, in order of appearance."""
+    blocks = table.get("block")
+    if blocks is None or pd.api.types.is_numeric_dtype(blocks):
+        return table
+    numbers = pd.Series(pd.factorize(blocks)[0], index=table.index, dtype=float)
+    return table.assign(block=numbers.where(blocks.notna()))
+
+
 def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: ColumnRoles) -> ScenarioRounds:
-    parts = key if isinstance(key, tuple) else (key,)
-    levels = {
-        n: columns.factor_table.level(n, _plain(v)) for n, v in zip(keys, parts, strict=True) if not _is_missing(v)
-    }
+    levels = levels_of(keys, key if isinstance(key, tuple) else (key,), columns.factor_table)
     values = {name: finite(rows[name]) for name in columns.responses}
     blocks, counts = _blocks(rows, columns), _counts(rows, columns)
     return ScenarioRounds(label(levels), levels, values, blocks, counts, columns.typical)
+
+
+def levels_of(names: Sequence[str], values: Iterable[object], factors: FactorTable) -> dict[str, object]:
+    """Return the levels of a row by its columns, as a scenario has them: those that apply."""
+    return {n: factors.level(n, _plain(v)) for n, v in zip(names, values, strict=True) if not _is_missing(v)}
 
 
 def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
@@ -151,10 +179,17 @@ def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
 
 
 def _counts(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
-    """Of how many calls, journeys or items each finite value of a share is."""
+    """Of how many calls, journeys or items each finite value of a share is; none where that can't be."""
     counters = {name: counted_by(name) for name in columns.responses if name in SHARES}
     numeric = {name: by for name, by in counters.items() if by in rows and pd.api.types.is_numeric_dtype(rows[by])}
-    return {name: _where_finite(rows[name], rows[by]) for name, by in numeric.items()}
+    return {name: _where_finite(rows[name], rows[by]) for name, by in numeric.items() if _can_be(rows[name], rows[by])}
+
+
+def _can_be(shares: pd.Series, calls: pd.Series) -> bool:
+    """Whether these are shares in percent of these calls: tables of others may hold anything under such names."""
+    percents, counts = finite(shares), finite(calls)
+    within = (percents >= 0).all() and (percents <= 100 + _ROUNDING).all()
+    return bool(within and (counts >= 0).all() and counts.sum() <= MOST_CALLS)
 
 
 def _where_finite(column: pd.Series, other: pd.Series) -> Floats:

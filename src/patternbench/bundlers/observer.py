@@ -12,15 +12,15 @@ import pandas as pd
 from pydantic import ConfigDict, RootModel
 
 from patternbench.bundlers.responses import RESPONSES
-from patternbench.lab.config.bundles import STATUS
-from patternbench.observe.counting import Counted, CountingObserver
-from patternbench.observe.doubt import Doubt
+from patternbench.lab.announced import STATUS
+from patternbench.observe.counting import ComponentCounts, CountingObserver
 from patternbench.observe.seam import Settings
+from patternbench.observe.warning import RoundWarning
 
 US_PER_S = 1_000_000
 
 
-class BundlerCounts(Counted):
+class BundlerCounts(ComponentCounts):
     """What a bundler counted, as its page of counts says it; that page says more.
 
     Rounds of before do not say how many bundles were ``full``, and how long requests waited all together (in us).
@@ -64,11 +64,11 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
         """Return what a bundler has counted so far, by its page of counts."""
         return BundlerCounts.model_validate_json(http.get(f"{url}/status").raise_for_status().content)
 
-    def doubts(self, seen: RootModel[dict[str, BundlerCounts]]) -> list[Doubt]:
+    def warnings(self, seen: RootModel[dict[str, BundlerCounts]]) -> list[RoundWarning]:
         """Whether the filter failed, and requests continued alone that should not have."""
         faults = sum(one.faults for one in seen.root.values())
         text = f"the bundling filter failed {faults} times, and let these requests go on alone"
-        return [Doubt("bundler_faults", text, "read the bundler's error.log")] if faults else []
+        return [RoundWarning("bundler_faults", text, "read the bundler's error.log")] if faults else []
 
     def measured(self, seen: RootModel[dict[str, BundlerCounts]], settings: Settings) -> dict[str, float]:
         """Return the sums over all bundlers, and what they come to."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import click
+import pandas as pd
 from rich.table import Table
 
 from patternbench.analyze.load.rate_search import (
@@ -19,17 +21,20 @@ from patternbench.analyze.load.rate_search import (
     evidence,
     knee,
     parse_objective,
-    search,
 )
 from patternbench.analyze.load.rate_search import capacity as estimate
 from patternbench.cli import output
+from patternbench.cli.execution import carry_out
 from patternbench.cli.load import DurationType, RateType
-from patternbench.cli.shared import BAD_INPUT, quick_option
-from patternbench.cli.terminal import Plain
+from patternbench.cli.shared import BAD_INPUT, quick_option, write_page
+from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
 from patternbench.records.outputs import check_outputs
-from patternbench.run.single.rate_rounds import RateFixture, RateRound, of_url, rate_fixture
+from patternbench.run import prepared_run
+from patternbench.run.single.rate_rounds import RateFixture, RateRound, driven, of_url, rate_fixture
+from patternbench.run.single.recovery_study import Trigger, study_of
+from patternbench.study.boundary import MOST_ROUNDS
 from patternbench.study.load import StudyFile
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.problems import InputError, Problem
@@ -37,28 +42,43 @@ from patternbench.terms.quantities import number, quantity
 from patternbench.terms.units import Duration
 
 DONE, NOT_FOUND = 0, 1
+COLUMNS = ("rate", "rounds", "missed", "p50", "p95")
+RUNS = Path("runs")
 
 
 @click.command(epilog="Example: patternbench capacity http://127.0.0.1:8080/ --objective 'p95<=1s'")
 @click.argument("subject", metavar="STUDY|URL")
-@click.option("--objective", "text", required=True, help="Such as 'p95 <= 100ms'. Failed calls miss it.")
+@click.option("--objective", "text", help="Such as 'p95 <= 100ms'. Failed calls miss it.")
+@click.option(
+    "--recovers-from",
+    "trigger",
+    metavar="FAULT",
+    help="Find the load from which the service comes back after a fault, such as 'freeze 2s'.",
+)
+@click.option("--at", type=RateType(), help="With --recovers-from: how long may the fault last at this load?")
+@click.option("--out", type=click.Path(path_type=Path), help="With --recovers-from: the folder of the run.")
 @click.option("--start", type=RateType(), default=10.0, show_default=True, help="First rate, in calls per second.")
 @click.option("--most", type=RateType(), default=20_000.0, show_default=True, help="Highest rate to try.")
 @click.option("--duration", type=DurationType(), default="5s", show_default=True, help="Length of a round.")
 @click.option("--rounds", type=click.IntRange(2, 100), default=5, show_default=True, help="Rounds per rate at the end.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Write a figure: the share of calls that missed, by rate.")
-@click.option("--force", is_flag=True, help="Overwrite an existing figure.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the answer, its figure and every rate as a page.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer and every round as one JSON object.")
 @quick_option
 def capacity(
     *,
     subject: str,
-    text: str,
+    text: str | None,
+    trigger: str | None,
+    at: float | None,
+    out: Path | None,
     start: float,
     most: float,
     duration: Duration,
     rounds: int,
     svg: Path | None,
+    html: Path | None,
     force: bool,
     json_: bool,
     quick: bool,
@@ -69,27 +89,55 @@ def capacity(
     Then the gap is halved, and rounds are repeated around the answer. The load is real: use it only on services that
     you may load.
 
+    With --recovers-from each round has a fault that ends. The answer is the load up to which the service recovers, as a
+    share of its capacity; with --at it is how long the fault may last at that load. It is a run with a report.
+
     Exit code 1: no answer with an interval, because the objective is missed at every rate or still kept at --most, or
     because the rounds differ too much.
     """
     if not duration.us:
         raise click.BadParameter("is 0; write for example 5s", param_hint="--duration")
-    check_outputs([svg] if svg else [], [Path(subject)], force)
+    if trigger is not None:
+        return recovers_from(_study(subject, quick), trigger, text, at=at, out=out, json_=json_)
+    text = _required(text, at, out)
+    check_outputs([path for path in (svg, html) if path], [Path(subject)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)
         with of_the_url(subject), rate_fixture(_study(subject, quick), duration, objective) as up:
-            driven = drive(up, limits, objective, quiet=json_)
+            made = drive(up, limits, objective, quiet=json_)
     except JobError as error:
         raise InputError(
             [as_problem(one, "URL" if "://" in subject else "workload") for one in error.problems]
         ) from None
     except (DataError, DriverError) as error:
         raise click.ClickException(str(error)) from None
-    answer = estimate(evidence([one.step for one in driven], limits), objective)
-    tell(driven, answer, objective, limits, json_)
-    if svg and not drawn(svg, [one.step for one in driven], answer, objective):
+    answer = estimate(evidence([one.step for one in made], limits), objective)
+    tell(made, answer, objective, limits, json_)
+    if html:
+        _write_html(html, subject, made, answer=answer, objective=objective, limits=limits)
+    if svg and not drawn(svg, [one.step for one in made], answer, objective):
         return BAD_INPUT
     return DONE if answer.low is not None else NOT_FOUND
+
+
+def recovers_from(
+    file: StudyFile, trigger: str, objective: str | None, *, at: float | None, out: Path | None, json_: bool
+) -> int:
+    """Search the load from which a service recovers, or how long a fault may last: a run of a study made for it."""
+    with of_the_url(file.file):
+        study = study_of(file, Trigger.parse(trigger), objective, at, MOST_ROUNDS)
+        folder = out or RUNS / f"recovers-{time.strftime('%Y%m%d-%H%M%S')}"
+        prepared = prepared_run.begin(study, folder, skip_unavailable=False, numbered=out is None)
+    return carry_out(prepared, json_)
+
+
+def _required(text: str | None, at: float | None, out: Path | None) -> str:
+    """Return the objective, which only the search after a fault can do without, and alone has the other options."""
+    if at is not None or out is not None:
+        raise click.UsageError("--at and --out go with --recovers-from")
+    if text is None:
+        raise click.UsageError("Missing option '--objective'.")
+    return text
 
 
 def _study(subject: str, quick: bool) -> StudyFile:
@@ -123,33 +171,38 @@ def drawn(svg: Path, steps: list[RateStep], answer: Capacity, objective: RateObj
     return True
 
 
+def _write_html(
+    path: Path, subject: str, driven: list[RateRound], *, answer: Capacity, objective: RateObjective, limits: Limits
+) -> None:
+    from patternbench.report.pages.capacity import capacity_html  # noqa: PLC0415 - slow to import
+
+    steps, warnings = [one.step for one in driven], list(dict.fromkeys(one.doubt for one in driven if one.doubt))
+    said = [in_words(driven, answer, objective, limits)]
+    rates = pd.DataFrame([dict(zip(COLUMNS, row, strict=True)) for row in _rows(driven)])
+    write_page(
+        path, capacity_html(subject, said, rates, steps=steps, found=answer, objective=objective, warnings=warnings)
+    )
+
+
 def drive(up: RateFixture, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:
     """Measure the rates that the search asks for. A round without a result is repeated once."""
-    driven: list[RateRound] = []
-    asking = search(objective, limits)
-    rate = next(asking, None)
-    while rate is not None:
-        one = up.measure(rate)
-        one = up.measure(rate) if one.doubt else one
-        driven.append(one)
-        if not quiet:
-            click.echo(f"{number(rate):>8}/s  missed {100 * one.step.share:6.2f} %", err=True)
-        try:
-            rate = asking.send(one.step)
-        except StopIteration:
-            rate = None
-    return driven
+    return driven(up, objective, limits, (lambda _: None) if quiet else _shown)
+
+
+def _shown(one: RateRound) -> None:
+    """Say on standard error what came of a round."""
+    click.echo(f"{number(one.step.rate):>8}/s  missed {100 * one.step.share:6.2f} %", err=True)
 
 
 def tell(driven: list[RateRound], answer: Capacity, objective: RateObjective, limits: Limits, json_: bool) -> None:
-    """Print the answer, the knee and every rate; doubts go to standard error."""
-    doubted = [one for one in driven if one.doubt]
-    if doubted:
-        output.note(f"doubtful: {len(doubted)} of {len(driven)} rounds have no result: {doubted[0].doubt}")
+    """Print the answer, the knee and every rate; warnings go to standard error."""
+    failed = [one for one in driven if one.doubt]
+    if failed:
+        output.note(f"warning: {len(failed)} of {len(driven)} rounds have no result: {failed[0].doubt}")
     if json_:
         output.as_json(_as_data(driven, answer, objective))
         return
-    console = Plain()
+    console = PlainConsole()
     console.print(_table(driven))
     console.print(in_words(driven, answer, objective, limits))
 
@@ -167,9 +220,9 @@ def in_words(driven: list[RateRound], answer: Capacity, objective: RateObjective
     if answer.low is None or answer.high is None:
         return f"About {number(answer.rate)} calls/s kept {objective.text}, without an interval: {answer.note}.{rest}"
     span = f"{number(answer.low)} to {number(answer.high)}"
-    doubt = f" Warning: {answer.doubt}." if answer.doubt else ""
+    warning = f" Warning: {answer.doubt}." if answer.doubt else ""
     found = f"{number(answer.rate)} calls/s kept {objective.text} in these minutes"
-    return f"{found} ({answer.level:.0%} interval {span}).{doubt}{rest}"
+    return f"{found} ({answer.level:.0%} interval {span}).{warning}{rest}"
 
 
 def _below(steps: Sequence[RateStep], bend: float | None) -> str:
@@ -180,14 +233,20 @@ def _below(steps: Sequence[RateStep], bend: float | None) -> str:
 
 
 def _table(driven: list[RateRound]) -> Table:
-    table = Table("rate", "rounds", "missed", "p50", "p95", box=None)
+    table = Table(*COLUMNS, box=None)
+    for row in _rows(driven):
+        table.add_row(*row)
+    return table
+
+
+def _rows(driven: list[RateRound]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each rate that was tried, in words."""
     for rate in sorted({one.step.rate for one in driven}):
         rounds = [one for one in driven if one.step.rate == rate]
         missed = sum(one.step.missed for one in rounds) / max(sum(one.step.calls for one in rounds), 1)
         middle = rounds[len(rounds) // 2]
         times = (quantity("p50", middle.p50), quantity("p95", middle.p95))
-        table.add_row(f"{number(rate)}/s", str(len(rounds)), f"{number(100 * missed)} %", *times)
-    return table
+        yield (f"{number(rate)}/s", str(len(rounds)), f"{number(100 * missed)} %", *times)
 
 
 def _as_data(driven: list[RateRound], answer: Capacity, objective: RateObjective) -> dict[str, object]:

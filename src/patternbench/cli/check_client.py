@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patternbench.cli.narrow import fitting
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.conformance import check
 from patternbench.conformance.check import ClientUnreachableError, Finding
 
@@ -42,7 +42,7 @@ def check_client(url: str, as_json: bool) -> None:
 
 
 def _checked(url: str) -> list[Finding]:
-    with Plain(stderr=True).status("checking") as status:
+    with PlainConsole(stderr=True).status("checking") as status:
         return check.check_client(url, lambda finding: status.update(f"checked: {finding.rule}"))
 
 
@@ -50,7 +50,7 @@ def _print(findings: list[Finding]) -> None:
     table = Table("rule", "verdict", "expected", "seen")
     for f in findings:
         table.add_row(f.rule, Text(f.status, COLOURS[f.status]), f.expected, f.seen)
-    console = Plain()
+    console = PlainConsole()
     console.print(fitting(table, console))
     click.echo(_summary(findings))
 

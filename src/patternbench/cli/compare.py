@@ -24,7 +24,6 @@ from patternbench.analyze.compare.comparison import (
 from patternbench.analyze.compare.gate import GateVerdict, if_even, judge, parse_condition, rounds_to_decide
 from patternbench.analyze.compare.words import by_chance, change, interval, ranked, sentences
 from patternbench.analyze.looks import AS_MEASURED, Looks
-from patternbench.analyze.models.words import p_value
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.shown import IF_EVEN
 from patternbench.analyze.statements.verdict import Verdict
@@ -43,11 +42,13 @@ from patternbench.cli.shared import (
     tell_pipeline,
     write_page,
 )
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.report.pages.two_runs import about, warnings_of
 from patternbench.report.pipeline import of_gate
+from patternbench.report.sections import predicted
+from patternbench.report.sections.criteria import looks_of_run
 from patternbench.terms.data_problems import DataError, DataProblem, plural
-from patternbench.terms.quantities import quantity
+from patternbench.terms.quantities import p_value, quantity
 
 _ROWS = 20
 SPREAD = click.FloatRange(min=0, max=1000)
@@ -125,15 +126,17 @@ def compare(
     paths = [side for side in (run_a, run_b) if side]
     tables = [[read(path) for path in side] for side in paths]
     known = factors(*(path for side in paths for path in side))
-    how = ComparisonOptions(level, by, responses, known, run_spread, Looks(typical, neighbours))
+    looks = max((looks_of_run(path) for side in paths for path in side), default=1)
+    each = together(level, looks)
+    how = ComparisonOptions(each, by, responses, known, run_spread, Looks(typical, neighbours))
     how = _with_gated(how, [gate.response for gate in gates])
-    comparison = _compared(tables, baseline, how)
+    comparison = _marked(_compared(tables, baseline, how), paths, tables)
     verdicts: Sequence[GateVerdict] = ()
     if gates:
         strict = together(how.level, len({d.scenario for d in comparison.differences}) * len(gates))
         gated = replace(how, level=strict, responses=tuple(dict.fromkeys(gate.response for gate in gates)))
         verdicts = judge(_compared(tables, baseline, gated), gates)
-    stated = [*_about(paths), *_warned(paths, tables)]
+    stated = [*_about(paths), *_looked(looks), *_warned(paths, tables)]
     _show(comparison, verdicts, stated, json, html)
     if verdicts:
         tell_pipeline(" against ".join(str(side[0]) for side in reversed(paths)), of_gate(verdicts), junit)
@@ -150,6 +153,25 @@ def _about(paths: Sequence[Sequence[Path]]) -> list[str]:
     if all(len(side) == 1 for side in paths):
         return about(paths[0][0], paths[1][0])
     return [f"{name} is {', '.join(map(str, side))}." for name, side in zip("AB", paths, strict=True)]
+
+
+def _looked(looks: int) -> list[str]:
+    """Return what it means for a comparison that its rounds stopped once a choice was known."""
+    if looks == 1:
+        return []
+    return [
+        f"Rounds stopped once the choice was known, after one of {looks} looks at most: intervals and words are as "
+        "sure as one of them must be."
+    ]
+
+
+def _marked(
+    comparison: Comparison, paths: Sequence[Sequence[Path]], tables: Sequence[Sequence[pd.DataFrame]]
+) -> Comparison:
+    """Return a comparison that notes which of its rounds were simulated."""
+    runs = zip((path for side in paths for path in side), (table for side in tables for table in side), strict=True)
+    found = [note for path, table in runs for note in predicted.notes(table, str(path))]
+    return replace(comparison, notes=(*comparison.notes, *found))
 
 
 def _warned(paths: Sequence[Sequence[Path]], tables: Sequence[Sequence[pd.DataFrame]]) -> list[str]:
@@ -193,8 +215,8 @@ def _show(
     if html is not None:
         _write_html(html, comparison, verdicts, stated)
     if not json.printed:
-        _print_lines(stated, Plain())
-        print_comparison(comparison, verdicts, Plain())
+        _print_lines(stated, PlainConsole())
+        print_comparison(comparison, verdicts, PlainConsole())
 
 
 def print_comparison(comparison: Comparison, verdicts: Sequence[GateVerdict], console: Console) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from patternbench.cli import output
 from patternbench.cli.shared import quick_option
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers import registry
 from patternbench.lab import machine, shipped, startable, systems, tracing
 from patternbench.lab.software import installing
@@ -78,8 +78,8 @@ def _of_system(study: Study, study_folder: Path) -> Iterator[tuple[str, list[Nee
             yield "fault proxy before the system", startable.proxy_needs()
         return
     system = systems.load(declared.name, study_folder)
-    yield f"system {declared.name}", startable.needs(system, declared.settings)
-    if study.traces is not None and tracing.JVM in system.kinds(declared.settings):
+    yield f"system {declared.name}", startable.needs(system, declared.given)
+    if study.traces is not None and tracing.JVM in system.kinds(declared.given):
         yield "traces of JVM services", tracing.needs(counting=study.traces.counting_pass)
 
 
@@ -118,7 +118,7 @@ def studies_using() -> dict[str, list[str]]:
 
 def show(needs_of: dict[str, list[Need]], disturbing: list[machine.Disturbance] | None) -> None:
     """Print the findings for people; nothing of the machine where ``disturbing`` is None."""
-    console = Plain()
+    console = PlainConsole()
     for part, needs in needs_of.items():
         console.print(part)
         console.print(_table(needs))

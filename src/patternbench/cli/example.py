@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from patternbench.cli import output
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.lab import shipped
 from patternbench.plan.expand import expand
 from patternbench.records.outputs import check_outputs, write_whole
@@ -53,7 +53,7 @@ def listing(json_: bool) -> None:
     for name, requested in questions.items():
         table.add_row(name, requested)
     table.columns[0].no_wrap = True
-    Plain().print(table)
+    PlainConsole().print(table)
 
 
 def question(name: str) -> str:

@@ -20,12 +20,15 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
-from patternbench.cli.terminal import Plain, printable
+from patternbench.cli.short_report import show
+from patternbench.cli.terminal import PlainConsole, printable
+from patternbench.later import load_all
 from patternbench.observe import registry
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.journal import DAMAGED, FAILED, VOIDED, Entry, RerunSelection
 from patternbench.records.load_summaries import LoadProgress
+from patternbench.run.announcing import Announcer, Announcing
 from patternbench.run.lanes.places import HERE, Place
 from patternbench.run.prepared_run import NONE_AGAIN, PreparedRun
 from patternbench.run.time_bound import TimeBound
@@ -33,7 +36,8 @@ from patternbench.run.verdict import lacking
 from patternbench.terms.problems import InputError, Problem, reason
 
 if TYPE_CHECKING:
-    from patternbench.report.build import Built
+    from patternbench.cli.live_screen import BlockLines, LiveScreen
+    from patternbench.report.build import BuiltReport
 
 DONE, VERDICT_FAILED = 0, 1
 
@@ -53,7 +57,7 @@ class Bar:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        console = Plain(stderr=True)
+        console = PlainConsole(stderr=True)
         self.progress = Progress(*columns, console=console)
         self._what = Text("bringing the system up", overflow="ellipsis", no_wrap=True)
         self._load = Text(style="dim", overflow="ellipsis", no_wrap=True)
@@ -74,7 +78,7 @@ class Bar:
         """Count the round; show a failure above the bar."""
         self._load.plain = ""
         if entry.status == VOIDED:
-            what = f"block {entry.block} is run anew, as its lane {entry.lane} was lost: {entry.cause}"
+            what = f"block {entry.block} is run again, as its lane {entry.lane} was lost: {entry.cause}"
             self.progress.console.print(Text(printable(what), "yellow"))
         self.progress.advance(self._task, advance=not entry.outside)
         if entry.status == FAILED:
@@ -86,6 +90,10 @@ class Bar:
         """Show above the bar what is odd about the place where rounds run."""
         self.progress.console.print(Text(printable(sentence), "yellow"))
 
+    def looked(self, sentence: str) -> None:
+        """Show above the bar what is known, and what is still open."""
+        self.progress.console.print(Text(printable(sentence)))
+
 
 def carry_out(
     prepared: PreparedRun,
@@ -93,24 +101,31 @@ def carry_out(
     again: RerunSelection = NONE_AGAIN,
     place: Place = HERE,
     bound: TimeBound | None = None,
+    *,
+    watch: bool = False,
 ) -> int:
     """Carry a run out, build its report, and print the outcome. The exit code says whether every round counts.
 
-    A ``bound`` says how long it may measure, in whole blocks; what is left then is for `resume`.
+    A ``bound`` says how long it may measure, in whole blocks; what is left then is for `resume`. With ``watch`` it is
+    shown on the whole terminal.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job begins with SIGINT ignored
-        signal.signal(number, _interrupt)
+    interruptible()
+    load_all()
     begun = time.perf_counter()
     todo = prepared.todo(again)
     bar = Bar(prepared.rounds, len(prepared.rounds) - len(todo), quiet)
+    shown: Bar | LiveScreen | BlockLines = _watching(prepared) if watch else bar
+    announcer = Announcer(prepared.folder.path)
     try:
-        with bar.shown:
-            entries = prepared.execute(bar, again, place, bound)
+        with shown.shown:
+            entries = prepared.execute(Announcing(shown, announcer), again, place, bound)
     except KeyboardInterrupt:
         click.echo(f"interrupted; go on with: patternbench resume {prepared.folder.path}", err=True)
         raise
     except OSError as error:
         raise InputError(unwritable(error, prepared.folder.path)) from None
+    finally:
+        announcer.close()
     wall = time.perf_counter() - begun
     registry.derive(prepared.folder.path)
     from patternbench.report.build import build  # noqa: PLC0415 - slow to import, and a mistake in a study is said earlier
@@ -121,12 +136,25 @@ def carry_out(
     failed = [entry for entry in entries if entry.status in (FAILED, DAMAGED)]
     missing = [*lacking(prepared, entries), *damage.uncounted(prepared.folder)]
     if quiet:
-        output.as_json({**_summary(prepared, entries, failed, wall), "lacking": missing})
+        margin = {"margin": list(made.margin)} if made.margin else {}
+        output.as_json({**_summary(prepared, entries, failed, wall), **margin, "lacking": missing})
     else:
         _tell(prepared, entries, failed, made)
     for sentence in missing:
         output.say(sentence, "red", stderr=True)
     return VERDICT_FAILED if failed or missing else DONE
+
+
+def _watching(prepared: PreparedRun) -> LiveScreen | BlockLines:
+    from patternbench.cli.live_screen import watching  # noqa: PLC0415 - slow to import, and few runs are watched
+
+    return watching(prepared.folder)
+
+
+def interruptible() -> None:
+    """Have Ctrl-C and SIGTERM end what is measured: a shell's background job begins with SIGINT ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
 
 
 def unwritable(error: OSError, folder: Path) -> Problem:
@@ -156,12 +184,12 @@ def not_valid(entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if not entry.valid]
 
 
-def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made: Built) -> None:
+def _tell(prepared: PreparedRun, entries: list[Entry], failed: list[Entry], made: BuiltReport) -> None:
     show(made)
-    doubted = [doubt for entry in not_valid(entries) for doubt in entry.doubts if doubt.invalidates]
-    if doubted:
+    warnings = [warning for entry in not_valid(entries) for warning in entry.doubts if warning.invalidates]
+    if warnings:
         count = f"{len(not_valid(entries))} of {len(prepared.rounds)} rounds are not valid and left out"
-        output.note(f"{count}; the first: {doubted[0].message}; {doubted[0].remedy}")
+        output.note(f"{count}; the first: {warnings[0].message}; {warnings[0].remedy}")
     for name, why in prepared.available.left_out.items():
         output.say(f"left out: client {name} ({why})", "yellow")
     if failed:
@@ -175,14 +203,6 @@ def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
     flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
     needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
     return f"to run them again, type `patternbench resume {prepared.folder.path}{needed}`"
-
-
-def show(made: Built) -> None:
-    """Print the short table of a report, its warnings about the whole run, and which of its files are damaged."""
-    console = Plain()
-    console.print(made.table)
-    for sentence in (*made.warnings, *made.damage):
-        output.note(sentence)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

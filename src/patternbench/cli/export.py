@@ -15,7 +15,14 @@ from patternbench.terms.visible import visible
 
 @click.command(epilog="Example: patternbench export runs/first --format csv --table attempts")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(FORMATS), required=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    required=True,
+    help="One of those above.",
+)
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -37,6 +44,10 @@ def export(
                          --table attempts: one row per attempt
     resiliencebench-csv  one row per virtual user and round, with the
                          columns of that tool's paper
+    hdrhistogram         a log of HdrHistogram: the times of each round
+    opentelemetry        metrics of OpenTelemetry (OTLP as JSON): counts
+                         and histograms of times, a line per round
+    grafana              annotations of Grafana: when each fault acted
     """
     run = RunFolder(folder)
     run.check()

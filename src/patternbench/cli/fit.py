@@ -1,4 +1,4 @@
-"""``patternbench fit``: models of a table, with everything needed to trust or doubt them."""
+"""``patternbench fit``: models of a table, with everything needed to trust them, or not to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from patternbench.analyze.models.by_blocks import estimates as estimates_of
 from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateResult, Settings, fit_formulas
 from patternbench.analyze.models.fit_json import analysis_json
 from patternbench.analyze.models.inference import Coefficient
-from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics, summary_line
+from patternbench.analyze.models.words import effects, headline, preferred, statistics, summary_line, warnings
 from patternbench.cli.shared import (
     JsonCriteria,
     bad_input_exits,
@@ -28,10 +28,11 @@ from patternbench.cli.shared import (
     seed_option,
     write_page,
 )
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.records.tables import read_in_blocks
 from patternbench.terms.data_problems import DataProblem, did_you_mean, gathered, plural, raise_if_any
-from patternbench.terms.quantities import number
+from patternbench.terms.quantities import number, p_value
+from patternbench.terms.sealed import sealed
 
 
 @click.command(epilog="Example: patternbench fit runs/first --formula 'p95 ~ users + C(strategy)'")
@@ -106,11 +107,11 @@ def fit(
     settings = Settings(group=group, scenario=scenario, margin=margin, level=level, seed=seed, factors=factors(data))
     analysis = fit_formulas(table, formulas, settings)
     _known_factors(over, analysis)
-    json.fulfil(lambda: analysis_json(analysis))
+    json.fulfil(lambda: sealed(analysis_json(analysis)))
     if html is not None:
         _write_html(html, analysis, data, over)
     if not json.printed:
-        print_analysis(analysis, Plain())
+        print_analysis(analysis, PlainConsole())
 
 
 def _only_estimates(json: JsonCriteria, others: Mapping[str, object]) -> None:
@@ -123,7 +124,7 @@ def _only_estimates(json: JsonCriteria, others: Mapping[str, object]) -> None:
 
 
 def _print_estimates(data: Path, formulas: Sequence[str], level: float) -> None:
-    table, known, console = in_blocks(read_in_blocks(data) or read(data)), factors(data), Plain()
+    table, known, console = in_blocks(read_in_blocks(data) or read(data)), factors(data), PlainConsole()
     found = gathered(*(partial(estimates_of, table, formula, level, known) for formula in formulas))
     for one in (response for responses in found for response in responses):
         console.print(Text.assemble("\n", (one.response, "bold"), f" in {one.formula}"))
@@ -174,8 +175,8 @@ def _print_model(model: ModelResult, console: Console) -> None:
             highlight=False,
             markup=False,
         )
-    for doubt in doubts(model):
-        console.print(f"  ! {doubt}", highlight=False, markup=False)
+    for warning in warnings(model):
+        console.print(f"  ! {warning}", highlight=False, markup=False)
 
 
 def _coefficient_table(coefficients: Sequence[Coefficient], kind: str) -> Table:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from patternbench.cli import output
+from patternbench.cli import configured, output
+from patternbench.configurations.reading import summary, today
 from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.run.single import subjects
 from patternbench.study import starters
@@ -20,6 +21,7 @@ from patternbench.terms.problems import InputError, Problem
 WHAT = "What do you want to measure: the URL of a service that runs, a Compose file, or a command that starts one?"
 COMPOSE = (".yaml", ".yml")
 MINUTES = 10.0
+TODAY = "Your configuration, to compare with: what import-config reads."
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class GivenAnswers:
     port: int | None
     find_out: str | None
     minutes: float | None
+    today: tuple[Path, ...]
+    of: tuple[str, ...]
 
     @property
     def subjects(self) -> list[str]:
@@ -54,6 +58,8 @@ class GivenAnswers:
 @click.option("--path", metavar="PATH", help="The path to request, with --command or --compose [default: /].")
 @click.option("--find-out", type=click.Choice(list(GOALS)), help="The question of the study [default: retry].")
 @click.option("--minutes", type=click.FloatRange(1, 1440), help=f"Longest duration of the run [default: {MINUTES:g}].")
+@click.option("--today", multiple=True, metavar="FILE", type=click.Path(path_type=Path), help=TODAY)
+@click.option("--of", multiple=True, metavar="NAME", help="What to read of a file of --today with several.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to [default: .]."
 )
@@ -65,11 +71,26 @@ def init(out: Path, yes: bool, force: bool, json_: bool, **options: object) -> N
     answers = GivenAnswers(**options)  # type: ignore[arg-type]  # click has converted each
     asks = can_ask() and not (yes or json_)
     subject = _subject(answers, asks, out)
-    goal = GOALS[answers.find_out or (_prompted_goal() if asks else "retry")]
+    goal = _goal(answers, asks)
     minutes = answers.minutes or (_prompted_minutes() if asks else MINUTES)
     plan = starters.budget(goal.scenarios, minutes)
     takes, lacks = plan.words(goal.scenarios), plan.too_few(goal.scenarios)
     _tell(_write(_files(subject, goal, plan), _study_folder(out), force), takes, lacks, json_)
+
+
+def _goal(answers: GivenAnswers, asks: bool) -> Goal:
+    """Return the question of the study. Raises InputError where the options ask two."""
+    if not answers.today:
+        if answers.of:
+            raise InputError(Problem("needs --today", "--of", value=answers.of[0], hint="name the file with --today"))
+        return GOALS[answers.find_out or (_prompted_goal() if asks else "retry")]
+    if answers.find_out:
+        hint = "leave one of them out"
+        raise InputError(Problem("asks another question than --today", "--find-out", value=answers.find_out, hint=hint))
+    layers = configured.read(answers.today).layers(answers.of)
+    if not summary.is_complete(layers):
+        output.note("`today` lacks what was not understood: `patternbench import-config` lists it, line by line")
+    return today.goal(layers)
 
 
 def _study_folder(out: Path) -> Path:

@@ -18,10 +18,10 @@ from patternbench.cli.lanes import SEND_PACKAGE, cluster_of
 from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
-from patternbench.drivers.split_load import HERE, EndedBeforeItBeganError, GeneratorPlace, opened
+from patternbench.drivers.split_load import HERE, EarlyEndError, GeneratorPlace, opened
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
 from patternbench.study.models import MOST_GENERATORS
@@ -268,7 +268,7 @@ def drive(
     job: RequestedJob, out: Path, logs: Path, options: Options, *, quiet: bool, place: GeneratorPlace = HERE
 ) -> LoadSummary:
     """Run the job with a live view on a terminal's standard error; Ctrl-C ends it early with what there is."""
-    console = Plain(stderr=True)
+    console = PlainConsole(stderr=True)
     history = History()
     shown = not quiet and console.is_terminal
     view = Live(live(history, options.urls, length(options)), console=console, refresh_per_second=8, transient=True)
@@ -280,7 +280,7 @@ def drive(
                 view.update(live(history, options.urls, length(options)))
     except JobError as error:
         raise InputError([job.placed(as_problem(problem, problem.path)) for problem in error.problems]) from None
-    except EndedBeforeItBeganError:
+    except EarlyEndError:
         raise KeyboardInterrupt from None
     except DriverError as error:
         raise click.ClickException(str(error)) from None
@@ -313,9 +313,9 @@ def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:
         stated = summary.model_dump(exclude_unset=True)
         output.as_json({name: stated[name] for name in reported})
     else:
-        Plain().print(ending(summary))
-    for doubt in summary.doubts:
-        word = "not valid" if doubt.invalidates else "doubtful"
-        output.note(f"{word}: {doubt.message}; {doubt.remedy}")
+        PlainConsole().print(ending(summary))
+    for warning in summary.doubts:
+        word = "not valid" if warning.invalidates else "warning"
+        output.note(f"{word}: {warning.message}; {warning.remedy}")
     if out and not json_:
         click.echo(f"records: {out}")

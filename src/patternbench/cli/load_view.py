@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from patternbench.records.load_summaries import LoadProgress, LoadSummary, Percentiles, StepSummary
+from patternbench.watch.bars import sparkline
 
-BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 48
 """How many of the engine's quarter seconds a sparkline shows."""
 PERCENTILES = ("p50", "p90", "p99", "p999", "max")
@@ -46,18 +46,6 @@ class History:
     def of(self, value: Callable[[LoadProgress], float | None]) -> list[float | None]:
         """One value over time; None where there was none."""
         return [value(line) for line in self.lines]
-
-
-def sparkline(values: Sequence[float | None], width: int = WIDTH) -> str:
-    """Values as bars from 0 to the largest; a blank where there is no value."""
-    drawn = [value for value in values if value is not None]
-    top = max(drawn, default=0.0)
-    text = "".join(" " if value is None else _bar(value, top) for value in values)
-    return text.rjust(width)
-
-
-def _bar(value: float, top: float) -> str:
-    return BARS[min(int(value / top * len(BARS)), len(BARS) - 1)] if top > 0 else BARS[0]
 
 
 def live(history: History, urls: Sequence[str], length_s: float | None) -> RenderableType:
@@ -102,7 +90,7 @@ def _charts(history: History) -> RenderableType:
 
 
 def _over_time(history: History, value: Callable[[LoadProgress], float | None], style: str) -> Text:
-    return Text(sparkline(history.of(value)), style)
+    return Text(sparkline(history.of(value), WIDTH), style)
 
 
 def _late_p99(line: LoadProgress) -> float | None:

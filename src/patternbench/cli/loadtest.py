@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
-from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.plain_json import notes_json, plain
 from patternbench.analyze.rounds import label
 from patternbench.cli.shared import (
     JsonCriteria,
@@ -21,7 +21,7 @@ from patternbench.cli.shared import (
     tell_damage,
     write_page,
 )
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.plan.factors import Level
 from patternbench.records.folder import RunFolder
 from patternbench.report import load_tests
@@ -32,7 +32,7 @@ _JMETER = Columns()
 
 
 @dataclass(frozen=True)
-class OneOfRun:
+class ConditionLoadTest:
     """A load test of a run: the levels of the factors other than the load."""
 
     at: dict[str, Level]
@@ -87,7 +87,7 @@ def loadtest(
         json.fulfil(lambda: loadtests_json(tests))
     else:
         columns = Columns(load=load or _JMETER.load, time=time, response=response, status=status)
-        tests = [OneOfRun({}, analyze_load_test(read(data), columns, window, seed))]
+        tests = [ConditionLoadTest({}, analyze_load_test(read(data), columns, window, seed))]
         json.fulfil(lambda: {"format": FORMAT, **loadtest_json(tests[0].load_test)})
     if html is not None:
         _write_html(html, tests)
@@ -96,23 +96,27 @@ def loadtest(
             _print(one)
 
 
-def _of_run(folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int) -> list[OneOfRun]:
+def _of_run(
+    folder: Path, load: str | None, unit: load_tests.Unit, window: int | None, seed: int
+) -> list[ConditionLoadTest]:
     run = RunFolder(folder)
     run.check()
     tell_damage(run)
     parts = load_tests.requests_of(run, load, unit)
     columns = load_tests.COLUMNS
-    return [OneOfRun(dict(part.levels), analyze_load_test(part.requests, columns, window, seed)) for part in parts]
+    return [
+        ConditionLoadTest(dict(part.levels), analyze_load_test(part.requests, columns, window, seed)) for part in parts
+    ]
 
 
-def _write_html(path: Path, tests: Sequence[OneOfRun]) -> None:
+def _write_html(path: Path, tests: Sequence[ConditionLoadTest]) -> None:
     from patternbench.report.pages.load_test import load_tests_html  # noqa: PLC0415 - slow to import
 
     named = {label(one.at) if one.at else "": one.load_test for one in tests}
     write_page(path, load_tests_html(named))
 
 
-def loadtests_json(tests: Sequence[OneOfRun]) -> dict[str, object]:
+def loadtests_json(tests: Sequence[ConditionLoadTest]) -> dict[str, object]:
     """Lay out the load tests of a run (keys: docs/analysis.md)."""
     laid_out = [{"at": one.at, **loadtest_json(one.load_test)} for one in tests]
     return plain({"format": FORMAT, "tests": laid_out})
@@ -142,12 +146,12 @@ def loadtest_json(load_test: LoadTest) -> dict[str, object]:
     )
 
 
-def _print(one: OneOfRun) -> None:
+def _print(one: ConditionLoadTest) -> None:
     load_test = one.load_test
     if one.at:
-        Plain().print(f"\n{label(one.at)}", highlight=False, markup=False)
+        PlainConsole().print(f"\n{label(one.at)}", highlight=False, markup=False)
     for sentence in (*in_words(load_test), *(f"! {note.text}" for note in load_test.notes)):
-        Plain().print(sentence, highlight=False, markup=False)
+        PlainConsole().print(sentence, highlight=False, markup=False)
     table = Table()
     statuses = [str(name) for name in load_test.shares.columns]
     for name in ("load", "requests", "mean", "median", "p95", *(f"{status} %" for status in statuses)):
@@ -162,4 +166,4 @@ def _print(one: OneOfRun) -> None:
             *load_test.shares.loc[row["load"]],
         )
         table.add_row(*(number(float(v)) for v in cells))
-    Plain().print(table)
+    PlainConsole().print(table)

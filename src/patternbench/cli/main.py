@@ -21,24 +21,35 @@ import click
 from patternbench import __version__
 from patternbench.cli import streams
 from patternbench.cli.output import complain, problems_as_json
+from patternbench.records.unreadable import TableError
+from patternbench.terms.data_problems import DataError
 from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason
 from patternbench.terms.visible import not_utf8, visible
 
 COMMANDS = {
     "init": "Write a study of your own service, from three questions.",
     "example": "Write one of the studies shipped with patternbench.",
+    "import-config": "Read what you run today from its configuration.",
+    "import-load": "Write a study with the load of a log or a recording.",
+    "import-published": "Write a study with published results as its claims.",
     "plan": "List the scenarios of a study; starts nothing.",
     "try": "Send each request of a study once, and check the answers.",
     "run": "Run a study.",
     "resume": "Continue a run that was interrupted.",
+    "watch": "Watch runs in a browser, live and afterwards.",
     "report": "Rebuild the report of a run from its records.",
     "export": "Write a run's records as CSV or Parquet.",
     "load": "Drive load at a URL, and show response times and failures.",
     "capacity": "Find the highest rate within an objective.",
     "fit": "Fit models to a run, or to a CSV or Parquet file.",
     "predict": "Predict a response from a fitted model.",
+    "calibrate": "Make a model of a system from a run, for simulated time.",
+    "simulate": "Run a study in simulated time, with a model of its system.",
     "compare": "Compare runs, or scenarios of one run; gate a release.",
+    "gate": "Compare two versions while measuring, until it can tell.",
+    "history": "Keep what runs show, and say since when it changed.",
     "recommend": "Recommend a configuration, with its certainty and costs.",
+    "apply": "Write the recommended configuration as that of a product.",
     "loadtest": "Analyse a load test: status codes, linearity, knee.",
     "up": "Start a system and keep it running, to try it by hand.",
     "doctor": "List what is missing here, and what disturbs measuring.",
@@ -212,7 +223,7 @@ def _check_open_files(most: int) -> None:
 
 def _check_texts(arguments: Sequence[str]) -> None:
     """Raise InputError for arguments, and a folder that we are in, that no record or answer could repeat."""
-    hint = "records and reports are written in UTF-8; rename the file or folder, or write the text anew"
+    hint = "records and reports are written in UTF-8; rename the file or folder, or write the text again"
     wrong = [text for text in arguments if not_utf8(text)]
     problems = [Problem("this argument isn't text in UTF-8", value=text, hint=hint) for text in wrong]
     here = _here()
@@ -231,7 +242,8 @@ def _here() -> str:
 def _reported(error: BaseException) -> Problem | None:
     """Return an error that says by itself what is wrong, and that no command says better; None for our own.
 
-    A full disk or a folder that isn't writable is one, and a system that did not start or could not be driven.
+    A full disk or a folder that isn't writable is one, a system that did not start or could not be driven, and a table
+    that can't be read.
     """
     from patternbench.drivers.driver import DriverError  # noqa: PLC0415 - only once something has failed
     from patternbench.lab.host.processes import StartError  # noqa: PLC0415 - only once something has failed
@@ -241,7 +253,7 @@ def _reported(error: BaseException) -> Problem | None:
         return GONE if gone else Problem(reason(error), file=str(error.filename or ""))
     if isinstance(error, RuntimeError) and "Symlink loop" in str(error):
         return Problem(str(error), hint="name another file or folder")
-    return Problem(str(error)) if isinstance(error, StartError | DriverError) else None
+    return Problem(str(error)) if isinstance(error, StartError | DriverError | TableError | DataError) else None
 
 
 def unforeseen(error: BaseException, as_data: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.visible import visible_json
 
 if TYPE_CHECKING:
     from patternbench.plan.scenarios import Scenario
@@ -19,7 +20,7 @@ MOST_PROBLEMS = 20
 
 def as_json(value: object) -> None:
     """Print one JSON value."""
-    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+    click.echo(visible_json(json.dumps(value, indent=1, ensure_ascii=False)))
 
 
 def note(text: str) -> None:
@@ -29,9 +30,9 @@ def note(text: str) -> None:
 
 def say(text: str, style: str = "", stderr: bool = False) -> None:
     """Print a text: wrapped at words in a terminal, on one line anywhere else; NO_COLOR and pipes get no colours."""
-    from patternbench.cli.terminal import Plain  # noqa: PLC0415 - slow to load, and --help prints no text of ours
+    from patternbench.cli.terminal import PlainConsole  # noqa: PLC0415 - slow to load, and --help prints no text of ours
 
-    console = Plain(stderr=stderr)
+    console = PlainConsole(stderr=stderr)
     console.print(text, style=style or None, soft_wrap=not console.is_terminal)
 
 
@@ -65,9 +66,7 @@ def _short(name: str, pattern: tuple[str, ...]) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a length of time for people: ``45 s``, ``12 min``, ``1 h 05 min``."""
-    whole = round(value)
-    if whole < 120:  # noqa: PLR2004
-        return f"{whole} s"
-    minutes = round(value / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"  # noqa: PLR2004
+    """Return a length of time for people: ``45 s``, ``12 min``, ``3 h 05 min``."""
+    from patternbench.terms.units import roughly  # noqa: PLC0415 - brings in pydantic, and --help prints no time
+
+    return roughly(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,10 @@ from rich.text import Text
 from patternbench.cli import output
 from patternbench.cli.output import described
 from patternbench.cli.shared import bad_input_exits, built, no_commands_option, quick_option
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
+from patternbench.plan.doses import configurations, dose_field
 from patternbench.plan.expand import Plan, size
 from patternbench.plan.order import rounds_of
 from patternbench.plan.scenarios import Scenario
@@ -26,7 +27,8 @@ from patternbench.records.inputs import Inputs
 from patternbench.run.before import inspection, preflight
 from patternbench.run.before.reconfigurations import Reconfigurations, Starts, counted
 from patternbench.run.round.warmth import WarmUpTime, warm_ups
-from patternbench.study.evidence import fewest
+from patternbench.study.boundary import FEWEST_TRIED, Boundary
+from patternbench.study.evidence import Rounds, UntilChosen, fewest
 from patternbench.study.evidence import most as largest
 from patternbench.study.load import StudyFile
 from patternbench.study.models import Study
@@ -102,11 +104,12 @@ def plan(study_file: str, **requested: object) -> None:
         _check(study, expanded, inputs, options.no_commands)
     for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
-    taken = _claims(study, expanded, options)
+    taken = _evidence(study, expanded, options)
     if options.json_:
-        reconfigurations, rounds = Reconfigurations(study, inputs), fewest(study.rounds)
-        starts = counted(starts_of(study, expanded, reconfigurations, rounds))
-        more = {"starts": starts, "seconds": round(_guess_s(study, expanded, reconfigurations, rounds), 1)}
+        reconfigurations, (rounds, _) = Reconfigurations(study, inputs), bounds(study)
+        once = repeated(study, expanded)
+        starts = counted(starts_of(study, once, reconfigurations, rounds))
+        more = {"starts": starts, "seconds": round(_guess_s(study, once, reconfigurations, rounds), 1)}
         output.as_json(expanded.as_json() | described_part(study, expanded) | more | taken.data)
     else:
         show(study, expanded, Reconfigurations(study, inputs), options.everything)
@@ -116,31 +119,51 @@ def plan(study_file: str, **requested: object) -> None:
             output.note(f"before it can run: {problem.message}: {problem.hint}")
 
 
-class _Claims(NamedTuple):
-    """What the claims of a study take: as data, and in sentences."""
+class _Evidence(NamedTuple):
+    """What the claims of a study take, and its choices: as data, and in sentences."""
 
     data: dict[str, object]
     sentences: tuple[str, ...]
 
 
-def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Claims:
-    """Return what the claims of a study take; a study without claims does not wait for the statistics that say so."""
-    if not study.claims:
-        _say_without_claims(options)
-        return _Claims({}, ())
+def _evidence(study: Study, expanded: Plan, options: PlanOptions) -> _Evidence:
+    """Return what claims and choices take; a study without either does not wait for the statistics that say so."""
+    chooses = isinstance(study.rounds, Rounds) and isinstance(study.rounds.until, UntilChosen)
+    if not study.claims and not (chooses and options.scatter_of):
+        _say_without_claims(options, chooses)
+    parts = [_claims(study, expanded, options)] if study.claims else []
+    parts += [_choices(study, expanded, options)] if chooses else []
+    data = {name: value for part in parts for name, value in part.data.items()}
+    return _Evidence(data, tuple(sentence for part in parts for sentence in part.sentences))
+
+
+def _claims(study: Study, expanded: Plan, options: PlanOptions) -> _Evidence:
+    """Return what the claims of a study take."""
     from patternbench.cli import claims  # noqa: PLC0415 - slow to import
 
     taken = claims.needed(study, expanded, options.scatter_of, options.spread)
     data: dict[str, object] = {"claims": [claims.as_json(one) for one in taken]}
-    return _Claims(data, tuple(claims.sentences(study, taken, options.scatter_given)))
+    return _Evidence(data, tuple(claims.sentences(study, taken, options.scatter_given)))
 
 
-def _say_without_claims(options: PlanOptions) -> None:
+def _choices(study: Study, expanded: Plan, options: PlanOptions) -> _Evidence:
+    """Return what is expected of rounds that end once the choice is known."""
+    from patternbench.cli import choices  # noqa: PLC0415 - slow to import
+
+    rule = choices.choice_rule_of(study)
+    if rule is None:
+        return _Evidence({}, ())
+    found = choices.expected(study, expanded, options.scatter_of) if options.scatter_of else None
+    return _Evidence({"choices": choices.as_json(rule, found)}, tuple(choices.sentences(rule, found)))
+
+
+def _say_without_claims(options: PlanOptions, chooses: bool) -> None:
     """Note that a scatter that was given is for no claim. Raises InputError for a folder that isn't a run's."""
     if options.scatter_of is not None:
         RunFolder(options.scatter_of).check()
     if options.scatter_given:
-        output.note("the study has no `claims`, so there is nothing that --from or --spread says the rounds of")
+        only = "--spread" if chooses else "--from or --spread"
+        output.note(f"the study has no `claims`, so there is nothing that {only} says the rounds of")
 
 
 def _available(study: Study, expanded: Plan) -> Plan:
@@ -166,6 +189,28 @@ def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> N
     problems += preflight.refused_by_engine(study, expanded, inputs, problems)
     if problems:
         raise InputError(problems)
+
+
+def bounds(study: Study) -> tuple[int, int]:
+    """Return how many rounds a scenario gets at least and at most; in a search each configuration."""
+    if study.boundary is not None:
+        return FEWEST_TRIED, study.boundary.max
+    return fewest(study.rounds), largest(study.rounds)
+
+
+def repeated(study: Study, expanded: Plan) -> Plan:
+    """Return the plan of what is repeated: all scenarios, or in a search each configuration at its middle dose."""
+    if study.boundary is None:
+        return expanded
+    every = configurations(expanded.scenarios, dose_field(study, study.boundary).factor)
+    middle = {[*one.scenarios.values()][len(one.scenarios) // 2] for one in every}
+    return replace(expanded, scenarios=tuple(one for one in expanded.scenarios if one.id in middle))
+
+
+def _searched_words(boundary: Boundary, doses: int) -> str:
+    """Say what is searched."""
+    low, high = boundary.between
+    return f"each scenario is one of {doses} doses of {boundary.over}, from {low} to {high}: the middle one is listed"
 
 
 def described_part(study: Study, expanded: Plan) -> dict[str, list[str]]:
@@ -226,9 +271,12 @@ def _sentences(study: Study, expanded: Plan, reconfigurations: Reconfigurations)
     if _passes(study):
         passes = len(expanded.scenarios)
         yield f"before its rounds, each scenario is executed once more to count its calls: {passes} counting passes"
-    starts = starts_of(study, expanded, reconfigurations, fewest(study.rounds))
+    starts = starts_of(study, expanded, reconfigurations, bounds(study)[0])
     if any(starts):
         yield _starts_sentence(starts)
+    if study.design.screen:
+        keep = study.design.screen.keep
+        yield f"a screen simulates all scenarios, and at most {keep} of them are measured"
     yield from (f"! {sentence}" for sentence in described_part(study, expanded).get("aliasing", []))
     yield from (f"! left out: {sentence}" for sentence in expanded.left_out)
     for client, words in inspection.commands(study.clients).items():
@@ -237,9 +285,11 @@ def _sentences(study: Study, expanded: Plan, reconfigurations: Reconfigurations)
 
 def show(study: Study, expanded: Plan, reconfigurations: Reconfigurations, everything: bool) -> None:
     """Print a plan for people."""
-    console = Plain()
+    console = PlainConsole()
+    doses = len(expanded.scenarios)
+    expanded = repeated(study, expanded)
     count = len(expanded.scenarios)
-    least, most = fewest(study.rounds), largest(study.rounds)
+    least, most = bounds(study)
     guess = _guess(study, expanded, reconfigurations, least)
     if most > least:
         guess += f" to {_guess(study, expanded, reconfigurations, most)}"
@@ -251,6 +301,8 @@ def show(study: Study, expanded: Plan, reconfigurations: Reconfigurations, every
     each = "round" if rounds == "1" else "rounds"
     title = f": {plural(count, 'scenario')} x {rounds} {each} = {total} {'round' if total == '1' else 'rounds'}"
     console.print(Text.assemble((study.name, "bold"), title))
+    if study.boundary is not None:
+        console.print(_searched_words(study.boundary, doses // count))
     console.print(f"roughly {guess} (a guess: 20 ms per attempt, at most 600 attempts per second)")
     for sentence in _sentences(study, expanded, reconfigurations):
         console.print(sentence)

@@ -8,17 +8,21 @@ import click
 import orjson
 from rich.console import Console
 
-from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.models.model_file import FORMAT as OF_MODELS
+from patternbench.analyze.models.model_file import REMAKE
 from patternbench.analyze.models.predict import Prediction, read_point
 from patternbench.analyze.models.predict import predict as predicted
 from patternbench.analyze.models.saved_model import SavedModel, read_models
+from patternbench.analyze.plain_json import notes_json, plain
 from patternbench.analyze.rounds import label
+from patternbench.cli.output import note
 from patternbench.cli.shared import JsonCriteria, bad_input_exits, json_options, level_option
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.report.labels import units_of_observers
 from patternbench.study.text.files import read_bytes
 from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean
 from patternbench.terms.quantities import quantity, span
+from patternbench.terms.sealed import is_whole
 
 FORMAT = "patternbench/predictions/1"
 LARGEST_MODEL = 100_000_000
@@ -47,16 +51,29 @@ def predict(model: Path, points: tuple[str, ...], response: str | None, level: f
     json.fulfil(lambda: {"format": FORMAT, "predictions": [prediction_json(one) for one in predictions]})
     if not json.printed:
         for one in predictions:
-            _print(one, Plain())
+            _print(one, PlainConsole())
 
 
 def _parsed(path: Path) -> object:
     try:
-        return orjson.loads(read_bytes(path, LARGEST_MODEL))
+        saved = orjson.loads(read_bytes(path, LARGEST_MODEL))
     except orjson.JSONDecodeError as cause:
         raise DataError(
             DataProblem(f"is not JSON: {cause}", str(path), "Make a model: patternbench fit ... --save FILE.")
         ) from None
+    _check_whole(saved, path)
+    return saved
+
+
+def _check_whole(saved: object, path: Path) -> None:
+    """Refuse models that were changed since they were written, and say of those of before that they have no hash."""
+    if not isinstance(saved, dict) or saved.get("format") != OF_MODELS:
+        return
+    whole = is_whole(saved)
+    if whole is None:
+        note(f"{path} has no hash, so nobody can see whether it was changed. {REMAKE}")
+    elif not whole:
+        raise DataError(DataProblem("was changed after it was written.", str(path), REMAKE))
 
 
 def _chosen(models: list[SavedModel], response: str | None) -> list[SavedModel]:
@@ -103,5 +120,5 @@ def _print(one: Prediction, console: Console) -> None:
         highlight=False,
         markup=False,
     )
-    for note in one.warnings:
-        console.print(f"! {note.text}", highlight=False, markup=False)
+    for warning in one.warnings:
+        console.print(f"! {warning.text}", highlight=False, markup=False)

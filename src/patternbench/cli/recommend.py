@@ -26,8 +26,9 @@ from patternbench.cli.shared import (
     seed_option,
     write_page,
 )
-from patternbench.cli.terminal import Plain
-from patternbench.report.sections.construction import with_notes
+from patternbench.cli.terminal import PlainConsole
+from patternbench.report.sections import predicted
+from patternbench.report.sections.construction import requested_of, with_notes
 from patternbench.report.sections.criteria import criteria_of_run
 
 MARGIN = click.FloatRange(min=0, min_open=True, max=1000)
@@ -54,10 +55,8 @@ MARGIN = click.FloatRange(min=0, min_open=True, max=1000)
 @click.option(
     "--margin",
     type=MARGIN,
-    default=5.0,
-    show_default=True,
     metavar="PERCENT",
-    help="How much worse than the best is good enough: said of a tie where the rounds show it.",
+    help="How much worse than the best is good enough, said of a tie that shows it [default: the run's own, or 5].",
 )
 @by_option
 @looks_options
@@ -73,7 +72,7 @@ def recommend(
     limits: tuple[str, ...],
     conditions: tuple[str, ...],
     baseline: tuple[str, ...],
-    margin: float,
+    margin: float | None,
     by: tuple[str, ...],
     typical: bool,
     neighbours: bool,
@@ -84,25 +83,30 @@ def recommend(
 ) -> None:
     """Recommend a configuration from RUN, the folder of a run, or a CSV or Parquet file with one row per round."""
     table = read(run)
+    stated = requested(run, table.columns, objectives, limits, by)
+    rule, otherwise = stated.stopped_by, any((objectives, limits, conditions, baseline, by, typical, neighbours))
     criteria = replace(
-        _requested(run, table.columns, objectives, limits, by),
+        stated,
+        stopped_by=rule.for_another_question() if rule and otherwise else rule,
         conditions=conditions or None,
         baseline=baseline,
-        margin=margin,
+        margin=stated.margin if margin is None else margin,
         seed=seed,
         level=level,
         factors=factors(run),
         looks=Looks(typical, neighbours),
     )
-    recommendation = with_notes(choose(table, criteria), table)
+    found = choose(table, criteria)
+    predicted.check(run, table, requested_of(found))
+    recommendation = with_notes(found, table)
     json.fulfil(lambda: recommendation_json(recommendation))
     if html is not None:
         _write_html(html, recommendation)
     if not json.printed:
-        print_recommendation(recommendation, Plain())
+        print_recommendation(recommendation, PlainConsole())
 
 
-def _requested(
+def requested(
     run: Path, columns: Iterable[str], objectives: tuple[str, ...], limits: tuple[str, ...], by: tuple[str, ...]
 ) -> Criteria:
     """Return the criteria of the command line, completed by those of the run's report."""

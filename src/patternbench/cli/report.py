@@ -10,15 +10,15 @@ import click
 
 from patternbench.analyze.statements.claims.judged import JudgedClaims
 from patternbench.cli import output
-from patternbench.cli.execution import show
 from patternbench.cli.shared import bad_input_exits, built, junit_option, tell_damage, tell_pipeline
+from patternbench.cli.short_report import show
 from patternbench.observe import registry
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report import pipeline
 from patternbench.report.build import build, judged_claims
 from patternbench.report.markdown import markdown
-from patternbench.report.sections import claims
+from patternbench.report.sections import claims, predicted
 from patternbench.terms.problems import InputError, Problem
 
 CONTRADICTED, INCONCLUSIVE = 1, 3
@@ -97,10 +97,12 @@ def _print_part(run: RunFolder, requested: ReportOptions) -> JudgedClaims:
     """Print the claims of the run's study, and write no report."""
     tell_damage(run)
     judgement = _required(run, judged_claims(run, requested.include_invalid))
+    simulated = predicted.is_simulated(run.path)
     if requested.form == "json":
-        output.as_json(claims.as_json(judgement))
+        output.as_json({**claims.as_json(judgement), **({"simulated": True} if simulated else {})})
     else:
-        click.echo(markdown(claims.section(judgement)), nl=False)
+        made = claims.section(judgement)
+        click.echo(markdown(predicted.marked(made) if simulated else made), nl=False)
     return judgement
 
 

@@ -10,6 +10,7 @@ import click
 from patternbench.cli.at_most import at_most_option, time_bound_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
+from patternbench.cli.shared import watch_option
 from patternbench.records.journal import RerunSelection
 from patternbench.run import prepared_run
 from patternbench.terms.units import Duration
@@ -27,6 +28,7 @@ from patternbench.terms.units import Duration
 @at_most_option
 @lane_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object at the end, without a progress bar.")
+@watch_option
 def resume(
     *,
     folder: Path,
@@ -34,6 +36,7 @@ def resume(
     retry_invalid: bool,
     retry_damaged: bool,
     json_: bool,
+    watch: bool,
     at_most: Duration | None,
     **lanes: Unpack[LaneOptions],
 ) -> int:
@@ -44,4 +47,4 @@ def resume(
     prepared = prepared_run.reopen(folder)
     again = RerunSelection(retry_failed, retry_invalid, retry_damaged)
     place = place_of(prepared.study.order, **lanes)
-    return carry_out(prepared, json_, again, place, time_bound_of(at_most, place))
+    return carry_out(prepared, json_, again, place, time_bound_of(at_most, place), watch=watch and not json_)

@@ -12,9 +12,10 @@ from patternbench.cli import output
 from patternbench.cli.at_most import at_most_option, time_bound_of
 from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
-from patternbench.cli.shared import no_commands_option, quick_option
+from patternbench.cli.shared import no_commands_option, quick_option, watch_option
 from patternbench.run import prepared_run
 from patternbench.run.before import inspection
+from patternbench.run.prepared_run import PreparedRun
 from patternbench.study.load import StudyFile
 from patternbench.terms.units import Duration
 
@@ -32,6 +33,7 @@ RUNS = Path("runs")
 @lane_options
 @no_commands_option
 @quick_option
+@watch_option
 def run(
     *,
     study_file: str,
@@ -40,6 +42,7 @@ def run(
     json_: bool,
     no_commands: bool,
     quick: bool,
+    watch: bool,
     at_most: Duration | None,
     **lanes: Unpack[LaneOptions],
 ) -> int:
@@ -56,5 +59,21 @@ def run(
     folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     place = place_of(file.study().order, **lanes)
     bound = time_bound_of(at_most, place)
-    prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
-    return carry_out(prepared, json_, place=place, bound=bound)
+    if file.study().design.screen:
+        prepared = _screened(file, folder, skip_unavailable, no_commands, numbered=out is None)
+    else:
+        prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
+    return carry_out(prepared, json_, place=place, bound=bound, watch=watch and not json_)
+
+
+def _screened(
+    file: StudyFile, folder: Path, skip_unavailable: bool, no_commands: bool, *, numbered: bool
+) -> PreparedRun:
+    """Prepare a run of the scenarios that a model finds promising, and keep what it said of them."""
+    from patternbench.simulation.screening import StudyScreen  # noqa: PLC0415 - slow to import, and few studies have one
+
+    output.note("simulating all scenarios, to choose which are measured")
+    screen = StudyScreen(file)
+    prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered, choose=screen.choose)
+    screen.keep(prepared.folder)
+    return prepared

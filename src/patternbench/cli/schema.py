@@ -5,18 +5,27 @@ from __future__ import annotations
 import click
 
 from patternbench.cli import output
+from patternbench.cli.answers.registry import ANSWERS, answer_schema
 from patternbench.records.schemas import SCHEMAS
+from patternbench.simulation.model_file import model_schema
 from patternbench.study.schema import study_schema
 
-STUDY = "study"
+STUDY, MODEL = "study", "model"
 
 
 @click.command(epilog="Example: patternbench schema > study.schema.json")
 @click.option("--json", is_flag=True, expose_value=False, help="Print JSON, as without it: a schema is JSON.")
-@click.argument("file", type=click.Choice([STUDY, *SCHEMAS]), default=STUDY)
-def schema(file: str) -> None:
-    """Print the JSON Schema of study files (version 1), or of FILE, a kind of file in a run's folder.
+@click.option(
+    "--json-of",
+    type=click.Choice(list(ANSWERS)),
+    metavar="COMMAND",
+    help="The schema of what COMMAND prints with --json; `problems`: where something is wrong.",
+)
+@click.argument("file", type=click.Choice([STUDY, MODEL, *SCHEMAS]), default=STUDY)
+def schema(file: str, json_of: str | None) -> None:
+    """Print the JSON Schema of study files (version 1), of models, or of a kind of file in a run's folder.
 
     The schemas are also in contracts/.
     """
-    output.as_json(study_schema() if file == STUDY else SCHEMAS[file]())
+    made = {STUDY: study_schema, MODEL: model_schema, **SCHEMAS}
+    output.as_json(answer_schema(json_of) if json_of else made[file]())

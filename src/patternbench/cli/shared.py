@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import orjson
-import pandas as pd
 from pydantic import ValidationError
 
 from patternbench.cli.output import note, problems_as_json
@@ -21,13 +19,17 @@ from patternbench.cli.terminal import printable
 from patternbench.records import damage, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.outputs import check_outputs, write_whole
-from patternbench.records.tables import ReadTable, TableError
+from patternbench.records.unreadable import TableError
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.problems import Problem, reason
 from patternbench.terms.responses import defaults
+from patternbench.terms.visible import visible_json
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from patternbench.records.tables import ReadTable
     from patternbench.report.pipeline import CheckedCase
 
 Options = TypeVar("Options")
@@ -106,7 +108,7 @@ def factors(*paths: Path) -> FactorTable:
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         named = ", ".join(map(str, paths))
-        raise TableError(f"{named}: what is noted of a factor is damaged ({field}). Export it anew.") from None
+        raise TableError(f"{named}: what is noted of a factor is damaged ({field}). Export it again.") from None
 
 
 def _table(path: Path) -> ReadTable:
@@ -147,11 +149,13 @@ class JsonCriteria:
         """Write the result where it is wanted, as indented JSON. Nothing is computed if it isn't wanted."""
         if not self.printed and self.file is None:
             return
+        import orjson  # noqa: PLC0415 - few commands print so much that it matters
+
         text = orjson.dumps(value(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if self.file:
             write_whole(self.file, text)
         if self.printed:
-            sys.stdout.buffer.write(text)
+            sys.stdout.buffer.write(visible_json(text.decode()).encode())
 
 
 def json_options(command: _Command) -> _Command:
@@ -211,6 +215,9 @@ class Confidence(click.FloatRange):
         return confidence
 
 
+watch_option = click.option(
+    "--watch", is_flag=True, help="Show what to choose so far, and how the round goes, on the whole terminal."
+)
 quick_option = click.option("--quick", is_flag=True, help="Take the study's quick form: what its section `quick` says.")
 no_commands_option = click.option("--no-commands", is_flag=True, help="Refuse a study that starts commands of its own.")
 level_option = click.option(

@@ -10,7 +10,7 @@ import click
 from patternbench.cli import output
 from patternbench.cli.narrow import fitting
 from patternbench.cli.shared import built
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.ratelimit.plan.accuracy_map import (
     ARRIVALS,
     PAPER_CLIENTS,
@@ -38,7 +38,7 @@ def _duration(text: str) -> Duration:
     return duration
 
 
-class Listed(click.ParamType[object]):
+class CommaSeparated(click.ParamType[object]):
     """A comma-separated list of things of one kind."""
 
     def __init__(self, name: str, one: Callable[[str], object], example: str) -> None:
@@ -46,7 +46,7 @@ class Listed(click.ParamType[object]):
         self.name, self._one, self._example = name, one, example
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Read all of them."""
+        """Return the parsed values."""
         if not isinstance(value, str):
             return value
         try:
@@ -61,7 +61,7 @@ class SingleDuration(click.ParamType[object]):
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Read it."""
+        """Return the parsed duration."""
         if not isinstance(value, str):
             return value
         try:
@@ -75,10 +75,10 @@ def listed(values: tuple[object, ...]) -> str:
     return ",".join(map(str, values))
 
 
-WORDS = Listed("words", str, "token_bucket,gcra")
-COUNTS = Listed("counts", int, "1,2,4")
-DURATIONS = Listed("durations", _duration, "0ms,10ms,1s")
-GROUPS = Listed("groups, clients x requests per minute", ClientGroup.parse, "5x120,95x30")
+WORDS = CommaSeparated("words", str, "token_bucket,gcra")
+COUNTS = CommaSeparated("counts", int, "1,2,4")
+DURATIONS = CommaSeparated("durations", _duration, "0ms,10ms,1s")
+GROUPS = CommaSeparated("groups, clients x requests per minute", ClientGroup.parse, "5x120,95x30")
 
 
 @click.command("simulate-limits", epilog="Example: patternbench simulate-limits --balancers 2,8 --staleness 0ms,100ms")
@@ -177,7 +177,7 @@ def simulate_limits(
 
 def show(limit_map: Map, rows: list[MapScenario]) -> None:
     """Print the map for people."""
-    console = Plain()
+    console = PlainConsole()
     for table in printed.tables(limit_map, rows):
         console.print(fitting(table, console))
     for note in printed.notes(limit_map, rows):

@@ -19,7 +19,7 @@ MARK = re.compile(r" *(?:[-!] )?")
 """The blanks and the mark of a list's item, below which its further lines are not written."""
 
 
-class Plain(Console):
+class PlainConsole(Console):
     """A console that prints text unchanged: no markup, no emoji, no codes for the terminal.
 
     Styled text is a ``Text`` with a style, or printed with ``style=``.

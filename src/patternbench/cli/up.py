@@ -18,6 +18,7 @@ from patternbench.lab.environment import Environment
 from patternbench.lab.host.accounts import scratch
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.references import URL
+from patternbench.study.model.placement import CONTAINERS, IN, PROCESSES
 from patternbench.terms.problems import InputError, Problem
 
 LOOK_EVERY_S = 0.5
@@ -25,21 +26,26 @@ LOOK_EVERY_S = 0.5
 
 @click.command(epilog="Example: patternbench up target --set service_time=fixed:10ms")
 @click.argument("system_name", metavar="SYSTEM")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting of the system. May be repeated.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A setting of the system, or SERVICE.cpus, .memory, .replicas. May be repeated.",
+)
+@click.option("--in", "place", type=click.Choice([PROCESSES, CONTAINERS]), help="Where services run: processes.")
 @click.option("--json", "json_", is_flag=True, help="Print the endpoints as one JSON object on the first line.")
-def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
+def up(system_name: str, settings: tuple[str, ...], place: str | None, json_: bool) -> int:
     """Start SYSTEM, print its endpoints, and keep it running until Ctrl-C."""
     system = systems.load(system_name, Path.cwd())
-    levels = dict(_pair(text) for text in settings)
+    levels = dict(_pair(text) for text in settings) | ({IN: place} if place else {})
     system.check([levels])
     startable.check_settings(system, levels)
     startable.check_needs(system, levels)
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     with scratch("patternbench-up-") as folder:
         try:
             with environment.named(system, levels, folder) as running:
+                stop = told_to_stop()  # not before: a signal ends the wait for a component that is not up yet
                 tell(running, json_)
                 first = system.first_request_with(levels)
                 if first and not json_:
@@ -47,6 +53,14 @@ def up(system_name: str, settings: tuple[str, ...], json_: bool) -> int:
                 return keep(running, stop)
         except StartError as error:
             raise InputError(Problem(str(error), path=system_name)) from None
+
+
+def told_to_stop() -> threading.Event:
+    """Return what is set once a signal asks for the end, by which the system is then taken down without a message."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
 
 
 def tell(running: Environment, json_: bool) -> None:

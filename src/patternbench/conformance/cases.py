@@ -18,7 +18,7 @@ class ContractPart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Busy(ContractPart):
+class BusyAnswer(ContractPart):
     """A client's answer to a second round."""
 
     error: str

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from patternbench.conformance.cases import ClientDescription, StatedProblem, StatedProblems, StrategyName
 from patternbench.conformance.scripted_target import Script, ScriptedAnswer, ScriptedTarget
-from patternbench.drivers.contract import ClientGaveUp, ContractViolation, End, read_rows, split_lines
-from patternbench.records.attempts import OUTCOMES, Batch
+from patternbench.drivers.contract import ClientAbort, ContractViolation, End, read_rows, split_lines
+from patternbench.records.batches import OUTCOMES, Batch
 
 Json = dict[str, object]
 
@@ -106,7 +106,7 @@ def breaker(**changes: object) -> Json:
 
 
 def stack(*policies: Json) -> Json:
-    """Make a stack, the outermost policy first; a retry in it hears no ``Retry-After``."""
+    """Make a stack, the outermost policy first; a retry in it does not honour ``Retry-After``."""
     return {"stack": [_stacked(policy) for policy in policies]}
 
 
@@ -225,7 +225,7 @@ def _read(response: httpx.Response, script: Script, users: int) -> Outcome:
         for batch in stream:
             rows.extend(_rows(batch))
             rows_so_far.append(len(rows))
-    except (ContractViolation, ClientGaveUp) as error:
+    except (ContractViolation, ClientAbort) as error:
         raise RuleBrokenError(str(error)) from None
     assert stream.end is not None
     expect(bool(rows), "a round without a row, though each makes a call")

@@ -10,7 +10,7 @@ from threading import Thread
 def at_once(calls: Iterable[Callable[[], object]], within_s: float) -> None:
     """Make all calls at once; returns once all are over, or after this time, whichever comes first.
 
-    A call that is not over by then goes on, and holds nobody up. Raises the first error of a call, once all were made.
+    A call that is not over by then goes on, and holds no one up. Raises the first error of a call, once all were made.
     """
     errors: list[Exception] = []
 

@@ -14,25 +14,24 @@ import orjson
 from pydantic import BaseModel, JsonValue
 
 from patternbench import asking
-from patternbench.asking import Bounds
-from patternbench.drivers.contract import ROUNDING_US, ClientGaveUp, ContractViolation, End, read_rows, split_lines
+from patternbench.drivers.contract import ROUNDING_US, ClientAbort, ContractViolation, End, read_rows, split_lines
 from patternbench.drivers.driver import GRACE, DriverError
 from patternbench.drivers.registry import ClientSpec
 from patternbench.drivers.rounds import ClientRound
 from patternbench.lab.host.launch import Launch, ResourceLimits
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import StartError
-from patternbench.lab.host.ready import Announced
-from patternbench.records.attempts import Batch
+from patternbench.lab.host.ready import ReadyLine
+from patternbench.records.batches import Batch
 from patternbench.terms.units import Duration
 
 OK, CANNOT = 200, 422
 CLOCKS = 1.01
 """How much faster another clock may run, for a client on another machine."""
-MOST_TOLD = 1 << 16
+MOST_SHOWN = 1 << 16
 """How many bytes of a refusal are read."""
 START = Duration.parse("30s")
-READY = Announced("listening")
+READY = ReadyLine("listening")
 SAID = "http://${self.said.listening}"
 
 
@@ -88,7 +87,7 @@ class Client:
         with ExitStack() as starting:
             self._host = starting.enter_context(LocalHost(folder))
             self.url = self._launched(spec, study_folder) if spec.command else spec.url
-            self._http = starting.enter_context(asking.client(Bounds(10.0), base_url=self.url))
+            self._http = starting.enter_context(asking.client(asking.Bounds(10.0), base_url=self.url))
             self.description = self._describe()
             self._up = starting.pop_all()
 
@@ -182,7 +181,7 @@ class Client:
         batches: list[Batch],
         accepted: Callable[[], None],
     ) -> End:
-        bounds = Bounds(limit.seconds + GRACE.seconds, asking.UNBOUNDED)
+        bounds = asking.Bounds(limit.seconds + GRACE.seconds, asking.UNBOUNDED)
         try:
             with (
                 asking.client(bounds, base_url=self.url) as http,
@@ -196,7 +195,7 @@ class Client:
             late = isinstance(error, httpx.ReadTimeout)
             message = f"over its time limit of {limit}: client {self.name} had not ended {GRACE} later"
             raise ClientError(message if late else self._why(error)) from None
-        except ClientGaveUp as error:
+        except ClientAbort as error:
             raise ClientError(f"client {self.name} gave up: {error}") from None
         except ContractViolation as error:
             raise ClientError(f"client {self.name} broke the contract: {error}") from None
@@ -206,7 +205,7 @@ class Client:
     def _check_accepted(self, answer: httpx.Response) -> None:
         if answer.status_code == OK:
             return
-        text = asking.first_bytes(answer, MOST_TOLD).decode(errors="replace")
+        text = asking.first_bytes(answer, MOST_SHOWN).decode(errors="replace")
         with suppress(ValueError):
             if answer.status_code == CANNOT:
                 refusal = ClientRefusal.model_validate_json(text)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from patternbench.records.attempts import OUTCOMES, Batch, Ints
+from patternbench.records.batches import OUTCOMES, Batch, Ints
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Flags = npt.NDArray[np.bool_]
@@ -47,7 +47,7 @@ class ContractViolation(Exception):  # noqa: N818 - a violation is what it is ca
         super().__init__(f"line {line} of the stream: {field} is {_shown(value)}; allowed: {allowed}")
 
 
-class ClientGaveUp(Exception):  # noqa: N818 - not an error of ours
+class ClientAbort(Exception):  # noqa: N818 - not an error of ours
     """The client ended its stream with an ``error`` line: it could not continue, and says why."""
 
 
@@ -64,7 +64,7 @@ class RowStream:
     """Iterates over the batches of a stream; ``end`` is there once it is exhausted.
 
     ``lines`` are lines of bytes, with or without their newline. ``users`` is the number of users of the
-    round, when known. Raises ``ContractViolation``, and ``ClientGaveUp`` for an ``error`` line.
+    round, when known. Raises ``ContractViolation``, and ``ClientAbort`` for an ``error`` line.
     """
 
     def __init__(self, lines: Iterable[bytes], users: int | None = None) -> None:
@@ -96,7 +96,7 @@ class RowStream:
         if kind == "batch":
             return self._read_batch(content)
         if kind == "error":
-            raise ClientGaveUp(_error_text(self._number, content))
+            raise ClientAbort(_error_text(self._number, content))
         self.end = self._read_end(content)
         return None
 
@@ -268,7 +268,7 @@ class _LastRows:
 
 
 @dataclass(frozen=True)
-class _Sorted:
+class _SortedRows:
     """The rows of a batch, user by user, each with the row before it of the same user."""
 
     position: Ints
@@ -281,11 +281,11 @@ class _Sorted:
     is_first: Flags
 
 
-def _sorted(batch: Batch) -> _Sorted:
+def _sorted(batch: Batch) -> _SortedRows:
     position = np.argsort(batch.user, kind="stable")
     user = batch.user[position]
     succeeded = (batch.status >= _SUCCESS[0]) & (batch.status <= _SUCCESS[1])
-    return _Sorted(
+    return _SortedRows(
         position=position,
         user=user,
         call=batch.call[position],
@@ -318,7 +318,7 @@ def _check_order(number: int, batch: Batch, last: _LastRows) -> None:
     _remember(rows, last)
 
 
-def _remember(rows: _Sorted, last: _LastRows) -> None:
+def _remember(rows: _SortedRows, last: _LastRows) -> None:
     is_last = np.append(rows.is_first[1:], True)
     at = rows.user[is_last]
     last.call[at], last.attempt[at] = rows.call[is_last], rows.attempt[is_last]
@@ -326,7 +326,7 @@ def _remember(rows: _Sorted, last: _LastRows) -> None:
     last.latest_us = max(last.latest_us, int(rows.end_us.max()))
 
 
-def _before(rows: _Sorted, column: npt.NDArray[Scalar], last: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+def _before(rows: _SortedRows, column: npt.NDArray[Scalar], last: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return np.where(rows.is_first, last[rows.user], np.roll(column, 1))
 
 
@@ -340,7 +340,7 @@ class _Refusal:
 
     number: int
     batch: Batch
-    rows: _Sorted
+    rows: _SortedRows
 
     def refuse(self, name: str, i: int, allowed: str) -> NoReturn:
         at = int(self.rows.position[i])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import LoadProgress
 from patternbench.study.model.system import Endpoint, System
@@ -102,20 +102,22 @@ class Task:
 class DrivenRound:
     """A driver's result: rows on disk, CPU seconds of the generator, and why the round can't count, if so.
 
-    ``doubts`` is None for a driver that doesn't judge itself. Such a driver reports its calls and how many succeeded.
+    ``warnings`` is None for a driver that doesn't judge itself. Such a driver reports its calls and how many succeeded.
     ``began_ns`` is the round's start, from which the times of its attempts count, and ``measured_from_ns`` the end of
-    its warm-up, both on the machine's monotonic clock. ``warm_up_rows`` of the rows are the warm-up's.
+    its warm-up, both on the machine's monotonic clock. ``warm_up_rows`` of the rows are the warm-up's. ``lasted_us`` is
+    how long attempts went on after the warm-up, by a driver that knows it.
     """
 
     rows: int
     cpu_seconds: float
     shortfall: str | None = None
-    doubts: list[Doubt] | None = None
+    warnings: list[RoundWarning] | None = None
     calls: int = 0
     successes: int = 0
     began_ns: int = 0
     measured_from_ns: int = 0
     warm_up_rows: int = 0
+    lasted_us: int = 0
 
 
 class Driver(Protocol):

@@ -17,10 +17,10 @@ from pydantic import JsonValue
 from patternbench.drivers import environment, jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.drivers.library import finished_users
-from patternbench.drivers.load import JobError, problems_of
+from patternbench.drivers.load import JobError, in_memory_at, problems_of
 from patternbench.drivers.origins import Job
 from patternbench.drivers.split_load import opened
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records import attempts
 from patternbench.records.folder import replace_durably
 from patternbench.records.load_summaries import (
@@ -36,6 +36,7 @@ from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import NS_PER_US
 
 TRACE = "trace.json"
+US_PER_S = 1_000_000
 
 
 def run(
@@ -72,15 +73,20 @@ class EngineDriver:
             summary = run(jobs.job(task).job, out, self.logs, task.died, telling(task))
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {_without_secrets(str(error), task)}") from None
-        _take(out / ATTEMPTS, into)
-        began = summary.generator.began_us * NS_PER_US
-        warm_up_us = summary.warm_up_us if task.answers_end_warm_up else task.warm_up.us
-        measured_from = began + warm_up_us * NS_PER_US
-        missing = shortfall(task, summary) or unfinished(task, summary, into)
-        cpu_s, rows = summary.generator_cpu_s, summary.generator.log_rows
-        found = doubts(summary, task.lateness is not None and task.lateness.is_one_bound)
-        driven = DrivenRound(rows, cpu_s, missing, found, summary.calls, began_ns=began, measured_from_ns=measured_from)
-        return replace(driven, warm_up_rows=summary.warm_up_rows)
+        return kept(task, summary, out, into)
+
+
+def kept(task: Task, summary: LoadSummary, out: Path, into: Path) -> DrivenRound:
+    """Make the attempts that a load left in ``out`` those of its round, and return what the round came to."""
+    _take(out / ATTEMPTS, into)
+    began = summary.generator.began_us * NS_PER_US
+    warm_up_us = summary.warm_up_us if task.answers_end_warm_up else task.warm_up.us
+    measured_from = began + warm_up_us * NS_PER_US
+    missing = shortfall(task, summary) or unfinished(task, summary, into)
+    cpu_s, rows = summary.generator_cpu_s, summary.generator.log_rows
+    found = warnings(summary, task.lateness is not None and task.lateness.is_one_bound)
+    driven = DrivenRound(rows, cpu_s, missing, found, summary.calls, began_ns=began, measured_from_ns=measured_from)
+    return replace(driven, warm_up_rows=summary.warm_up_rows, lasted_us=round(summary.duration_s * US_PER_S))
 
 
 def set_up(task: Task, logs: Path) -> Task:
@@ -97,11 +103,11 @@ def set_up(task: Task, logs: Path) -> Task:
 
 
 def attempts_of(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
-    """Run a job that has its attempts told, and return them; raises DriverError.
+    """Run a job that reports its attempts, and return them; raises DriverError.
 
-    They may hold secrets, such as a token, and so lie in no run's folder.
+    They may hold secrets, such as a token, and so lie in no run's folder, and in memory alone.
     """
-    with tempfile.TemporaryDirectory(prefix="patternbench-told-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="patternbench-trace-") as scratch, in_memory_at(Path(scratch) / TRACE):
         try:
             run(job, Path(scratch), logs, task.died)
         except JobError as error:
@@ -165,14 +171,14 @@ LONGEST_ANSWER = 300
 LATE = "late_schedule"
 
 
-def doubts(summary: LoadSummary, bounded: bool = True) -> list[Doubt]:
+def warnings(summary: LoadSummary, bounded: bool = True) -> list[RoundWarning]:
     """Return the engine's warnings about its own work, as the journal holds them: remedies in the words of a study.
 
     Unless a study has ``bounded`` the lateness itself, for all rounds alike, lateness makes no round invalid. A bound
     that is a share of the round's own service time would drop the quick rounds of a scenario and keep its slow ones.
     """
     return [
-        Doubt(one.name, one.message, in_study(one.remedy), one.invalidates and (bounded or one.name != LATE))
+        RoundWarning(one.name, one.message, in_study(one.remedy), one.invalidates and (bounded or one.name != LATE))
         for one in summary.doubts
     ]
 
@@ -202,7 +208,7 @@ def in_study(remedy: str) -> str:
 def shortfall(task: Task, summary: LoadSummary) -> str | None:
     """Why a round cannot count: it ended early, or users were not finished within the time limit.
 
-    Where a generator was lost a doubt says so, and nothing is expected of the others.
+    Where a generator was lost a warning says so, and nothing is expected of the others.
     """
     if summary.interrupted:
         return "the load engine was interrupted"
@@ -263,4 +269,4 @@ def _reported_safely(problem: Problem, task: Task) -> Problem:
     return replace(problem, message=_without_secrets(problem.message, task), value=shown)
 
 
-__all__ = ["EngineDriver", "JobError", "as_problem", "attempts_of", "check", "problems_of", "run", "set_up"]
+__all__ = ["EngineDriver", "JobError", "as_problem", "attempts_of", "check", "kept", "problems_of", "run", "set_up"]

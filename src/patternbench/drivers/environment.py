@@ -118,5 +118,5 @@ def hidden(text: str, variables: Iterable[str], captured: Mapping[str, str] = Ma
 
 def _written(known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, plain in known.items():
-        ways = {plain, quote_plus(plain), *(escape(plain) for escape in ESCAPES.values())}
-        yield from ((way, name) for way in ways if way)
+        forms = {plain, quote_plus(plain), *(escape(plain) for escape in ESCAPES.values())}
+        yield from ((form, name) for form in forms if form)

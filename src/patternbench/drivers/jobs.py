@@ -63,7 +63,7 @@ UNTRACED = {"traceparent": f"00-{1:032x}-{1:016x}-00"}
 """Tells services that its sender is not traced (W3C Trace Context), so that they count no calls of it."""
 WAITS = ("pause", "until_expected")
 """The fields of a step that may take their durations from levels."""
-MOST_TOLD = 10_000
+MOST_TRACED = 10_000
 """Attempts of a journey that the engine reports one by one, at most."""
 
 
@@ -134,7 +134,7 @@ def _walk(journey: Job, origin: str) -> Job:
 
 def _alone(task: Task) -> Job:
     """Return the fields of a job whose attempts are reported one by one."""
-    return {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TOLD}
+    return {"warm_up_us": 0, "duration_us": task.time_limit.us, "log_attempts": False, "trace": MOST_TRACED}
 
 
 def _around(task: Task) -> Job:
@@ -247,7 +247,7 @@ def _client(treatment: Treatment) -> Job:
 
 
 def alone(pattern: Retry | CircuitBreaker | None, kind: str) -> list[TracedValue]:
-    """Return a pattern by itself as the engine's stack; a retry alone hears no ``Retry-After``, as everywhere."""
+    """Return a pattern by itself as the engine's stack; a retry alone ignores ``Retry-After``, as everywhere."""
     if pattern is None:
         return []
     unheard = {"retry_after_max_us": 0} if isinstance(pattern, Retry) else {}

@@ -20,7 +20,7 @@ STRATEGY = "strategy"
 """How paths begin that lie in a scenario's strategy; which of the study's it is, its plan knows."""
 
 
-class Refused(Model):
+class UnsupportedValues(Model):
     """Values that the library does not have, and what it has instead."""
 
     values: Annotated[list[Setting], Field(min_length=1)]
@@ -32,7 +32,7 @@ class LibraryLimit(OneOf):
 
     fields: Annotated[list[str], Field(min_length=1)]
     why: str
-    refuses: Refused | None = None
+    refuses: UnsupportedValues | None = None
     multiple_of: PositiveDuration | None = None
 
     @classmethod

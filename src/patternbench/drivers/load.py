@@ -8,17 +8,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.origins import Job
 from patternbench.lab.host.processes import Process, SilentProcessError, absolute
 from patternbench.lab.software import engine
-from patternbench.records.load_summaries import EngineLine, JobProblem, LoadProgress, LoadSummary
+from patternbench.records.load_summaries import EngineLine, EnginePart, JobProblem, LoadProgress, LoadSummary
+
+Line = TypeVar("Line", bound=EnginePart)
+"""A kind of line that a verb of the engine prints."""
 
 BEGIN = "begin"
 """The file in a generator's folder that tells it when to begin."""
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
+SIMULATED_SILENCE_S = 600.0
+"""The same in simulated time: it speaks four times a simulated second, which may take long of many requests."""
 
 
 class JobError(Exception):
@@ -32,20 +38,22 @@ class JobError(Exception):
 class Load:
     """One run of the engine: iterate over its progress, then read its summary. Use as a context.
 
-    With a ``name`` it is one of several generators of a load, and waits to be told when to ``begin``.
+    With a ``name`` it is one of several generators of a load, and waits for the moment to ``begin``. With a ``model``
+    it drives its job in simulated time, against the system that the model describes.
     """
 
-    def __init__(self, job: Job, out: Path, logs: Path, name: str = "") -> None:
+    def __init__(self, job: Job, out: Path, logs: Path, name: str = "", model: Job | None = None) -> None:
         self._begin = out / BEGIN
         with ExitStack() as stack:
-            file = stack.enter_context(_job_file(job))
+            files = ["--job", stack.enter_context(in_memory(job))]
+            files += ["--model", stack.enter_context(in_memory(model))] if model else []
             out.mkdir(parents=True, exist_ok=True)
             self._begin.unlink(missing_ok=True)  # A killed run leaves it, and names come again when it is resumed.
-            command = [engine.binary(), "load", "--job", file, "--out", absolute(out)]
+            command = [engine.binary(), "simulate" if model else "load", *files, "--out", absolute(out)]
             waits = ["--begin", absolute(self._begin)] if name else []
             self.process = stack.enter_context(Process(name or "load", [*command, *waits], logs))
             self._stack = stack.pop_all()
-        self._said = _lines(self.process)
+        self._said = lines_of(self.process, EngineLine, SIMULATED_SILENCE_S if model else SILENCE_S)
         self.summary: LoadSummary | None = None
 
     def ready(self) -> None:
@@ -100,16 +108,19 @@ class Load:
 
 def problems_of(job: Job, logs: Path) -> list[JobProblem]:
     """Return the engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
-    with _job_file(job) as file, Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process:
-        said = next(_lines(process), EngineLine())
+    with (
+        in_memory(job) as file,
+        Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process,
+    ):
+        said = next(lines_of(process, EngineLine), EngineLine())
     if said.problems is None:
         raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
     return said.problems
 
 
 @contextmanager
-def _job_file(job: Job) -> Iterator[str]:
-    """Yield the name of a file with a job, which lives in memory and ends with this process.
+def in_memory(job: Job) -> Iterator[str]:
+    """Yield the name of a file with a job or a model, which lives in memory and ends with this process.
 
     A job may hold secrets from the environment. On a disk they would outlast a process that is killed.
     """
@@ -122,12 +133,23 @@ def _job_file(job: Job) -> Iterator[str]:
         os.close(handle)
 
 
-def _lines(process: Process) -> Iterator[EngineLine]:
+@contextmanager
+def in_memory_at(path: Path) -> Iterator[None]:
+    """Have what a program writes to a file of this name live in memory, and end with this process."""
+    handle = os.memfd_create("patternbench-kept")
+    try:
+        path.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
+        yield
+    finally:
+        os.close(handle)
+
+
+def lines_of(process: Process, line: type[Line], silence: float = SILENCE_S) -> Iterator[Line]:
     """Yield the engine's messages, line by line. Raises DriverError if it falls silent or breaks its contract."""
     try:
-        yield from map(EngineLine.model_validate_json, process.lines(SILENCE_S))
+        yield from map(line.model_validate_json, process.lines(silence))
     except SilentProcessError:
-        raise DriverError(f"the load engine hung: it printed nothing for {SILENCE_S:.0f} s") from None
+        raise DriverError(f"the load engine hung: it printed nothing for {silence:.0f} s") from None
     except ValueError as error:
         raise DriverError(f"the load engine broke its contract: {error}") from None
 
@@ -136,7 +158,7 @@ def united_by_engine(parts: Sequence[Path], out: Path, logs: Path) -> LoadSummar
     """Return the summary of what several generators left in folders, put together in ``out``. Raises DriverError."""
     command = [engine.binary(), "unite", *map(absolute, parts), "--out", absolute(out)]
     with Process("unite", command, logs) as process:
-        said = next(_lines(process), EngineLine())
+        said = next(lines_of(process, EngineLine), EngineLine())
     if said.end is None:
         raise DriverError(f"the load engine can't put its parts together: {said.error or process.why_not()}")
     return said.end

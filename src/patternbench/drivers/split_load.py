@@ -26,10 +26,10 @@ from patternbench.records.load_summaries import (
     ATTEMPTS,
     SUMMARY,
     GeneratorOfLoad,
-    LoadDoubt,
     LoadPart,
     LoadProgress,
     LoadSummary,
+    LoadWarning,
     Percentiles,
 )
 from patternbench.terms.units import NS_PER_S, NS_PER_US
@@ -45,7 +45,7 @@ APART_NS = 1_000_000
 GENERATOR_LOST, CLOCKS_APART = "generator_lost", "clocks_apart"
 
 
-class EndedBeforeItBeganError(DriverError):
+class EarlyEndError(DriverError):
     """The load was asked to end while its generators got ready, so that there is nothing to show."""
 
 
@@ -113,7 +113,7 @@ def parts_of(job: Job) -> int:
 
 
 @dataclass
-class _AtWork:
+class _WorkingGenerator:
     """A generator at work: its part, its folder, and what is known of its clock and its end."""
 
     part: LoadPart
@@ -137,7 +137,7 @@ class SplitLoad:
     ) -> None:
         self._out, self._logs, self._clock = out, logs, clock
         self._asked_to_end = False
-        self._heard: SimpleQueue[tuple[int, LoadProgress | Exception | None]] = SimpleQueue()
+        self._messages: SimpleQueue[tuple[int, LoadProgress | Exception | None]] = SimpleQueue()
         self.summary: LoadSummary | None = None
         self._stopping = False
         self._ends: list[ExitStack] = []
@@ -147,12 +147,12 @@ class SplitLoad:
             self._running = [self._started(job, LoadPart(index=index, of=of), place) for index in range(of)]
             self._stack = stack.pop_all()
 
-    def _started(self, job: Job, part: LoadPart, place: GeneratorPlace) -> _AtWork:
+    def _started(self, job: Job, part: LoadPart, place: GeneratorPlace) -> _WorkingGenerator:
         name = f"generator-{part.index + 1}"
         mine = {**job, "part": {"index": part.index, "of": part.of}}
         self._ends.append(ExitStack())
         generator = self._ends[-1].enter_context(place.start(name, mine, self._out / name, self._logs))
-        return _AtWork(part, self._out / name, generator)
+        return _WorkingGenerator(part, self._out / name, generator)
 
     def _end(self) -> None:
         at_once([end.close for end in self._ends], END_S)
@@ -160,15 +160,15 @@ class SplitLoad:
     def progress(self) -> Iterator[LoadProgress]:
         """How all of them are doing together.
 
-        Raises JobError, DriverError if none of them gets to its end, and EndedBeforeItBeganError.
+        Raises JobError, DriverError if none of them gets to its end, and EarlyEndError.
         """
         try:
             self._begin()
-            yield from self._heard_of_all()
+            yield from self._progress_of_all()
             self._unite()
         except DriverError as error:
             if self._asked_to_end and not any(one.latest for one in self._running):
-                raise EndedBeforeItBeganError("the load was ended before it began") from error
+                raise EarlyEndError("the load was ended before it began") from error
             raise
 
     def _begin(self) -> None:
@@ -193,33 +193,33 @@ class SplitLoad:
             raise DriverError(f"{slowest.part.name} {took}, so that {needed}; {allowed}: {remedy}")
         return lead_ns
 
-    def _heard_of_all(self) -> Iterator[LoadProgress]:
-        """Yield what they say together, as often as each of them has said something new."""
+    def _progress_of_all(self) -> Iterator[LoadProgress]:
+        """Yield their progress together, each time that all of them have reported since the last one."""
         for number, one in enumerate(self._running):
             Thread(target=self._listen, args=(number, one.generator), daemon=True).start()
         left, fresh = set(range(len(self._running))), set[int]()
         while left:
-            number, said = self._heard.get()
-            if isinstance(said, LoadProgress):
-                self._running[number].latest = said
+            number, message = self._messages.get()
+            if isinstance(message, LoadProgress):
+                self._running[number].latest = message
                 fresh.add(number)
             else:
                 left.discard(number)
-                self._ended(self._running[number], said)
+                self._ended(self._running[number], message)
             if fresh and fresh >= left:
                 fresh.clear()
                 yield together([one.latest for one in self._running if one.latest])
 
     def _listen(self, number: int, generator: Generator) -> None:
-        """Pass on what a generator says, and how it ended."""
+        """Queue the messages of a generator, and then how it ended."""
         try:
-            for said in generator.progress():
-                self._heard.put((number, said))
-            self._heard.put((number, None))
+            for message in generator.progress():
+                self._messages.put((number, message))
+            self._messages.put((number, None))
         except Exception as error:  # Whatever a place raises, its generator is lost.
-            self._heard.put((number, error))
+            self._messages.put((number, error))
 
-    def _ended(self, one: _AtWork, error: Exception | None) -> None:
+    def _ended(self, one: _WorkingGenerator, error: Exception | None) -> None:
         """Take note of a generator's end; where it is lost, the load of the others says nothing any more."""
         if error is not None:
             one.lost = str(error) or type(error).__name__
@@ -240,14 +240,14 @@ class SplitLoad:
             file.unlink()
 
     def _judged(self, made: LoadSummary) -> LoadSummary:
-        """Return the summary with what each generator's clock and end were, and what is doubtful about them."""
+        """Return the summary with what each generator's clock and end were, and the warnings about them."""
         by_part = {one.part: one for one in made.generators}
         generators = [_as_recorded(one, by_part) for one in self._running]
-        doubts = [*made.doubts, *(doubt for one in self._running for doubt in _doubts(one))]
-        valid = not any(doubt.invalidates for doubt in doubts)
+        warnings = [*made.doubts, *(warning for one in self._running for warning in _warnings(one))]
+        valid = not any(warning.invalidates for warning in warnings)
         # Where one is lost we have ended the others, which says nothing more.
         interrupted = self._asked_to_end or (made.interrupted and not any(one.lost for one in self._running))
-        changes = {"generators": generators, "doubts": doubts, "valid": valid, "interrupted": interrupted}
+        changes = {"generators": generators, "doubts": warnings, "valid": valid, "interrupted": interrupted}
         return made.model_copy(update=changes)
 
     def stop(self) -> None:
@@ -278,7 +278,7 @@ def _naming(part: LoadPart) -> Iterator[None]:
         raise DriverError(f"{part.name} was lost before the load began: {error}") from None
 
 
-def _as_recorded(one: _AtWork, by_part: Mapping[LoadPart, GeneratorOfLoad]) -> GeneratorOfLoad:
+def _as_recorded(one: _WorkingGenerator, by_part: Mapping[LoadPart, GeneratorOfLoad]) -> GeneratorOfLoad:
     known = by_part.get(one.part, GeneratorOfLoad(part=one.part))
     clock = {
         "clock_offset_us": one.clock.ns / NS_PER_US,
@@ -287,36 +287,37 @@ def _as_recorded(one: _AtWork, by_part: Mapping[LoadPart, GeneratorOfLoad]) -> G
     return known.model_copy(update={**clock, "lost": one.lost})
 
 
-def _doubts(one: _AtWork) -> Iterator[LoadDoubt]:
+def _warnings(one: _WorkingGenerator) -> Iterator[LoadWarning]:
     if one.lost is not None:
         message = f"{one.part.name} was lost, and its share of the load is missing: {one.lost}"
         remedy = "find out what ended it, then run the round again"
-        yield LoadDoubt(name=GENERATOR_LOST, message=message, remedy=remedy, invalidates=True)
+        yield LoadWarning(name=GENERATOR_LOST, message=message, remedy=remedy, invalidates=True)
     if one.clock.most_ns > APART_NS:
         apart, uncertain = one.clock.ns / 1e6, one.clock.uncertainty_ns / 1e6
         where = f"{abs(apart):.2f} ms {'ahead' if apart >= 0 else 'behind'}, give or take {uncertain:.2f} ms"
         message = f"the clock of {one.part.name} was {where}; it began by its own clock, set right by that"
         remedy = "let chrony or another NTP client keep the clocks of the machines together"
-        yield LoadDoubt(name=CLOCKS_APART, message=message, remedy=remedy, invalidates=False)
+        yield LoadWarning(name=CLOCKS_APART, message=message, remedy=remedy, invalidates=False)
 
 
-def together(said: Sequence[LoadProgress]) -> LoadProgress:
-    """Return what several generators say as one: counts are added, and times are those of the slowest of them.
+def together(progress: Sequence[LoadProgress]) -> LoadProgress:
+    """Return the progress of several generators as that of one.
 
-    Percentiles can't be put together. While the load runs the worst ones are shown; the summary is exact.
+    Counts are added, and times are those of the slowest of them. Percentiles can't be put together. While the load runs
+    the worst ones are shown; the summary is exact.
     """
-    started = [one.measured_from_us for one in said if one.measured_from_us is not None]
+    started = [one.measured_from_us for one in progress if one.measured_from_us is not None]
     return LoadProgress(
-        elapsed_us=max(one.elapsed_us for one in said),
+        elapsed_us=max(one.elapsed_us for one in progress),
         measured_from_us=max(started, default=None),
-        requests=sum(one.requests for one in said),
-        errors=sum(one.errors for one in said),
-        dropped=sum(one.dropped for one in said),
-        in_flight=sum(one.in_flight for one in said),
-        rate_per_s=sum(one.rate_per_s for one in said),
-        response_ms=_worst([one.response_ms for one in said]),
-        statuses=_added([one.statuses for one in said]),
-        lateness_ms=_worst([one.lateness_ms for one in said if one.lateness_ms]),
+        requests=sum(one.requests for one in progress),
+        errors=sum(one.errors for one in progress),
+        dropped=sum(one.dropped for one in progress),
+        in_flight=sum(one.in_flight for one in progress),
+        rate_per_s=sum(one.rate_per_s for one in progress),
+        response_ms=_worst([one.response_ms for one in progress]),
+        statuses=_added([one.statuses for one in progress]),
+        lateness_ms=_worst([one.lateness_ms for one in progress if one.lateness_ms]),
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import RootModel
 
 from patternbench.gateways.responses import PREFIX, RESPONSES
 from patternbench.gateways.statistics import COUNTERS, GatewayCounts, counts
-from patternbench.lab.config.envoy import GATEWAY
+from patternbench.lab.announced import GATEWAY
 from patternbench.observe.counting import CountingObserver
 from patternbench.observe.seam import Settings
 

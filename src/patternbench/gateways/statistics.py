@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from patternbench.lab.config.gateway_config import LIMIT_STAT, STAT
-from patternbench.observe.counting import Counted
+from patternbench.lab.announced import LIMIT_STAT, STAT
+from patternbench.observe.counting import ComponentCounts
 
 COUNTERS: Mapping[str, str] = {
     "requests": rf"http\.{STAT}\.downstream_rq_total",
@@ -28,7 +28,7 @@ COUNTERS: Mapping[str, str] = {
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class GatewayCounts(Counted):
+class GatewayCounts(ComponentCounts):
     """The counts of a gateway: requests that arrived, and what it did with them or with its attempts.
 
     ``hosts`` has the attempts that each host got, by the component's name or its address.
@@ -48,9 +48,9 @@ class GatewayCounts(Counted):
 
     def since(self, before: Self) -> Self:
         """Return the counts since then. A gateway that was started in between began at 0."""
-        anew = self.requests < before.requests
-        own = {name: getattr(self, name) - (0 if anew else getattr(before, name)) for name in COUNTERS}
-        hosts = {name: count - (0 if anew else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
+        restarted = self.requests < before.requests
+        own = {name: getattr(self, name) - (0 if restarted else getattr(before, name)) for name in COUNTERS}
+        hosts = {name: count - (0 if restarted else before.hosts.get(name, 0)) for name, count in self.hosts.items()}
         return type(self)(**own, hosts=hosts)
 
 

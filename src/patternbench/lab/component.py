@@ -107,6 +107,8 @@ class Component(BaseModel, ABC):
 
     model_config = {"extra": "forbid", "frozen": True}
     kind: ClassVar[str]
+    has_image: ClassVar[bool] = False
+    """Whether its kind runs in a container where a study wants that; any other stays a process."""
 
     @staticmethod
     @abstractmethod
@@ -116,6 +118,13 @@ class Component(BaseModel, ABC):
     @abstractmethod
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
         """How to run it under a name; raises InputError when it does not go with its neighbours."""
+
+    def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:
+        """Return a launch of it in a container; the same launch where its kind stays a process.
+
+        Raises InputError where no one has said of which image.
+        """
+        return launch
 
     def resets(self) -> Mapping[str, tuple[Reset, ...]]:
         """Return the words by which a system file may say ``reset`` of it, with what each does; none by default."""

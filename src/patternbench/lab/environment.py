@@ -10,16 +10,19 @@ from types import TracebackType
 import httpx
 
 from patternbench import asking
-from patternbench.asking import Bounds
 from patternbench.lab import topologies
 from patternbench.lab.components.otlp_receiver import OtlpReceiver
 from patternbench.lab.components.prometheus import Prometheus
 from patternbench.lab.config import envoy
-from patternbench.lab.host import changes, stored
+from patternbench.lab.containers import images
+from patternbench.lab.containers.link_proxies import ProxiedLinks, inner, project_of
+from patternbench.lab.host import changes, stored, unfinished
 from patternbench.lab.host.changes import Start
+from patternbench.lab.host.contained import ContainerMeter
 from patternbench.lab.host.local_host import Host, LocalHost
 from patternbench.lab.host.processes import StartError
-from patternbench.lab.host.running import Running
+from patternbench.lab.host.running import RunningComponent
+from patternbench.lab.host.unfinished import Work
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing, traced
@@ -40,10 +43,10 @@ class Environment:
         self.groups: Mapping[str, Sequence[str]] = {}
         """The components of each entry of the system file."""
         self.restarted: list[str] = []
-        """The components that ended on purpose and were started again since the last change."""
+        """The components that ended on purpose and were restarted since the last change."""
         self._down: set[str] = set()
         self._tainted: list[str] = []
-        self._http = asking.client(Bounds(5.0))
+        self._http = asking.client(asking.Bounds(5.0))
 
     def change(self, topology: Topology, links: Sequence[Link] = (), tracing: Tracing | None = None) -> None:
         """Have this system up for the next round, with a fault proxy on some links, and what runs that fits kept up.
@@ -66,7 +69,7 @@ class Environment:
         return [running.url, *(f"{scheme}://{place}" for place in running.contained.also)]
 
     def _refuse_unreached(self, endpoints: Sequence[str]) -> None:
-        """Raise StartError for containers of a service that nobody would call: only load spreads over them."""
+        """Raise StartError for containers of a service that no one would call: only load spreads over them."""
         for name, running in self.running.items():
             if running.contained.also and name not in endpoints:
                 count = 1 + len(running.contained.also)
@@ -79,6 +82,15 @@ class Environment:
         """Return the CPU time that containers of this system have taken so far."""
         return sum(running.contained.cpu_seconds() for running in self.running.values())
 
+    def containers(self) -> dict[str, list[ContainerMeter]]:
+        """Return the meters of the containers of each Compose project, and of each of its services: shop, shop.web."""
+        found: dict[str, list[ContainerMeter]] = {}
+        for name, running in self.running.items():
+            for meter in running.contained.meters:
+                for place in (name, f"{name}.{meter.service}"):
+                    found.setdefault(place, []).append(meter)
+        return found
+
     def notes(self) -> dict[str, list[str]]:
         """Return the warnings that components have announced since they were last asked."""
         found = {name: running.new_notes() for name, running in self.running.items()}
@@ -90,11 +102,25 @@ class Environment:
         return self.host.started
 
     def reset(self) -> list[str]:
-        """Carry out the resets by call and command of what was up before; returns who has any.
+        """Have what was up before drop what it was asked, and carry out its resets; returns who has any.
 
         Raises StartError when one fails: that component is down then, and is started by the next change.
         """
         return self.host.reset(but={start.component for start in self.started})
+
+    def still_doing(self) -> Work:
+        """Wait for what stayed up to be done with the requests of the round before; return what it still does."""
+        begun = {start.component for start in self.started}
+        stayed = [
+            running
+            for name, running in self.running.items()
+            if name not in begun and running.declared.kind not in WATCHERS
+        ]
+        if not stayed:
+            return unfinished.NOTHING
+        pids = {pid for running in stayed for pid in running.parents}
+        ports = {port for running in stayed for port in running.launch.ports.values()}
+        return unfinished.once_done(lambda: unfinished.seen(pids, ports))
 
     def stored_bytes(self) -> dict[str, int]:
         """Return the bytes of each component's files that nothing resets, without components that watch the others."""
@@ -111,7 +137,7 @@ class Environment:
         return {name: launch.offers for name, launch in stayed.items() if launch.offers and launch.reset is None}
 
     @property
-    def running(self) -> Mapping[str, Running]:
+    def running(self) -> Mapping[str, RunningComponent]:
         """The running components, by name."""
         return self.host.running
 
@@ -129,12 +155,18 @@ class Environment:
         return urls
 
     def processes(self) -> dict[str, tuple[int, ...]]:
-        """Return the process that started each component, and those of each entry of the system file."""
-        own = {name: (running.process.pid,) for name, running in self.running.items()}
+        """Return the processes from which each component's descend, and those of each entry of the system file."""
+        own = {name: running.parents for name, running in self.running.items()}
         entries = {
             name: tuple(pid for one in members for pid in own.get(one, ())) for name, members in self.groups.items()
         }
         return {**{name: pids for name, pids in entries.items() if pids}, **own}
+
+    def proxies(self, link: Link) -> list[str]:
+        """Return the URLs at which the fault proxies on a link take orders: several where its caller has containers."""
+        if link.inside:
+            return ProxiedLinks.read(self.running[project_of(link)].folder).admins(inner(link))
+        return [self.running[topologies.proxy_name(link)].endpoints["admin"]]
 
     def fault_admins(self, protocol: str) -> list[str]:
         """Return the URLs at which faults of what is up are begun and ended by a protocol."""
@@ -174,6 +206,11 @@ class Environment:
     def accounts(self) -> dict[str, str]:
         """Return the user of each component that has its own one."""
         return {name: str(running.account) for name, running in self.running.items() if running.launch.user}
+
+    def images(self) -> dict[str, str]:
+        """Return the image of each component that runs in a container of its own, with its hash."""
+        own = {name: running.declared.container for name, running in self.running.items()}
+        return {name: f"{one.image} {images.identity(one.image) or ''}".strip() for name, one in own.items() if one}
 
     def limits(self) -> dict[str, str]:
         """Return the limits of each component that has any, in words; of those that do not act, why."""
@@ -225,17 +262,8 @@ class Environment:
 
 def named(system: SystemFile, settings: Mapping[str, object], folder: Path, links: Sequence[Link] = ()) -> Environment:
     """Return a system of a system file, up."""
-    return _up(topologies.of_file(system, settings), folder, links)
-
-
-def external(url: str, trust: Mapping[str, object], folder: Path, links: Sequence[Link] = ()) -> Environment:
-    """Envoy in front of a service that already runs; ``trust`` says whose certificates it takes."""
-    return _up(topologies.of_url(url, trust), folder, links)
-
-
-def _up(topology: Topology, folder: Path, links: Sequence[Link]) -> Environment:
     with ExitStack() as starting:
         environment = starting.enter_context(Environment(folder))
-        environment.change(topology, links)
+        environment.change(topologies.of_file(system, settings), links)
         starting.pop_all()
         return environment

@@ -8,13 +8,13 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from patternbench.lab.host.calls import Call
-from patternbench.lab.host.launch import Preparation, Reset, Restart
+from patternbench.lab.host.launch import FreshStart, Preparation, Reset
 from patternbench.study.load import validated
 from patternbench.study.text.document import Document
 from patternbench.terms.problems import InputError, Problem, did_you_mean
 
 Words = Mapping[str, tuple[Reset, ...]]
-OF_EVERY_KIND: Words = {"restart": (Restart(),), "none": ()}
+OF_EVERY_KIND: Words = {"restart": (FreshStart(),), "none": ()}
 CLOSED = ConfigDict(extra="forbid", frozen=True)
 
 

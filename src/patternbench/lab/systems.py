@@ -14,16 +14,17 @@ from pydantic_core import PydanticCustomError
 from patternbench.lab import shipped
 from patternbench.lab.host.references import reference
 from patternbench.study.load import dotted, validated
+from patternbench.study.model.placement import CONTAINERS, IN, PROCESSES, RESOURCES, ServiceResources, resource_of
 from patternbench.study.model.settings import Settable, is_duration
 from patternbench.study.model.system import NamedSystem, System
 from patternbench.study.models import Model, Name
 from patternbench.study.text.document import Document, parse
 from patternbench.study.text.files import read_text
-from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct
+from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct, gathered
 from patternbench.terms.roles import Unit
 
 FOLDER = shipped.folder("systems")
-LOCATED = (("components",), ("endpoint",))
+LOCATED = (("components",), ("endpoint",), ("policies",))
 """The parts of a file in which problems may be found later."""
 MOST_REPLICAS = 100
 REFERENCE = re.compile(r"\$\{([a-z_]+)\}")
@@ -33,7 +34,7 @@ ALL_URLS = re.compile(r"\$\{([A-Za-z0-9][\w-]*)\.urls\}")
 """Stands for the URLs of all components of an entry, between commas."""
 
 
-class OnLevels(BaseModel):
+class ConditionalPart(BaseModel):
     """A part of a system file that holds only for some levels of its settings."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -48,13 +49,28 @@ class OnLevels(BaseModel):
         return all(when) and not any(unless)
 
 
-class FirstRequest(OnLevels):
+class FirstRequest(ConditionalPart):
     """A first request to try, which ``up`` prints."""
 
     text: str
 
 
-class SystemEntry(OnLevels):
+class SystemPolicies(ConditionalPart):
+    """What a component of the system does about the calls that it makes, as the `stack` of a study says it.
+
+    `patternbench apply` writes it for others where a study varies it. An entry of `on` may be a setting with several,
+    such as `500,503`, or `none`.
+    """
+
+    stack: Annotated[list[dict[str, object]], Field(min_length=1)]
+
+    @property
+    def named(self) -> set[str]:
+        """The settings that stand in its policies."""
+        return {*_mentioned(self.stack)}
+
+
+class SystemEntry(ConditionalPart):
     """A component's entry in a system file: its name, when it is in use, and its number of replicas.
 
     All the rest are its own settings.
@@ -70,9 +86,12 @@ class SystemEntry(OnLevels):
         """The settings of the component itself, which its kind checks."""
         return self.model_extra or {}
 
-    def components(self, name: str, values: Mapping[str, object]) -> list[str]:
-        """Return the names of its components: its own, or numbered ones for several; raises InputError for none."""
-        number = _filled(self.replicas, values)
+    def components(self, name: str, values: Mapping[str, object], replicas: object = None) -> list[str]:
+        """Return the names of its components: its own, or numbered ones for several; raises InputError for none.
+
+        ``replicas`` is their number where a study gives it.
+        """
+        number = _filled(self.replicas, values) if replicas is None else replicas
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST_REPLICAS:
             allowed = f"a whole number from 1 to {MOST_REPLICAS}"
             raise InputError(Problem("is not allowed here", f"{name}.replicas", value=number, allowed=allowed))
@@ -94,11 +113,12 @@ class WrittenSystem(Settable):
     about: str
     components: Annotated[list[dict[str, SystemEntry]], Field(min_length=1)]
     endpoint: str | list[str]
+    policies: list[SystemPolicies] = Field(default_factory=list)
     first_request: str | list[FirstRequest] = ""
 
     @model_validator(mode="after")
     def _conditions_on_settings(self) -> WrittenSystem:
-        for kind, entry in (*self._entries(), *(("first_request", part) for part in self._first_requests())):
+        for kind, entry in (*self._entries(), *self._other_parts()):
             for name in (*entry.when, *entry.unless):
                 if name not in self.settings:
                     context = {"kind": kind, "name": name, "allowed": ", ".join(self.settings)}
@@ -120,6 +140,12 @@ class WrittenSystem(Settable):
         levels = {name: [value] for name, value in self._values(settings).items()}
         return "\n".join(part.text.rstrip() for part in self._first_requests() if part.is_called_for(levels))
 
+    def policies_with(self, settings: Mapping[str, object]) -> list[tuple[SystemPolicies, list[dict[str, object]]]]:
+        """Return what the system's own components do about calls with these settings, each with its filled stack."""
+        values = self._values(settings)
+        levels = {name: [value] for name, value in values.items()}
+        return [(part, _filled(part.stack, values)) for part in self.policies if part.is_called_for(levels)]
+
     def with_settings(self, settings: Mapping[str, object]) -> list[tuple[str, str, dict[str, object]]]:
         """Return the components in use as (name, kind, settings), every ``${setting}`` replaced by its level.
 
@@ -127,7 +153,12 @@ class WrittenSystem(Settable):
         """
         values, groups = self._values(settings), self.groups(settings)
         return [
-            (component, kind, _with_all_urls(_filled(entry.own, {**values, REPLICA: component[len(name) :]}), groups))
+            (
+                component,
+                kind,
+                _with_all_urls(_filled(entry.own, {**values, REPLICA: component[len(name) :]}), groups)
+                | placement_of(name, values),
+            )
             for kind, entry in self._used_with(values)
             for name in [entry.name or kind]
             for component in groups[name]
@@ -137,7 +168,7 @@ class WrittenSystem(Settable):
         """Return the components in use of each entry, by its name in the file: NAME, or NAME-1, NAME-2, ..."""
         values = self._values(settings)
         names = {entry.name or kind: entry for kind, entry in self._used_with(values)}
-        return {name: entry.components(name, values) for name, entry in names.items()}
+        return {name: entry.components(name, values, values.get(f"{name}.replicas")) for name, entry in names.items()}
 
     def settings_of(self, component: str, field: str) -> list[str]:
         """Return the settings in a field of a component; none if the system file gives its value itself."""
@@ -147,6 +178,15 @@ class WrittenSystem(Settable):
         entry = self._entries()[number][1]
         own = {**entry.own, "replicas": entry.replicas}
         return list(_mentioned(own.get(field.partition(".")[0])))
+
+    def settings_by_field(self, component: str, settings: Mapping[str, object]) -> dict[str, str]:
+        """Return the setting that fills each field of a component in use, by its path: ``retries.num_retries``.
+
+        A field that a setting fills only in part, or that the file gives itself, is left out.
+        """
+        values, groups = self._values(settings), self.groups(settings)
+        used = (entry for kind, entry in self._used_with(values) if component in groups[entry.name or kind])
+        return {path: name for entry in used for path, name in _filling(entry.own)}
 
     def kinds(self, levels: Mapping[str, Iterable[object]] | None = None) -> list[str]:
         """Return the kinds of components in the order of starting: all, or those that some of the levels call for."""
@@ -168,6 +208,10 @@ class WrittenSystem(Settable):
         written = self.first_request
         return [FirstRequest(text=written)] if isinstance(written, str) else written
 
+    def _other_parts(self) -> Iterator[tuple[str, ConditionalPart]]:
+        yield from (("first_request", part) for part in self._first_requests())
+        yield from (("policies", part) for part in self.policies)
+
     def _entries(self) -> list[tuple[str, SystemEntry]]:
         return [next(iter(entry.items())) for entry in self.components]
 
@@ -178,13 +222,18 @@ class WrittenSystem(Settable):
         return next((names.index(name) for name in sought if name in names), None)
 
     def unknown_settings(self) -> Iterator[Problem]:
-        """Every ``${name}`` in a component that names no setting."""
+        """Every ``${name}`` in a component, or in a policy, that names no setting."""
         for number, (kind, entry) in enumerate(self._entries()):
             for field, value in (*entry.own.items(), ("replicas", entry.replicas)):
-                for name in sorted({*_mentioned(value)} - self.settings.keys() - {REPLICA}):
-                    path, hint = f"components[{number}].{kind}.{field}", did_you_mean(name, self.settings)
-                    allowed = ", ".join(self.settings) or "none, because there are no settings"
-                    yield Problem(f"`${{{name}}}` isn't a setting", path, allowed=allowed, hint=hint)
+                yield from self._unknown_in(value, f"components[{number}].{kind}.{field}")
+        for number, part in enumerate(self.policies):
+            yield from self._unknown_in(part.stack, f"policies[{number}].stack")
+
+    def _unknown_in(self, node: object, path: str) -> Iterator[Problem]:
+        for name in sorted({*_mentioned(node)} - self.settings.keys() - {REPLICA}):
+            allowed = ", ".join(self.settings) or "none, because there are no settings"
+            hint = did_you_mean(name, self.settings)
+            yield Problem(f"`${{{name}}}` isn't a setting", path, allowed=allowed, hint=hint)
 
     def check(self, levels: Iterable[Mapping[str, object]]) -> None:
         """Raise InputError listing what is wrong with the settings given in any of the dicts."""
@@ -198,6 +247,10 @@ class WrittenSystem(Settable):
 
     def _setting_problems(self, name: str, value: object) -> list[Problem]:
         spec = self.settings.get(name)
+        if spec is None and name == IN:
+            return _place_problems(value)
+        if spec is None and (resource := resource_of(name)):
+            return self._resource_problems(*resource, value)
         if spec is None:
             declared = ", ".join(self.settings) or "none"
             hint = did_you_mean(name, self.settings)
@@ -209,6 +262,16 @@ class WrittenSystem(Settable):
             allowed = "a number and a unit: `20ms`, `3s` (us, ms, s, m, h)"
             return [Problem("is not a duration", path=f"system.settings.{name}", value=value, allowed=allowed)]
         return []
+
+    def _resource_problems(self, service: str, resource: str, value: object) -> list[Problem]:
+        path, there = f"system.services.{service}", [entry.name or kind for kind, entry in self._entries()]
+        if service not in there:
+            allowed, hint = ", ".join(dict.fromkeys(there)), did_you_mean(service, there)
+            return [Problem("there is no such service in the system", path, value=service, allowed=allowed, hint=hint)]
+        problems: list[Problem] = []
+        with gathered(problems):
+            validated(ServiceResources, Document("", {resource: value}))
+        return [problem.below(path) for problem in problems]
 
 
 class SystemFile(WrittenSystem):
@@ -250,6 +313,11 @@ def load(name: str, study_folder: Path | None = None) -> SystemFile:
         message = f"there is no system `{name}`"
         hint = did_you_mean(name, available)
         raise InputError(Problem(message, path="system", allowed=", ".join(available), hint=hint))
+    return load_file(path)
+
+
+def load_file(path: Path) -> SystemFile:
+    """Return the system that a file describes. Raises InputError listing its problems."""
     return _located(parse(read_text(path), str(path)))
 
 
@@ -291,6 +359,18 @@ def _folders(study_folder: Path | None) -> list[Path]:
     return [study_folder / "systems", FOLDER] if study_folder else [FOLDER]
 
 
+def placement_of(entry: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Return where the components of an entry run, and what they may use, as fields that no component has itself."""
+    place = {IN: values[IN]} if IN in values else {}
+    return place | {f".{name}": values[f"{entry}.{name}"] for name in RESOURCES if f"{entry}.{name}" in values}
+
+
+def _place_problems(value: object) -> list[Problem]:
+    if value in (PROCESSES, CONTAINERS):
+        return []
+    return [Problem("is not allowed here", path="system.in", value=value, allowed=f"{PROCESSES}, {CONTAINERS}")]
+
+
 def _several(values: object) -> list[object]:
     return values if isinstance(values, list) else [values]
 
@@ -303,6 +383,26 @@ def _mentioned(node: object) -> Iterator[str]:
         yield from (name for value in node.values() for name in _mentioned(value))
     elif isinstance(node, list):
         yield from (name for value in node for name in _mentioned(value))
+
+
+def fields_within(node: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield each value of a component's fields with its path: ``limit``, ``routes[0].to``."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from fields_within(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(node, list) and any(isinstance(one, dict) for one in node):
+        for number, one in enumerate(node):
+            yield from fields_within(one, f"{path}[{number}]")
+    else:
+        yield path, node
+
+
+def _filling(own: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the fields that one setting fills alone, each with the setting."""
+    for path, value in fields_within(dict(own)):
+        whole = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+        if whole and whole[1] != REPLICA:
+            yield path, whole[1]
 
 
 Node = TypeVar("Node")

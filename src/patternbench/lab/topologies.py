@@ -9,12 +9,15 @@ from typing import cast
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.components import KINDS
 from patternbench.lab.components.fault_proxy import FaultProxy
+from patternbench.lab.containers.link_proxies import keeper_words, project_of
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.references import URL
 from patternbench.lab.resets import resets_of
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Link, Topology
 from patternbench.study.load import validated
+from patternbench.study.model.amounts import MemorySize
+from patternbench.study.model.placement import CONTAINERS, IN, UNLIMITED
 from patternbench.study.text.document import Document
 from patternbench.terms.problems import InputError, Problem
 
@@ -22,6 +25,8 @@ Entry = tuple[str, str, dict[str, object]]
 """A component as a system file names it: its name, its kind, its settings."""
 RESET = "reset"
 """The field of an entry that says how the component is reset, for any kind."""
+OF_ANY_KIND = "."
+"""How the fields begin that a study gives to a component, whatever its kind is (``study/model/placement``)."""
 
 
 def of_file(system: SystemFile, settings: Mapping[str, object]) -> Topology:
@@ -58,11 +63,22 @@ def of_entries(
 
 def proxied(topology: Topology, links: Sequence[Link]) -> Topology:
     """Return a system with a fault proxy on some of its links. Raises InputError for a link that it doesn't have."""
+    inner = [link for link in links if link.inside]
+    topology = replace(topology, launches=tuple(_with_inner(launch, inner) for launch in topology.launches))
     for link in links:
+        if link.inside:
+            continue
         registry = ComponentRegistry([launch.name for launch in topology.launches])
         proxy = FaultProxy(to=link.producer, endpoint=link.endpoint).describe(proxy_name(link), registry)
         topology = topology.through(link, _with_needs(proxy))
     return topology
+
+
+def _with_inner(launch: Launch, links: Sequence[Link]) -> Launch:
+    """Return the launch of a Compose project that has fault proxies on those of its inner links that are given."""
+    own = [link for link in links if project_of(link) == launch.name]
+    words = [word for link in own for word in keeper_words(link)]
+    return replace(launch, command=(*launch.command, *words)) if words else launch
 
 
 def proxy_name(link: Link) -> str:
@@ -76,15 +92,39 @@ def launch_of(entry: Entry, registry: ComponentRegistry) -> Launch:
 
     Raises InputError if it refuses its settings.
     """
-    name, kind, fields = entry
-    component = _component(name, kind, {field: value for field, value in fields.items() if field != RESET})
-    launch = component.describe(name, registry)
+    name, _, fields = entry
+    component = component_of(entry)
+    launch = _placed(component, _limited(component.describe(name, registry), fields), fields, registry)
     if RESET not in fields:
         return replace(launch, offers=tuple(component.resets()))
     return replace(launch, reset=resets_of(fields[RESET], component.resets(), f"{name}.{RESET}"))
 
 
+def component_of(entry: Entry) -> Component:
+    """Return one component with its settings. Raises InputError if it refuses them."""
+    name, kind, fields = entry
+    own = {field: value for field, value in fields.items() if field != RESET and not field.startswith(OF_ANY_KIND)}
+    return _component(name, kind, own)
+
+
+def _limited(launch: Launch, fields: Mapping[str, object]) -> Launch:
+    """Return a launch with what a study lets it use, in place of what its entry says."""
+    cpus, memory = fields.get(".cpus"), fields.get(".memory")
+    cores = launch.limits.cores if cpus is None else 0.0 if cpus == UNLIMITED else float(str(cpus))
+    size = launch.limits.memory
+    if memory is not None:
+        size = 0 if memory == UNLIMITED else MemorySize.parse(str(memory)).bytes
+    return replace(launch, limits=replace(launch.limits, cores=cores, memory=size))
+
+
+def _placed(component: Component, launch: Launch, fields: Mapping[str, object], registry: ComponentRegistry) -> Launch:
+    """Return a launch in a container, where a study wants that and its kind runs in one."""
+    return component.in_container(launch, registry) if fields.get(IN) == CONTAINERS else launch
+
+
 def _with_needs(launch: Launch) -> Launch:
+    if launch.container:  # its image has what its kind needs
+        return launch
     return replace(launch, needs=(*KINDS[launch.kind].needs(), *launch.needs))
 
 

@@ -18,12 +18,14 @@ EDGE = "edge"
 class Link:
     """The link from a component to another one that it calls; that of load begins at the edge.
 
-    ``endpoint`` is the address that it calls there: the URL, or one of its endpoints.
+    ``endpoint`` is the address that it calls there: the URL, or one of its endpoints. An ``inside`` link is one between
+    two services of a Compose project, ``shop.web`` and ``shop.store``, of which only its engine knows.
     """
 
     consumer: str
     producer: str
     endpoint: str = URL
+    inside: bool = False
 
     def __str__(self) -> str:
         return f"{self.consumer} -> {self.producer}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from patternbench.lab.announced import RECEIVER
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.launch import Launch
@@ -18,8 +19,6 @@ from patternbench.lab.topology import Topology
 from patternbench.study.watching import HTTP_PROTOBUF, NOT_TRACED, OTLP_PROTOCOLS, Traces, Watch, share_of
 from patternbench.terms.problems import Problem
 
-RECEIVER = "otlp-receiver"
-"""The name of the receiver among the components."""
 SCHEDULE_DELAY_MS = 200
 """How long an exporter holds spans back at most, so that all have come soon after the load is over."""
 QUEUE = 20_000

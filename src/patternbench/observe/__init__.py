@@ -1,1 +1,1 @@
-"""The seam of observers, and the values that cross it: doubts, responses, sections."""
+"""The seam of observers, and the values that cross it: warnings, responses, sections."""

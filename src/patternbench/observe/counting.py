@@ -11,15 +11,14 @@ import httpx
 from pydantic import BaseModel, RootModel, ValidationError
 
 from patternbench import asking
-from patternbench.asking import Bounds
-from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Watched
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, WatchedRound
 
 WITHIN_S = 5.0
 MOST_BYTES = 64_000_000
 """The statistics of an Envoy with many clusters are long."""
 
 
-class Counted(BaseModel):
+class ComponentCounts(BaseModel):
     """A component's counts so far."""
 
     @abstractmethod
@@ -27,7 +26,7 @@ class Counted(BaseModel):
         """Return the counts since then. A component that was started in between began at 0."""
 
 
-Counts = TypeVar("Counts", bound=Counted)
+Counts = TypeVar("Counts", bound=ComponentCounts)
 
 
 class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
@@ -53,14 +52,14 @@ class CountingObserver(Observer[RootModel[dict[str, Counts]]], Generic[Counts]):
         """
 
     @contextmanager
-    def watch(self, watched: Watched) -> Iterator[None]:
+    def watch(self, watched: WatchedRound) -> Iterator[None]:
         """Keep the difference between the counts after the load and before it."""
         mark = f".{self.endpoint}"
         urls = {name.removesuffix(mark): url for name, url in watched.endpoints.items() if name.endswith(mark)}
         if not urls:
             yield
             return
-        with asking.client(Bounds(WITHIN_S, MOST_BYTES)) as http:
+        with asking.client(asking.Bounds(WITHIN_S, MOST_BYTES)) as http:
             before = self._requested(urls, watched.endpoints, http)
             yield
             now = self._requested(urls, watched.endpoints, http)

@@ -1,15 +1,16 @@
 """Which observers there are: one for each folder of the package with a file ``observer.py``.
 
 Such a folder, a wing, may also have ``question.py`` with what a study may ask of it (study/questions.py),
-``report/section.py`` with its sections of the report, and ``derive.py`` with what they need beyond the records. The
-last two are loaded only when a report is made: they may draw, or start processes.
+``across.py`` with responses that need several rounds, ``report/section.py`` with its sections of the report, and
+``derive.py`` with what they need beyond the records. The last two are loaded only when a report is made: they may draw,
+or start processes.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,8 @@ SECTIONS = "report.section"
 """The module of a wing with ``sections(run, rounds)``: its sections of the report of a run's folder."""
 DERIVE = "derive"
 """The module of a wing with ``derive(run)``, which keeps in the run's folder what its sections need."""
+ACROSS = "across"
+"""The module of a wing with ``across(rounds, scenarios)``: responses that need other rounds than their own."""
 
 
 @cache
@@ -47,6 +50,13 @@ def folders() -> list[str]:
 def sections(run: Path, rounds: pd.DataFrame) -> list[Section]:
     """Return the sections of all wings; ``rounds`` has the columns of contracts/records."""
     return [section for module in _modules(SECTIONS) for section in module.sections(run, rounds)]
+
+
+def across(rounds: pd.DataFrame, scenarios: Sequence[object]) -> pd.DataFrame:
+    """Return the rounds of a run with what wings know only from several; ``scenarios`` are those of its plan."""
+    for module in _modules(ACROSS):
+        rounds = module.across(rounds, scenarios)
+    return rounds
 
 
 def derive(run: Path) -> None:

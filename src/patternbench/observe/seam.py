@@ -10,7 +10,7 @@ Decisions of a limiter, spans of a trace, series of a monitoring system: each is
 
 Where the data come from is the observer's own affair. There are three ways: the logs that components wrote, which are
 kept for every observer (``Kept.logs``); an endpoint of the system that it empties or asks when the load is over
-(``Watched.endpoints``: a receiver that components send to, a server that holds series).
+(``WatchedRound.endpoints``: a receiver that components send to, a server that holds series).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.study.watching import Watch
 from patternbench.terms.problems import Problem
 from patternbench.terms.responses import Response
@@ -54,12 +54,14 @@ class LoadTimes:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedRound:
     """A round that is about to be measured, with its system up.
 
     ``endpoints`` are the URLs of the components by name, ``processes`` the ids of the processes that started each.
-    ``folder`` is the observer's own: it does not exist yet, and what is in it when the watch ends is kept with the
-    round. ``watch`` is what the study asks observers for. ``load`` says when the load was, once it is over.
+    ``containers`` are, for each Compose project and each of its services (``shop``, ``shop.web``), the files by name in
+    which the kernel counts what its containers use. ``folder`` is the observer's own: it does not exist yet; what is
+    in it when the watch ends is kept with the round. ``watch`` is what the study asks observers for. ``load`` says when
+    the load was, once it is over.
     """
 
     endpoints: Mapping[str, str]
@@ -67,6 +69,7 @@ class Watched:
     watch: Watch = field(default_factory=Watch)
     load: LoadTimes = field(default_factory=LoadTimes)
     processes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    containers: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Observer(ABC, Generic[Seen]):
         """Return the columns that it adds to the table of rounds of a study that asks for this."""
         return self.responses
 
-    def watch(self, watched: Watched) -> AbstractContextManager[object]:
+    def watch(self, watched: WatchedRound) -> AbstractContextManager[object]:
         """Watch from before the load until after it; raise ObservationError when that is not possible."""
         return nullcontext()
 
@@ -151,7 +154,7 @@ class Observer(ABC, Generic[Seen]):
     def read(self, kept: RoundFiles) -> Seen | None:
         """Return the observations of a round; None if there were none. Raises ObservationError for damaged files."""
 
-    def doubts(self, seen: Seen) -> Sequence[Doubt]:
+    def warnings(self, seen: Seen) -> Sequence[RoundWarning]:
         """Why the round's numbers may mislead."""
         return ()
 

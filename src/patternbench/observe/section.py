@@ -70,6 +70,9 @@ class Section:
     ``anchor`` is its address in the page (letters, digits, hyphens) and the stem of its files. ``choice`` is what it
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
     ``choice_is_clear`` says whether the rounds show it under every condition, ``stands`` what it says under each.
+    ``answers`` are the sentences for which a reader opened the page: they come first, with the pictures next to them;
+    ``look`` is theirs: better, worse or open. ``in_short`` is what the first screen of a report says of it. What leads
+    has a ``choice_title`` where it isn't a choice. With ``choice_alone`` no comparison of single responses follows it.
     """
 
     anchor: str
@@ -80,6 +83,11 @@ class Section:
     choice: Sequence[str] = ()
     drawings: Sequence[Drawing] = ()
     choice_is_clear: bool = False
+    choice_title: str = ""
+    choice_alone: bool = False
     stands: Sequence[Stand] = ()
     points: Sequence[str] = ()
-    doubts: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    answers: Sequence[str] = ()
+    look: str = "open"
+    in_short: str = ""

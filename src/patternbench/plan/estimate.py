@@ -43,13 +43,16 @@ def round_seconds(scenario: Scenario) -> float:
     lasting = only(workload.lasting)
     if lasting:
         return lasting.seconds
-    return _counted(scenario, workload.closed) if workload.closed else UNKNOWN_S
+    if workload.closed:
+        return _counted(scenario, workload.closed)
+    steps = workload.open.schedule.steps if workload.open and workload.open.schedule else None
+    return sum(step.for_.level.seconds for step in steps) if steps else UNKNOWN_S
 
 
 def _counted(scenario: Scenario, closed: Closed) -> float:
     """Return the duration of a closed workload that ends by a count of each user's calls."""
     together, journeys = (only(closed.calls) or 0) / closed.users.level, only(closed.journeys) or 0
-    each = _journey(scenario) if journeys else Journeyed(1, 0.0)
+    each = _journey(scenario) if journeys else JourneyEstimate(1, 0.0)
     calls = only(closed.successes) or only(closed.requests) or journeys * each.calls or together
     share = min(_failing(scenario.faults) / 100, LARGEST_FAULT)
     failures = calls * share / (1 - share)
@@ -58,23 +61,27 @@ def _counted(scenario: Scenario, closed: Closed) -> float:
     return max(alone, crowded) + closed.think_time.level.seconds * (journeys or calls) + journeys * each.paused_s
 
 
-class Journeyed(NamedTuple):
+class JourneyEstimate(NamedTuple):
     """A guess of what one journey takes: its calls, and the pauses of its steps in seconds."""
 
     calls: float
     paused_s: float
 
 
-def _journey(scenario: Scenario) -> Journeyed:
+def _journey(scenario: Scenario) -> JourneyEstimate:
     """Return what a journey of a scenario takes: the mean of those that it may be."""
     workload, values = scenario.workload, depends.texts(scenario.system, scenario.workload)
     listed = [workload.journey] if workload.journey else workload.journeys or []
     walked = [_walked(journey, values) for _, journey in depends.remaining(listed, values)]
     count = len(walked)
-    return Journeyed(*(sum(parts) / count for parts in zip(*walked, strict=True))) if count else Journeyed(1, 0.0)
+    return (
+        JourneyEstimate(*(sum(parts) / count for parts in zip(*walked, strict=True)))
+        if count
+        else JourneyEstimate(1, 0.0)
+    )
 
 
-def _walked(journey: Journey, values: Mapping[str, str]) -> Journeyed:
+def _walked(journey: Journey, values: Mapping[str, str]) -> JourneyEstimate:
     """Return what the steps of one journey take together."""
     made: dict[str, int] = {}
     calls, paused_s = 0, 0.0
@@ -86,7 +93,7 @@ def _walked(journey: Journey, values: Mapping[str, str]) -> Journeyed:
                 calls + often,
                 paused_s + often * (depends.duration(only(step.pause), values) or Duration(0)).seconds,
             )
-    return Journeyed(calls, paused_s)
+    return JourneyEstimate(calls, paused_s)
 
 
 def _often(step: Step, made: Mapping[str, int], values: Mapping[str, str]) -> int:

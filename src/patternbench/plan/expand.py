@@ -15,6 +15,7 @@ from typing import Protocol, cast
 from pydantic import BaseModel
 
 from patternbench.plan import design
+from patternbench.plan.doses import searched
 from patternbench.plan.factors import (
     NOTHING_DECLARED,
     UNKNOWN,
@@ -71,6 +72,7 @@ def expand(study: Study, system: Settable = NOTHING_DECLARED) -> Plan:
 
     ``system`` describes the settings of the study's system.
     """
+    study = searched(study)
     _check_size(study)
     _check_faults(study)
     every, named = list(_scenarios(study)), NamedLevels()
@@ -91,7 +93,7 @@ class StoredScenario(Protocol):
 
     @property
     def config(self) -> Configuration:
-        """Everything that its levels complete."""
+        """Its configuration, which its levels complete."""
 
 
 class StoredPlan(Protocol):

@@ -9,6 +9,7 @@ from typing import Protocol
 from patternbench.study.faults import Fault, by_name
 from patternbench.study.model.levels import Levels
 from patternbench.study.model.meaning import Meaning, meanings, of_part
+from patternbench.study.model.placement import PROCESSES
 from patternbench.study.model.settings import Settable, is_duration
 from patternbench.study.model.system import System
 from patternbench.study.model.tree import Path
@@ -26,6 +27,8 @@ STACK = ("strategy", "stack")
 SETTINGS = ("system", "settings")
 SAMPLE = "traces.sample"
 """The share of requests that is traced: how a round is observed, and a circumstance of whatever is chosen."""
+PLACE = "system.in"
+"""Where the services of a system run; without the pattern of an instance per container, they are processes."""
 BASELINE = "baseline"
 """The strategy without a pattern."""
 NOTHING_DECLARED = Settable()
@@ -98,7 +101,7 @@ Factors = Mapping[str, Factor]
 """Factors by their names, in the order of variation."""
 
 
-class Declared(Protocol):
+class VaryingParts(Protocol):
     """The parts of a study that may vary: those of a scenario, or of a study with several strategies."""
 
     @property
@@ -133,12 +136,14 @@ UNKNOWN = FactorField((), Meaning(Role.WORLD, None))
 """The assumption for a factor of an older plan that none of its scenarios has."""
 
 
-def known_fields(parts: Declared, strategies: Iterable[Strategy], system: Settable) -> dict[str, FactorField]:
+def known_fields(parts: VaryingParts, strategies: Iterable[Strategy], system: Settable) -> dict[str, FactorField]:
     """Every field by its name as a factor."""
     fields = {factor_name(path): FactorField(path, meaning) for path, meaning in _fields(parts, strategies)}
     for name, spec in system.settings.items():
         if name in fields and fields[name].path[:2] == SETTINGS:
             fields[name] = FactorField(fields[name].path, Meaning(spec.role, spec.unit), spec.none)
+    if PLACE in fields:
+        fields[PLACE] = replace(fields[PLACE], none=PROCESSES)
     pattern, client = of_part(Study, "strategies").role, of_part(Strategy, "client")
     fields[SAMPLE] = SAMPLED
     fields["client"] = FactorField(("client",), client)
@@ -187,7 +192,7 @@ def factor_name(path: Path) -> str:
     return name
 
 
-def _fields(parts: Declared, strategies: Iterable[Strategy]) -> Iterator[tuple[Path, Meaning]]:
+def _fields(parts: VaryingParts, strategies: Iterable[Strategy]) -> Iterator[tuple[Path, Meaning]]:
     yield from meanings(parts.system, of_part(Study, "system"), ("system",))
     yield from meanings(parts.workload, of_part(Study, "workload"), ("workload",))
     for name, fault in by_name(parts.faults).items():

@@ -101,5 +101,5 @@ def _groups(scenarios: Sequence[Scenario], group: Group) -> list[list[Scenario]]
 
 
 def _alone(scenario: Scenario) -> str:
-    """Its own group for each scenario."""
+    """Return a group that no other scenario has."""
     return scenario.id

@@ -16,7 +16,7 @@ from patternbench.ratelimit.plan.accuracy_map import SimulatorScenario
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.records.simulated import LimitMap, MapScenario, Simulated, SimulatorAnswer
+from patternbench.ratelimit.records.simulated import LimitMap, MapScenario, SimulationRecord, SimulatorAnswer
 from patternbench.ratelimit.simulate.simulator import SimulatorError, simulate
 from patternbench.records import damage, observed
 from patternbench.records.folder import RunFolder
@@ -62,18 +62,18 @@ def _rounds(run: RunFolder) -> list[LimitedRound]:
     return rounds
 
 
-def _simulated(rounds: list[LimitedRound]) -> Simulated:
+def _simulated(rounds: list[LimitedRound]) -> SimulationRecord:
     try:
         with tempfile.TemporaryDirectory(prefix="patternbench-") as folder:
             again, maps = _again(rounds, Path(folder)), _maps(rounds, Path(folder))
     except InputError as error:
-        return Simulated(missing="; ".join(f"{problem.message}: {problem.hint}" for problem in error.problems))
+        return SimulationRecord(missing="; ".join(f"{problem.message}: {problem.hint}" for problem in error.problems))
     except SimulatorError as error:
-        return Simulated(missing=str(error))
+        return SimulationRecord(missing=str(error))
     answers = [*again.values(), *(scenario for one in maps for scenario in one.scenarios)]
     cpu_s = round(sum(answer.cpu_s for answer in answers), DIGITS)
     measured = {number: answer.measured for number, answer in again.items()}
-    return Simulated(measured, maps, sum(answer.measured.requests for answer in answers), cpu_s)
+    return SimulationRecord(measured, maps, sum(answer.measured.requests for answer in answers), cpu_s)
 
 
 def _again(rounds: list[LimitedRound], folder: Path) -> dict[str, SimulatorAnswer]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from types import MappingProxyType
 
-from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import Observer, RoundFiles, Settings
+from patternbench.observe.warning import RoundWarning
 from patternbench.ratelimit.records import decisions
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import AIM, RESPONSES, of_decisions
@@ -27,22 +27,22 @@ class RateLimits(Observer[Decisions]):
         """Return the decisions of a round, if a balancer logged any."""
         return decisions.read(kept)
 
-    def doubts(self, seen: Decisions) -> list[Doubt]:
+    def warnings(self, seen: Decisions) -> list[RoundWarning]:
         """Return a warning if too many decisions were made without the store."""
-        return store_doubts(len(seen.table), seen.without_store)
+        return store_warnings(len(seen.table), seen.without_store)
 
     def measured(self, seen: Decisions, settings: Settings) -> dict[str, float]:
         """How accurate the limit was."""
         return of_decisions(seen, settings)
 
 
-def store_doubts(made: int, without_store: int) -> list[Doubt]:
+def store_warnings(made: int, without_store: int) -> list[RoundWarning]:
     """Return the warnings about a rate limit, from the numbers of decisions with and without an answer of the store."""
     if not without_store:
         return []
     text = f"{without_store:,} of {made:,} decisions were made without the store, which failed or was too slow"
     remedy = "see the store's log, and raise `store_timeout`"
-    return [Doubt("store_missing", text, remedy, without_store > MOST_WITHOUT_STORE * made)]
+    return [RoundWarning("store_missing", text, remedy, without_store > MOST_WITHOUT_STORE * made)]
 
 
 OBSERVER = RateLimits()

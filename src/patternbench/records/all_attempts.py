@@ -12,20 +12,20 @@ import pyarrow.parquet as pq
 
 from patternbench.records.attempts import BLOCK
 
-_TOLD = {"round": pa.int64(), "block": pa.int64(), "scenario": pa.string(), "valid": pa.bool_()}
+_OF_ROUND = {"round": pa.int64(), "block": pa.int64(), "scenario": pa.string(), "valid": pa.bool_()}
 _FRONT = ("round", "block", "scenario")
 
 
 @dataclass(frozen=True)
 class RoundOfAttempts:
-    """A file of attempts, with the cells that tell its round, which are the same in every row."""
+    """A file of attempts, with the cells that identify its round, which are the same in every row."""
 
     path: Path
-    told: Mapping[str, int | str | bool]
+    identity: Mapping[str, int | str | bool]
 
 
 def schema_of(rounds: Sequence[RoundOfAttempts]) -> pa.Schema:
-    """Return the columns of all rounds together, in front what tells the round.
+    """Return the columns of all rounds together, in front what identifies the round.
 
     Whole numbers of which some are missing are floats, as a reader of CSV takes them; names are plain texts.
     """
@@ -39,9 +39,9 @@ def schema_of(rounds: Sequence[RoundOfAttempts]) -> pa.Schema:
             gaps |= _lacking(file)
     gaps |= {name for name, count in files.items() if count < len(rounds)}
     own = {name: pa.float64() if name in gaps and pa.types.is_integer(kind) else kind for name, kind in kinds.items()}
-    told = {name: _TOLD[name] for name in rounds[0].told}
-    front = {name: kind for name, kind in told.items() if name in _FRONT}
-    return pa.schema(list((front | own | told).items()))
+    identity = {name: _OF_ROUND[name] for name in rounds[0].identity}
+    front = {name: kind for name, kind in identity.items() if name in _FRONT}
+    return pa.schema(list((front | own | identity).items()))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -60,12 +60,12 @@ def blocks_of(rounds: Sequence[RoundOfAttempts], schema: pa.Schema) -> Iterator[
     for one in rounds:
         with pq.ParquetFile(one.path) as file:
             for batch in file.iter_batches(BLOCK):
-                yield pa.table([_column(batch, field, one.told) for field in schema], schema=schema)
+                yield pa.table([_column(batch, field, one.identity) for field in schema], schema=schema)
 
 
-def _column(batch: pa.RecordBatch, field: pa.Field, told: Mapping[str, int | str | bool]) -> pa.Array:
-    if field.name in told:
-        return pa.repeat(pa.scalar(told[field.name], field.type), batch.num_rows)
+def _column(batch: pa.RecordBatch, field: pa.Field, identity: Mapping[str, int | str | bool]) -> pa.Array:
+    if field.name in identity:
+        return pa.repeat(pa.scalar(identity[field.name], field.type), batch.num_rows)
     if field.name not in batch.schema.names:
         return pa.nulls(batch.num_rows, field.type)
     return batch.column(field.name).cast(field.type)

@@ -8,40 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from patternbench.records.batches import OUTCOMES, Batch
 from patternbench.records.columns import ATTEMPTS, arrow_schema
 from patternbench.records.folder import digest, replace_durably
 
 SCHEMA = arrow_schema(ATTEMPTS)
 FIRST_SUCCESS, LAST_SUCCESS = 200, 399
-OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
-"""The outcomes in the order of a batch's codes."""
-Ints = npt.NDArray[np.int64]
 BLOCK = 1 << 17
 """Rows that are in memory at a time, of a round that is read in blocks; the load engine writes as many at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Attempts of a client as columns of equal length; times in microseconds from the round's start.
-
-    ``outcome`` holds codes into ``OUTCOMES``; ``status`` the status of the answer, 0 where there was none.
-    """
-
-    user: Ints
-    call: Ints
-    attempt: Ints
-    start_us: Ints
-    duration_us: Ints
-    outcome: npt.NDArray[np.int8]
-    status: npt.NDArray[np.int16]
-
-    def __len__(self) -> int:
-        return len(self.user)
 
 
 def from_batches(batches: list[Batch], warm_up: bool) -> pa.Table:
@@ -153,4 +131,8 @@ def of_round(path: Path) -> pd.DataFrame | StoredAttempts:
 
     In memory where they are few, else in blocks, so that a round of any size can be read.
     """
-    return read(path) if pq.read_metadata(path).num_rows <= BLOCK else StoredAttempts(path)
+    with pq.ParquetFile(path) as file:
+        if file.metadata.num_rows > BLOCK:
+            return StoredAttempts(path)
+        frame: pd.DataFrame = file.read().to_pandas()
+        return frame

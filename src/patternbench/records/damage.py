@@ -24,7 +24,7 @@ NAMED_AT_MOST = 10
 
 def rounds(run: RunFolder) -> list[Entry]:
     """Return the last entry of each round of the plan, in order; of status ``damaged`` where its records are."""
-    return [_judged(run, entry) for entry in recorded(run)]
+    return [judged(run, entry) for entry in recorded(run)]
 
 
 def recorded(run: RunFolder) -> list[Entry]:
@@ -40,7 +40,7 @@ def files_of_rounds(run: RunFolder) -> dict[int, str]:
 def counting_passes(run: RunFolder) -> dict[str, Entry]:
     """Return the last counting pass of each scenario, by its id; of status ``damaged`` where its records are."""
     passes = journal.counting_passes(entries(run))
-    return {scenario: _judged(run, entry) for scenario, entry in passes.items()}
+    return {scenario: judged(run, entry) for scenario, entry in passes.items()}
 
 
 def entries(run: RunFolder) -> list[Entry]:
@@ -57,13 +57,18 @@ def lost_lines(run: RunFolder) -> list[int]:
 def sentences(run: RunFolder, found: list[Entry]) -> list[str]:
     """Return the damages of a run in words, with what to type. ``found`` are its rounds, judged."""
     damaged = [entry for entry in found if entry.status == DAMAGED]
+    if not damaged:
+        return of_journal_and_study(run, found)
+    words = "1 round is" if len(damaged) == 1 else f"{len(damaged)} rounds are"
+    first = f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}"
+    return [first, *of_journal_and_study(run, found)]
+
+
+def of_journal_and_study(run: RunFolder, found: list[Entry]) -> list[str]:
+    """Return the damages of a run that are not those of one round: lost lines, and a study that was changed."""
     whole = len(found) == len(stored.plan(run).rounds)
     todo = "no round is missing" if whole else f"{_again(run, '')}, which runs the rounds of these lines"
-    reported = []
-    if damaged:
-        words = "1 round is" if len(damaged) == 1 else f"{len(damaged)} rounds are"
-        reported.append(f"{words} left out; the first: {damaged[0].cause}; {_again(run, ' --retry-damaged')}")
-    lines = _lines(run)
+    reported, lines = list[str](), _lines(run)
     if lost := _lost(lines):
         reported.append(f"{run.journal} is damaged at line {_numbers(lost)}; {todo}")
     if gaps := _gaps(lines):
@@ -152,7 +157,8 @@ def _foreign(line: Line, scenarios: Mapping[int, str]) -> bool:
     return entry is not None and not (entry.outside or scenarios.get(entry.round) == entry.scenario)
 
 
-def _judged(run: RunFolder, entry: Entry) -> Entry:
+def judged(run: RunFolder, entry: Entry) -> Entry:
+    """Return the entry of a round; of status ``damaged`` where its records can no longer be read."""
     cause = next(_of_round(run, entry), "") if entry.status == DONE else ""
     return replace(entry, status=DAMAGED, cause=f"its records are damaged: {cause}") if cause else entry
 

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ MOST_OF_ONE_NAME = 1000
 MARK_FILE = ".lock"
 """Who holds it locked writes to the run; what it begins with tells our folders from a user's."""
 MARK = b"patternbench: the folder of a run\n"
+_DELETED = " (deleted)"
+"""What the kernel adds to the name of a file that is open and has no name any more."""
 BEFORE_THE_PLAN = frozenset(
     {
         MARK_FILE,
@@ -55,6 +58,10 @@ class RunFolder:
         self.journal = self.path / "journal.jsonl"
         self.plan = self.path / "plan.json"
         self.manifest = self.path / "manifest.json"
+        self.held_out = self.path / "held-out.json"
+        self.later_traces = self.path / "later-traces.json"
+        self.model = self.path / "model.yaml"
+        self.screen = self.path / "screen.json"
         self.rounds = self.path / "rounds.parquet"
         self.steps = self.path / "steps.parquet"
         self.report = self.path / "report.html"
@@ -84,7 +91,12 @@ class RunFolder:
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             self.unlock()
-            raise InputError(Problem(f"cannot be made: {error.strerror}", file=str(self.path))) from None
+            raise self._not_made(error) from None
+
+    def _not_made(self, error: OSError) -> InputError:
+        """Return why a folder can't be made here, with what to type."""
+        what = "isn't a folder" if isinstance(error, FileExistsError) else f"cannot be made: {error.strerror}"
+        return InputError(Problem(what, file=str(self.path), hint="name a new or an empty folder with --out"))
 
     def _refuse_foreign(self) -> None:
         """Raise InputError for a folder that is neither empty nor has a file of our mark's name, before any write."""
@@ -151,14 +163,32 @@ class RunFolder:
             self.unlock()
             raise InputError(Problem("another process is writing to this run", file=str(self.path))) from None
 
+    def check_held(self) -> None:
+        """Raise InputError where the folder that was locked lies no longer here: another run may have its place."""
+        if self._lock is None or self._is_held(self._lock):
+            return
+        mark = str(Path(f"/proc/self/fd/{self._lock}").readlink())
+        gone = mark.endswith(_DELETED)
+        hint = "begin a new run" if gone else f"type `patternbench resume {_short(Path(mark).parent)}`"
+        what = "was deleted" if gone else "was moved away"
+        raise InputError(Problem(f"{what} while the run went on", file=str(self.path), hint=hint))
+
+    def _is_held(self, lock: int) -> bool:
+        """Whether the mark that lies here is the one that is locked."""
+        try:
+            here = (self.path / MARK_FILE).stat()
+        except OSError:
+            return False
+        return os.path.samestat(here, os.fstat(lock))
+
     def unlock(self) -> None:
-        """Let others write again."""
+        """Release the lock, so that another process can write."""
         handle, self._lock = self._lock, None
         if handle is not None:
             os.close(handle)
 
     def __del__(self) -> None:
-        """Let others write again when no one holds this folder any more."""
+        """Release the lock once nothing refers to this folder any more."""
         if getattr(self, "_lock", None) is not None:
             self.unlock()
 
@@ -250,12 +280,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 def drafted(path: Path) -> Iterator[Path]:
     """Yield where to write a file that gets its name once it is whole. Raises OSError naming the file.
 
-    Whatever had the name is replaced and never opened: a pipe would wait for a reader.
+    Whatever had the name is replaced and never opened: a pipe would wait for a reader. Two processes may write the same
+    file at the same time: each has a draft of its own. A file that others may not read stays so.
     """
-    draft = path.with_name(path.name + ".tmp")
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        draft.unlink(missing_ok=True)
         yield draft
+        if path.is_file():
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         draft.replace(path)
     except OSError as error:
         if not error.errno:
@@ -332,3 +364,12 @@ def _short(path: Path) -> str:
     with suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
     return str(path)
+
+
+def is_written_to(run: RunFolder) -> bool:
+    """Whether a process of this machine runs it, by the kernel's list of locks; nothing of the folder is touched."""
+    with suppress(OSError):
+        mark = (run.path / MARK_FILE).stat()
+        place = f"{os.major(mark.st_dev):02x}:{os.minor(mark.st_dev):02x}:{mark.st_ino}"
+        return any(place in line.split() for line in Path("/proc/locks").read_text().splitlines() if "FLOCK" in line)
+    return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -14,10 +13,9 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from patternbench.observe.doubt import Doubt
-from patternbench.records.folder import LARGEST, sync_folder
+from patternbench.observe.warning import RoundWarning
+from patternbench.records.lines import BEFORE, CHECK, append, keep_whole, linked_line, whole_lines
 from patternbench.records.seals import Seal, short_hash
-from patternbench.study.text.files import read_bytes
 
 DONE, FAILED, WARM_UP = "done", "failed", "warm_up"
 VOIDED = "voided"
@@ -74,11 +72,12 @@ class Entry:
     ``round`` and ``block`` are -1 outside the measured rounds. ``file`` names its attempts, ``sha256`` is their file's;
     journals of before have no hash, and no faults. ``cpu_seconds`` are the generator's, ``system_cpu_seconds`` those of
     everything else that the run had started, warm-up included; None where no one looked. ``starts`` are the components
-    that were started for it, ``reset_seconds`` is how long the resets took that left components up: both happen before
-    the round, and aren't part of ``seconds``. ``warmed`` is None where no one looked, as in journals of before.
-    ``stored_bytes`` are the sizes of components' files after the load, of those that nothing resets. ``lane`` names the
-    machine that ran it, where a run has several. ``records`` are the hashes of its other files, by their names in the
-    run's folder; None in journals of before.
+    that were started for it, ``reset_seconds`` is how long the resets took that left components up, and the wait for
+    what the round before had left behind: both happen before the round, and aren't part of ``seconds``. ``warmed`` is
+    None where no one looked, as in journals of before. ``stored_bytes`` are the sizes of components' files after the
+    load, of those that nothing resets. ``lane`` names the machine that ran it, where a run has several. ``doubts`` are
+    its warnings. ``records`` are the hashes of its other files, by their names in the run's folder; None in journals of
+    before.
     """
 
     round: int
@@ -92,7 +91,7 @@ class Entry:
     cause: str | None = None
     cpu_seconds: float = 0.0
     system_cpu_seconds: float | None = None
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[RoundWarning] = field(default_factory=list)
     sha256: str | None = None
     faults: list[ActedFault] = field(default_factory=list)
     starts: list[RecordedStart] = field(default_factory=list)
@@ -114,8 +113,8 @@ class Entry:
 
     @property
     def valid(self) -> bool:
-        """Whether no doubt invalidates it."""
-        return not any(doubt.invalidates for doubt in self.doubts)
+        """Whether no warning invalidates it."""
+        return not any(warning.invalidates for warning in self.doubts)
 
     @property
     def counts(self) -> bool:
@@ -138,8 +137,8 @@ class RerunSelection:
 
 
 _ENTRY = TypeAdapter(Entry)
-CHECK, BEFORE, OF = "check", "before", "of"
-"""What a line says besides its entry: its own hash, that of the line after which it was written, and its run's seal."""
+OF = "of"
+"""What a line says besides its entry, its hash and that of the line before it: its run's seal."""
 
 
 @dataclass(frozen=True)
@@ -164,31 +163,18 @@ class Journal:
         self._path, self._of = path, of
         self._last = (-1, "")
         """How long the file was when this object last wrote to it, and the hash of its last line."""
-        self._keep_whole_lines()
+        keep_whole(path)
 
     def append(self, entry: Entry) -> None:
         """Write one entry and return when it is on disk; on failure nothing of it stays."""
-        new = not self._path.exists()
-        before = 0 if new else self._path.stat().st_size
-        line = self._line(entry, before)
-        try:
-            with self._path.open("ab") as file:
-                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-                self._last = (file.tell(), str(line[CHECK]))
-            if new:
-                sync_folder(self._path.parent)
-        except OSError:
-            if self._path.exists():
-                os.truncate(self._path, before)
-            raise
+        size = self._path.stat().st_size if self._path.exists() else 0
+        line = self._line(entry, size)
+        self._last = (append(self._path, line), str(line[CHECK]))
 
     def _line(self, entry: Entry, size: int) -> dict[str, object]:
         """Return an entry as it is written at the end of a file of this size."""
         seal = {} if self._of is None else {OF: dict(self._of)}
-        stated = {**asdict(entry), **seal, BEFORE: self._last_check(size)}
-        return {**stated, CHECK: short_hash(stated)}
+        return linked_line({**asdict(entry), **seal}, self._last_check(size))
 
     def _last_check(self, size: int) -> str:
         """Return the hash of the last line of a file of this size; empty where it has none."""
@@ -201,15 +187,6 @@ class Journal:
         """All entries in their order."""
         return list(read(self._path))
 
-    def _keep_whole_lines(self) -> None:
-        """Cut off a line that a kill left half written."""
-        if not os.path.lexists(self._path):
-            return
-        content = read_bytes(self._path, LARGEST)
-        whole = content.rfind(b"\n") + 1
-        if whole != len(content):
-            os.truncate(self._path, whole)
-
 
 def read(path: Path) -> Iterator[Entry]:
     """Return the entries of a journal file; what is damaged of it is passed over."""
@@ -221,11 +198,9 @@ def checked(path: Path) -> Iterator[Line]:
 
     An incomplete last line is ignored: its round had not ended.
     """
-    if not os.path.lexists(path):  # lexists: a broken link must not look like a new run
-        return
     seen: set[str] = set()
     before: str | None = ""
-    for number, text in enumerate(read_bytes(path, LARGEST).split(b"\n")[:-1], start=1):
+    for number, text in enumerate(whole_lines(path), start=1):
         line = _read_line(number, text, before)
         if line.check in seen:
             line = Line(number, None)

@@ -47,7 +47,7 @@ class LoadProgress(EnginePart):
     lateness_ms: Percentiles | None = None
 
 
-class LoadDoubt(EnginePart):
+class LoadWarning(EnginePart):
     """A reason not to trust the round."""
 
     name: str
@@ -132,7 +132,7 @@ class LoadSummary(EnginePart):
     policies: list[PolicyActs] | None = None
     steps: list[StepSummary]
     generator: GeneratorUse
-    doubts: list[LoadDoubt] = []
+    doubts: list[LoadWarning] = []
     valid: bool = True
     interrupted: bool = False
     generators: list[GeneratorOfLoad] = []

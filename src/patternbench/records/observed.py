@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
 from patternbench.observe.seam import FaultSpan, ObservationError, Observer, RoundFiles, Seen, Settings
+from patternbench.observe.warning import RoundWarning
 from patternbench.records import component_logs, stored
 from patternbench.records.folder import RunFolder, replace_durably
 from patternbench.records.journal import ActedFault
@@ -48,10 +48,13 @@ def read(
     return observer.read(RoundFiles(component_logs.kept_of(run, round_name), own, attempts, passed, spans))
 
 
-def doubts(run: RunFolder, round_name: str) -> list[Doubt]:
-    """Why the numbers of a round may mislead, as its observers say. Raises ObservationError."""
-    seen = [(observer, read(run, round_name, observer)) for observer in observers()]
-    return [doubt for observer, what in seen if what is not None for doubt in observer.doubts(what)]
+def warnings(run: RunFolder, round_name: str, faults: Sequence[ActedFault] = ()) -> list[RoundWarning]:
+    """Why the numbers of a round may mislead, as its observers say. Raises ObservationError.
+
+    ``faults`` are those that acted.
+    """
+    seen = [(observer, read(run, round_name, observer, faults=faults)) for observer in observers()]
+    return [warning for observer, what in seen if what is not None for warning in observer.warnings(what)]
 
 
 def measured(

@@ -19,7 +19,18 @@ OWN = frozenset(
         MARK_FILE,
         *("study.yaml", "study.json", "plan.json", "manifest.json", "journal.jsonl"),
         *("attempts", "component-logs", "observed", "load", "inputs", "logs"),
-        *("rounds.parquet", "steps.parquet", "simulated.json", "report.html", "figures", "tables"),
+        *(
+            "rounds.parquet",
+            "steps.parquet",
+            "simulated.json",
+            "held-out.json",
+            "later-traces.json",
+            "model.yaml",
+            "screen.json",
+            "report.html",
+            "figures",
+            "tables",
+        ),
     }
 )
 """What a run's folder holds: its records, and what is rebuilt from them."""

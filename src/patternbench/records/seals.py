@@ -5,13 +5,12 @@ They tell a line of another run, and a plan, a manifest or a study that was chan
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from patternbench.records.folder import RunFolder, digest, read_json
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.sealed import content_hash
 
 DIGITS = 16
 """Hex digits of a hash that tells whether something was changed."""
@@ -21,9 +20,11 @@ _OF_PLAN = (_FACTORS, "scenarios", "left_out")
 _OF_MANIFEST = (
     *("patternbench", "study", "seed", "rounds", "objective_s", "derived", "started", "git_commit", "engine", "envoy"),
     *("machine", "disturbances", "left_out", "files", "certificates_verified"),
+    "simulated",
 )
 """The fields that no part of a run changes once it has begun. A field must never join or leave them: runs that were
-sealed without it would count as changed. One that a file does not have is passed over."""
+sealed without it would count as changed. One that a file does not have is passed over, as ``simulated`` is in the
+manifest of every run that was measured."""
 
 Seal = Mapping[str, str]
 """The hashes of a run's study, plan and manifest."""
@@ -50,12 +51,11 @@ def refusal(run: RunFolder, noted: Seal, now: Seal, hint: str) -> InputError:
 
 def short_hash(content: object) -> str:
     """Return a short hash of plain data, independent of the order of its keys."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return content_hash(content)[:DIGITS]
 
 
 def listed(factors: object) -> object:
-    """Return the factors of a plan as a list; plans of before map names to levels, until they are written anew."""
+    """Return the factors of a plan as a list; plans of before map names to levels, until they are written again."""
     if not isinstance(factors, Mapping):
         return factors
     return [{"name": name, "levels": levels} for name, levels in factors.items()]

@@ -17,6 +17,7 @@ from patternbench.records.seals import listed
 from patternbench.study.load import dotted
 from patternbench.study.model.configuration import Configuration
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.quantities import number
 from patternbench.terms.roles import Role, Unit
 
 HINT = "restore it from a copy of the run; its raw records (attempts, journal.jsonl) are unchanged"
@@ -123,15 +124,52 @@ class ComponentStarts(StoredPart):
         return ComponentStarts(count=self.count + 1, seconds=self.seconds + start.seconds, reasons=reasons)
 
 
+class MeasuredCapacity(StoredPart):
+    """The calls per second that the system takes, with the interval of a measurement; without one it was given.
+
+    ``objective`` is what was kept, in ``rounds`` rounds; ``note`` is why there is no rate or no interval, ``doubt`` why
+    the interval may be too narrow.
+    """
+
+    rate: float | None
+    low: float | None = None
+    high: float | None = None
+    objective: str = ""
+    rounds: int = 0
+    note: str = ""
+    doubt: str = ""
+
+    @property
+    def words(self) -> str:
+        """The rate with its interval, in words."""
+        if self.rate is None:
+            return "not known"
+        if self.low is None or self.high is None:
+            return f"{number(self.rate)}/s"
+        return f"{number(self.rate)}/s [{number(self.low)}, {number(self.high)}]"
+
+
+class SimulatedWith(StoredPart):
+    """The model of a run in simulated time: its name, the SHA-256 of its file in hex digits, and where that lay."""
+
+    model: str
+    sha256: str
+    file: str = ""
+
+
 class Manifest(StoredPart):
     """``manifest.json``: what was measured, by what, on what.
 
     ``rounds`` is what the study asks for, ``objective_s`` its objective in seconds, ``started`` a time in UTC,
     ``left_out`` why each client was left out. ``by_engine`` are the clients whose rounds are jobs of the load engine;
     null in runs of before, where they were so only if a client of a library could not have driven them. ``clients`` has
-    what each says of itself, ``accounts`` who a component ran as, ``limits`` what it was limited to, ``generator`` what
-    the load engine had of the machine, ``starts`` how often each component was started and why, ``lanes`` the machine
-    of each lane, ``refused_lanes`` why a machine isn't one: they are known once the run has gone on.
+    what each says of itself, ``accounts`` who a component ran as, ``limits`` what it was limited to, ``images`` of
+    which image and with which hash its container was, ``generator`` what the load engine had of the machine, ``starts``
+    how often each component was started and why, ``lanes`` the machine of each lane, ``refused_lanes`` why a machine
+    isn't one, ``capacity`` what shares are of, as it was `before` the rounds and `after` them: they are known once the
+    run has gone on.
+
+    ``simulated`` says with which model a run was simulated; null where it was measured.
     """
 
     manifest: Literal[1]
@@ -156,10 +194,13 @@ class Manifest(StoredPart):
     clients: dict[str, object] = {}
     accounts: dict[str, str] = {}
     limits: dict[str, str] = {}
+    images: dict[str, str] = {}
     generator: dict[str, object] = {}
     starts: dict[str, ComponentStarts] = {}
     lanes: dict[str, dict[str, object]] = {}
     refused_lanes: dict[str, str] = {}
+    capacity: dict[str, MeasuredCapacity] = {}
+    simulated: SimulatedWith | None = None
 
     def with_more(self, part: str, more: Mapping[str, object]) -> Manifest:
         """Return the same manifest with more in one of its parts."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from patternbench.records import empty_cells
+from patternbench.records import empty_cells, unreadable
 from patternbench.records.cells import typed
 from patternbench.records.columns import ROUNDS as ROUND_COLUMNS
 from patternbench.records.columns import STEPS as STEP_COLUMNS
@@ -40,15 +40,12 @@ _OUR_NUMBERS = frozenset(column.name for column in (*ROUND_COLUMNS, *STEP_COLUMN
 """The columns that hold numbers however they are written: the responses and times of the records."""
 
 
+TableError = unreadable.TableError
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, TypeError, ValueError, OverflowError)
 """Exceptions for a file that is damaged, or that holds what pandas has no form for."""
 _MAGIC = b"PAR1"
 _FACTOR_ROWS: TypeAdapter[list[dict[str, object]]] = TypeAdapter(list[dict[str, object]])
 _UNITS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
-
-
-class TableError(ValueError):
-    """The path holds no table that can be read; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def write_steps(steps: pd.DataFrame, path: Path) -> None:
 
 def _write(table: pd.DataFrame, columns: Iterable[Column], path: Path, noted: Mapping[bytes, bytes]) -> None:
     """Write a table whose ``columns`` have the types that they are defined with; others are as they come."""
-    pq.write_table(_as_defined(table, columns, noted), path)
+    pq.write_table(_as_defined(table, columns, noted), path, write_page_checksum=True)
 
 
 def _as_defined(table: pd.DataFrame, columns: Iterable[Column], noted: Mapping[bytes, bytes]) -> pa.Table:
@@ -141,7 +138,9 @@ def _parsed(kind: TypeAdapter[Noted], path: Path, key: bytes, otherwise: bytes) 
         return kind.validate_json(_noted(path, key, otherwise))
     except ValidationError:
         name = key.decode()
-        raise TableError(f"{path} has damaged metadata ({name}). Export it anew, or write it without {name}.") from None
+        raise TableError(
+            f"{path} has damaged metadata ({name}). Export it again, or write it without {name}."
+        ) from None
 
 
 def _noted(path: Path, key: bytes, otherwise: bytes) -> bytes:
@@ -201,7 +200,7 @@ class StoredTable:
         """Yield these columns in blocks of rows, in order. Raises ``TableError`` where the file is damaged."""
         stored = {name.strip(): name for name in _schema(self.path).names}
         try:
-            with pq.ParquetFile(self.path) as file:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 for batch in file.iter_batches(BLOCK, columns=[stored[name] for name in columns]):
                     rows = pa.Table.from_batches([batch]).replace_schema_metadata(None)
                     frame = _as_numbers(rows).to_pandas()
@@ -247,12 +246,13 @@ def _finished(rounds: pd.DataFrame, folder: Path) -> ReadTable:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        table = pq.ParquetFile(path).read()
+        table = pq.ParquetFile(path, page_checksum_verification=True).read()
         _check_columns(table, path)
         # What pandas notes of a table adds nothing that we read, and may be damaged.
         made: pd.DataFrame = _as_numbers(table.replace_schema_metadata(None)).to_pandas()
     except _UNREADABLE as cause:
         raise _damaged(path, cause) from None
+    pa.default_memory_pool().release_unused()  # what reading took besides, which may be as much as the table
     return made
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records.journal import Entry
 
 MUCH_SHORTER = 0.5
@@ -23,11 +23,13 @@ _REMEDY = "warm up by answers instead of time, such as `warm_up: {until: settled
 
 def with_colder(entries: Sequence[Entry]) -> list[Entry]:
     """Return the rounds, each that was colder than the others with a warning of it."""
-    doubts = {**dict(_unwarmed(entries)), **dict(_briefly_warmed(entries))}
-    return [replace(one, doubts=[*one.doubts, doubts[one.round]]) if one.round in doubts else one for one in entries]
+    warnings = {**dict(_unwarmed(entries)), **dict(_briefly_warmed(entries))}
+    return [
+        replace(one, doubts=[*one.doubts, warnings[one.round]]) if one.round in warnings else one for one in entries
+    ]
 
 
-def _unwarmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
+def _unwarmed(entries: Sequence[Entry]) -> Iterator[tuple[int, RoundWarning]]:
     """Yield rounds right after a start and without a warm-up, in a run where that isn't so in all rounds."""
     known = [one for one in entries if one.counts and one.warmed]
     cold = [one for one in known if one.starts and one.warmed and one.warmed.where == "none"]
@@ -36,10 +38,10 @@ def _unwarmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
     for one in cold:
         names = ", ".join(dict.fromkeys(start.component for start in one.starts))
         text = f"{names} had just been started and got no warm-up, unlike in {len(known) - len(cold)} other rounds"
-        yield one.round, Doubt(COLDER, text, _REMEDY)
+        yield one.round, RoundWarning(COLDER, text, _REMEDY)
 
 
-def _briefly_warmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
+def _briefly_warmed(entries: Sequence[Entry]) -> Iterator[tuple[int, RoundWarning]]:
     """Return rounds after a start whose warm-up had far fewer attempts than is usual in the scenario."""
     by_scenario: dict[str, list[tuple[Entry, int]]] = {}
     for one in entries:
@@ -51,4 +53,4 @@ def _briefly_warmed(entries: Sequence[Entry]) -> Iterator[tuple[int, Doubt]]:
             started = one.warmed.cold if one.warmed else []
             if len(rounds) >= FEWEST and started and attempts < MUCH_SHORTER * usual:
                 text = f"the warm-up after the start of {', '.join(started)} had only {attempts:,} attempts"
-                yield one.round, Doubt(COLDER, f"{text}, where {usual:,.0f} are usual in its scenario", _REMEDY)
+                yield one.round, RoundWarning(COLDER, f"{text}, where {usual:,.0f} are usual in its scenario", _REMEDY)

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import block_drift, noise_floor
 from patternbench.records import csv_file
 from patternbench.records.folder import drafted
 from patternbench.report.figures.scenarios import figure_responses
 from patternbench.report.layout import Layout, layout
-from patternbench.report.model import RunReport, warnings
+from patternbench.report.model import SIMULATED_COLUMN, RunReport, once, warnings
 from patternbench.report.sections.findings import Findings, findings
 from patternbench.terms.quantities import SHARES
 from patternbench.terms.responses import HEADLINES
@@ -28,7 +27,7 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
     arrangement = layout(report)
     frames = {
         **{f"figure-{response.name}": figure_table(report, response.name) for response in figure_responses(report)},
-        "comparisons": comparisons(findings(report, arrangement), arrangement),
+        "comparisons": comparisons(findings(report), arrangement),
         **noise_tables(report),
         "failed-rounds": report.failed[["round", "block", "scenario", "cause"]],
         "rounds-not-valid": report.not_valid[["round", "block", "scenario"]],
@@ -42,15 +41,20 @@ def tables(report: RunReport) -> dict[str, pd.DataFrame]:
 def write_tables(report: RunReport, folder: Path) -> list[Path]:
     """Write every table into a folder, as ``NAME.csv``, and list the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [_written(folder / f"{name}.csv", table) for name, table in tables(report).items()]
+    mark = {SIMULATED_COLUMN: True} if report.simulated else {}
+    return [_written(folder / f"{name}.csv", table.assign(**mark)) for name, table in tables(report).items()]
 
 
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
     """Return the numbers of a figure: one row per scenario, in the plan's order, with its levels."""
-    measured = median_table(report.done, ["scenario"], [response])[_SHOWN]
+    return _levels(report).merge(report.by_scenario.medians([response])[_SHOWN], on="scenario")
+
+
+@once
+def _levels(report: RunReport) -> pd.DataFrame:
+    """Return a row for each scenario: its id and its levels."""
     levels = pd.DataFrame([{"scenario": scenario.id, **scenario.levels} for scenario in report.scenarios])
-    names = ["scenario", *(name for name in report.factors if name in levels.columns)]
-    return levels[names].merge(measured, on="scenario")
+    return levels[["scenario", *(name for name in report.factors if name in levels.columns)]]
 
 
 def comparisons(compared: Findings, arrangement: Layout) -> pd.DataFrame:

@@ -22,7 +22,10 @@ from patternbench.records.all_attempts import RoundOfAttempts
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry
 from patternbench.records.outputs import check_outputs, written_whole
-from patternbench.report.build import measures, units_of_responses
+from patternbench.report.build import units_of_responses
+from patternbench.report.exports import grafana, hdrhistogram, opentelemetry
+from patternbench.report.exports.rounds import ExportedRun
+from patternbench.report.measures import measures
 from patternbench.report.model import counting
 from patternbench.study.faults import Fault
 from patternbench.study.faults.kind import ShareKind
@@ -33,7 +36,24 @@ from patternbench.study.models import Strategy
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
-FORMATS = ["csv", "parquet", "resiliencebench-csv"]
+
+@dataclass(frozen=True)
+class OtherForm:
+    """A form of another tool: how its file is called, and what writes it from the rounds of a run."""
+
+    stem: str
+    suffix: str
+    write: Callable[[ExportedRun, Sequence[Entry], Path], None]
+
+
+OTHER_FORMS: Mapping[str, OtherForm] = {
+    "hdrhistogram": OtherForm("times", "hlog", hdrhistogram.write),
+    "opentelemetry": OtherForm("metrics", "jsonl", opentelemetry.write),
+    "grafana": OtherForm("annotations", "json", grafana.write),
+}
+"""The forms that are made from rounds one by one, and have no table."""
+RESILIENCEBENCH = "resiliencebench-csv"
+FORMATS = ["csv", "parquet", RESILIENCEBENCH, *OTHER_FORMS]
 ATTEMPTS = "attempts"
 TABLES = ["rounds", ATTEMPTS, *(name for observer in observers() for name in observer.tables)]
 """The tables of a run, and those of its observers."""
@@ -55,8 +75,7 @@ def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force:
     Rounds that failed or aren't valid are left out. With ``every_round`` they are included, and the column ``valid``
     marks them. The run itself is only read, so its folder needn't be one that can be written to.
     """
-    alone = expected.format == "resiliencebench-csv"
-    table, suffix = ("resiliencebench", "csv") if alone else (expected.table, expected.format)
+    table, suffix = _named(expected)
     write = _writer(run, expected, table, suffix)
     path = out or run.path / "export" / f"{table}.{suffix}"
     check_outputs([path], force=force)
@@ -65,26 +84,37 @@ def export_run(run: RunFolder, expected: ExportRequest, out: Path | None, force:
     return path
 
 
+def _named(expected: ExportRequest) -> tuple[str, str]:
+    """Return the stem and the suffix of the file that is asked for."""
+    form = OTHER_FORMS.get(expected.format)
+    if form is not None:
+        return form.stem, form.suffix
+    return ("resiliencebench", "csv") if expected.format == RESILIENCEBENCH else (expected.table, expected.format)
+
+
 def _writer(run: RunFolder, expected: ExportRequest, table: str, suffix: str) -> Callable[[Path], None]:
     """Return what writes a table to a path. Attempts are read while they are written, all others before."""
+    form = OTHER_FORMS.get(expected.format)
+    if form is not None:
+        return partial(form.write, ExportedRun.of(run), list(_done(run, expected.every_round)))
     rounds_of = attempt_rounds(run, expected.every_round) if table == ATTEMPTS else []
     if rounds_of:
         return partial(_write_attempts, rounds_of, suffix)
     frame = _makers()[table](run, expected.every_round)
-    return partial(_write, frame, suffix=suffix, noted=_noted(run) if table == "rounds" else _Noted())
+    return partial(_write, frame, suffix=suffix, noted=_noted(run) if table == "rounds" else _ColumnNotes())
 
 
 @dataclass(frozen=True)
-class _Noted:
+class _ColumnNotes:
     """What a table of rounds notes of its columns: the factors, and the units of responses that a study chooses."""
 
     factors: Sequence[Mapping[str, object]] = ()
     units: Mapping[str, str] = field(default_factory=dict)
 
 
-def _noted(run: RunFolder) -> _Noted:
+def _noted(run: RunFolder) -> _ColumnNotes:
     factors = factors_of_stored(stored.plan(run)).values()
-    return _Noted([factor.as_json() for factor in factors], units_of_responses(run))
+    return _ColumnNotes([factor.as_json() for factor in factors], units_of_responses(run))
 
 
 def _makers() -> dict[str, Callable[[RunFolder, bool], pd.DataFrame]]:
@@ -103,19 +133,19 @@ def rounds(run: RunFolder, every_round: bool = False) -> pd.DataFrame:
 
 
 def attempt_rounds(run: RunFolder, every_round: bool = False) -> list[RoundOfAttempts]:
-    """Return the finished rounds that count, each with what tells it in front of its attempts."""
-    return [_told(run, entry, every_round) for entry in _done(run, every_round)]
+    """Return the finished rounds that count, each with what identifies it in front of its attempts."""
+    return [_attempts_of(run, entry, every_round) for entry in _done(run, every_round)]
 
 
-def _told(run: RunFolder, entry: Entry, marked: bool) -> RoundOfAttempts:
+def _attempts_of(run: RunFolder, entry: Entry, marked: bool) -> RoundOfAttempts:
     valid: dict[str, int | str | bool] = {"valid": entry.valid} if marked else {}
-    told: dict[str, int | str | bool] = {
+    identity: dict[str, int | str | bool] = {
         "round": entry.round,
         "block": entry.block,
         "scenario": entry.scenario,
         **valid,
     }
-    return RoundOfAttempts(run.attempts_of(entry.file), told)
+    return RoundOfAttempts(run.attempts_of(entry.file), identity)
 
 
 def _no_attempts(_: RunFolder, __: bool) -> pd.DataFrame:
@@ -129,7 +159,7 @@ def _write_attempts(rounds_of: Sequence[RoundOfAttempts], suffix: str, path: Pat
     if suffix == "csv":
         csv_file.write_blocks((block.to_pandas() for block in blocks), path)
         return
-    with pq.ParquetWriter(path, schema) as file:
+    with pq.ParquetWriter(path, schema, write_page_checksum=True) as file:
         for block in blocks:
             file.write_table(block)
 
@@ -218,7 +248,7 @@ def _done(run: RunFolder, every_round: bool) -> Iterator[Entry]:
     return (entry for entry in entries if entry.counts or (every_round and entry.status == DONE))
 
 
-def _write(frame: pd.DataFrame, path: Path, *, suffix: str, noted: _Noted) -> None:
+def _write(frame: pd.DataFrame, path: Path, *, suffix: str, noted: _ColumnNotes) -> None:
     if suffix == "parquet":
         tables.write_rounds(frame, noted.factors, path, noted.units)
     else:

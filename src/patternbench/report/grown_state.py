@@ -9,7 +9,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from patternbench.analyze.growth import StateGrowth, grown
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records.journal import DONE, Entry
 
 KIND = "state_grows"
@@ -30,7 +30,7 @@ def marked(rounds: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
     """Return the table of rounds, with the warning at those of the last block if something grows over the blocks."""
     if rounds.empty:
         return rounds
-    found = [doubt(growth) for growth in grown(_amounts(rounds, entries))]
+    found = [warning(growth) for growth in grown(_amounts(rounds, entries))]
     if not found:
         return rounds
     last = rounds["block"] == rounds["block"].max()
@@ -39,13 +39,13 @@ def marked(rounds: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
     return rounds.assign(warnings=pd.Series(cells, index=rounds.index, dtype=object))
 
 
-def doubt(growth: StateGrowth) -> Doubt:
+def warning(growth: StateGrowth) -> RoundWarning:
     """Return the warning about an amount that grows."""
     show = size if growth.name.startswith(FILES) else "{:,.3g}".format
     text = f"{growth.name} grew from {show(growth.first)} to {show(growth.last)} over {growth.blocks} blocks of rounds"
     _, of_files, component = growth.name.partition(FILES)
     where = f"the entry of `{component}`" if of_files else "the entry of what stores between rounds"
-    return Doubt(KIND, f"{text}, so later rounds met more state than earlier ones", RESET.format(where))
+    return RoundWarning(KIND, f"{text}, so later rounds met more state than earlier ones", RESET.format(where))
 
 
 def sentences(rounds: pd.DataFrame) -> list[str]:
@@ -78,6 +78,6 @@ def _sizes(entries: Sequence[Entry], name: str) -> list[float]:
     return [float(entry.stored_bytes.get(name, "nan")) for entry in entries]
 
 
-def _and_these(cell: str | None, doubts: Sequence[Doubt]) -> str:
+def _and_these(cell: str | None, warnings: Sequence[RoundWarning]) -> str:
     before = json.loads(cell) if cell else []
-    return json.dumps([*before, *(asdict(one) for one in doubts)])
+    return json.dumps([*before, *(asdict(one) for one in warnings)])

@@ -2,34 +2,37 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.intervals import median_table
 from patternbench.analyze.noise import Floor, floors, trend
-from patternbench.analyze.statements.lines import changes
+from patternbench.analyze.statements.lines import Change, changes
 from patternbench.analyze.statements.sentences import UNKNOWN, size
 from patternbench.analyze.statements.verdict import Verdict
-from patternbench.records.folder import write_text
+from patternbench.records.folder import drafted
 from patternbench.report.csv import noise_tables
 from patternbench.report.figures.scenarios import (
+    TITLE,
     axis_title,
     distribution,
     drift,
     figure_responses,
     grid,
-    points,
+    medians,
     shown_unit,
     tail_place,
 )
+from patternbench.report.first_screen import widest
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
 from patternbench.report.layout import Layout, layout
-from patternbench.report.model import RunReport, doubted, warnings, worst
+from patternbench.report.model import RunReport, warnings, with_warnings, worst
 from patternbench.report.page import rendered
+from patternbench.report.sections import predicted
 from patternbench.report.sections.clients import client_headlines
+from patternbench.report.sections.deciding import costs_of
 from patternbench.report.sections.findings import (
     Findings,
     Headline,
@@ -46,7 +49,6 @@ _DIGITS = 4
 _LOGIN = re.compile(r"//[^/@]*@")
 _POINT = ("median", "low", "high", "coverage", "rounds")
 _FEWEST_ROUNDS = 6
-_DRIFT_MATTERS = 0.05
 _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
 _MOST_CONDITIONS = 6
@@ -56,15 +58,16 @@ _MOST_CONDITIONS = 6
 def write_html(report: RunReport, path: Path) -> Path:
     """Write the report of a run into one file, and give back its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, render(report))
+    with drafted(path) as draft:
+        draft.write_text(render(report), encoding="utf-8")
     return path
 
 
 def render(report: RunReport) -> str:
     """Make the whole page, which loads nothing from elsewhere."""
     arrangement = layout(report)
-    comparisons = findings(report, arrangement)
-    words = _words(report, arrangement, comparisons)
+    comparisons = findings(report)
+    words = {**_words(report, arrangement, comparisons), **_first_screen(report, comparisons)}
     return rendered("report.html.j2", report.sections, _data(report, arrangement), **words)
 
 
@@ -73,6 +76,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
     return {
         "report": report,
         "title": report.study_name,
+        "simulated": predicted.notice(report),
         "headlines": _headlines(report, arrangement, comparisons),
         "reference": comparisons.reference,
         "choosable": any(one.varies and one.role is Role.PATTERN for one in report.factors.values()),
@@ -89,7 +93,7 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
         "noise": _noise(report),
         "few_rounds": _few_rounds(report),
         "warnings": warnings(report),
-        "doubted": doubted(report),
+        "with_warnings": with_warnings(report),
         "worst": worst(warnings(report)),
         "failed": _failed(report, arrangement),
         "axis": arrangement.axis,
@@ -97,10 +101,22 @@ def _words(report: RunReport, arrangement: Layout, comparisons: Findings) -> dic
     }
 
 
+def _first_screen(report: RunReport, comparisons: Findings) -> dict[str, object]:
+    """Return what to choose, with what else changes, and how far the scale of its pictures reaches."""
+    screen = report.first_screen
+    if screen is None:
+        return {"screen": None, "reach": 0.0}
+    gains = [change for row in screen.rows if row.gain for change in row.gain.each]
+    return {"screen": screen.with_costs(costs_of(screen, comparisons)), "reach": widest(gains)}
+
+
 def _headlines(report: RunReport, arrangement: Layout, comparisons: Findings) -> list[Headline]:
-    """Return what to choose, how clients differ, then one response after another."""
+    """Return what to choose, unless the first screen says it, what sections say in short, then the other findings."""
     reported = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
-    return [*reported[:1], *client_headlines(report, arrangement), *reported[1:]]
+    choice = [] if report.first_screen else reported[:1]
+    short = [Headline(one.title, one.in_short, (), Verdict.INCONCLUSIVE) for one in report.sections if one.in_short]
+    first = [*choice, *short] if len(comparisons.by_item) else [*short, *choice]
+    return [*first, *client_headlines(report, arrangement), *reported[1:]]
 
 
 def _limited(report: RunReport) -> str:
@@ -121,8 +137,8 @@ def _scorecard(comparisons: Findings) -> dict[str, object]:
         return {"responses": [], "rows": []}
     names = list(dict.fromkeys(comparisons.by_item["response"]))
     rows = [
-        {"item": name, "cells": [_neutral(_cell(part[part["response"] == one]), one, comparisons) for one in names]}
-        for name, part in by_condition(comparisons, comparisons.by_item)
+        {"item": name, "cells": [_neutral(_cell(found.get(one)), one, comparisons) for one in names]}
+        for name, found in _cells(by_condition(comparisons, comparisons.by_item), "response")
     ]
     return {"responses": [RESPONSES[name] for name in names], "rows": rows, "conditions": _averaged(comparisons, rows)}
 
@@ -151,23 +167,30 @@ def _by_level(comparisons: Findings, response: str, arrangement: Layout) -> dict
     mine = comparisons.by_level[comparisons.by_level["response"] == response]
     levels = [text for text in arrangement.axis.texts if text in set(mine["x_text"])]
     rows = [
-        {"item": name, "cells": [_neutral(_cell(part[part["x_text"] == one]), response, comparisons) for one in levels]}
-        for name, part in by_condition(comparisons, mine)
+        {"item": name, "cells": [_neutral(_cell(found.get(one)), response, comparisons) for one in levels]}
+        for name, found in _cells(by_condition(comparisons, mine), "x_text")
     ]
     most = int(mine["conditions"].max()) if len(rows) == mine["item"].nunique() else 1
     return {"response": RESPONSES[response], "levels": levels, "rows": rows, "conditions": most}
 
 
 def _neutral(cell: dict[str, str], response: str, comparisons: Findings) -> dict[str, str]:
-    """Return a cell without a verdict where the study's limits set the response: what a limit refuses is not worse."""
+    """Return a cell without a verdict where the study's limits set the response: what a limit rejects is not worse."""
     return {**cell, "verdict": Verdict.INCONCLUSIVE.style} if response in comparisons.set_by_limits else cell
 
 
-def _cell(rows: pd.DataFrame) -> dict[str, str]:
-    if rows.empty:
+def _cells(lines: Iterable[tuple[str, pd.DataFrame]], column: str) -> Iterator[tuple[str, dict[str, Change]]]:
+    """Yield each line with its comparisons, by what a column has of each; of several the first."""
+    for name, part in lines:
+        pairs = zip(part[column], changes(part), strict=True)
+        yield name, dict(reversed([*pairs]))
+
+
+def _cell(change: Change | None) -> dict[str, str]:
+    if change is None:
         return {"text": "–", "verdict": Verdict.TOO_FEW.style, "interval": UNKNOWN}
-    row = changes(rows)[0]
-    return {"text": row.text.change, "verdict": row.verdict.style, "interval": row.text.interval}
+    text = change.text
+    return {"text": text.change, "verdict": change.verdict.style, "interval": text.interval}
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
@@ -249,7 +272,7 @@ def _drifted(report: RunReport, response: str, floor: Floor) -> dict[str, object
     drift = trend(report.done, response)
     if np.isnan(drift.p):
         return {"drift": "needs three blocks", "drifted": False}
-    if drift.p > _DRIFT_MATTERS:
+    if not drift.is_shown:
         return {"drift": "none found", "drifted": False}
     moved = drift.percent_a_block * (drift.blocks - 1)
     within = "" if not floor.in_percent or abs(moved) > floor.typical else ", within the noise floor"
@@ -263,7 +286,7 @@ def _few_rounds(report: RunReport) -> int | None:
 
 
 def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
-    names = _names(arrangement)
+    names = arrangement.names
     return [
         {
             "round": row.round,
@@ -273,15 +296,6 @@ def _failed(report: RunReport, arrangement: Layout) -> list[dict[str, object]]:
         }
         for row in report.failed.itertuples()
     ]
-
-
-def _names(arrangement: Layout) -> dict[str, str]:
-    """Name each scenario in words: its line and its condition."""
-    return {placed.scenario: _name(placed.item, placed.condition) for placed in arrangement.scenarios}
-
-
-def _name(line: str, condition: str) -> str:
-    return f"{line}, {condition}" if condition else line
 
 
 def _grid_words(arrangement: Layout) -> str:
@@ -301,9 +315,9 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
     responses = figure_responses(report)
     return {
         "scenarios": [vars(placed) for placed in arrangement.scenarios],
-        "names": list(_names(arrangement).values()),
+        "names": list(arrangement.names.values()),
         "responses": [_response(report, arrangement, response) for response in responses],
-        "grid": {kind: grid(arrangement, "@title", "points", kind == "narrow") for kind in ("wide", "narrow")},
+        "grid": {kind: grid(arrangement, TITLE, "points", kind == "narrow") for kind in ("wide", "narrow")},
         "columns": len({placed.column for placed in arrangement.scenarios}),
         "distribution": distribution("points"),
         "curves": _curves(report, arrangement),
@@ -316,8 +330,9 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
 
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
     """Gather a figure's points, a row per scenario in order."""
-    table = points(report, arrangement, response).set_index("scenario")
-    table = table[list(_POINT)].reindex([placed.scenario for placed in arrangement.scenarios])
+    table = medians(report, response).set_index("scenario")
+    table = table[list(_POINT)].where(table["rounds"] > 0)
+    table = table.reindex([placed.scenario for placed in arrangement.scenarios])
     name = shown_unit(report, response)
     return {
         "name": response.name,
@@ -371,9 +386,7 @@ def _level(level: object) -> str:
 def _details(report: RunReport) -> dict[str, object]:
     """Pack each scenario's main responses, already written with their units."""
     responses = [name for name in OF_SCENARIOS if name in report.rounds.columns]
-    medians = median_table(report.done, ["scenario"], responses).pivot(
-        index="scenario", columns="response", values="median"
-    )
+    medians = report.by_scenario.medians(responses).pivot(index="scenario", columns="response", values="median")
     ordered = medians.reindex(index=[scenario.id for scenario in report.scenarios], columns=responses)
     return {
         "titles": [RESPONSES[name].title for name in responses],

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from patternbench.plan.factors import Factor, Factors, Level
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.acting_faults import FAULT, Levels, acting_faults
 from patternbench.report.labels import factor_title, level_text, level_with_unit, numeric, switch_text
-from patternbench.report.model import RunReport
+from patternbench.report.model import RunReport, once
 from patternbench.report.roles import Roles, roles
 from patternbench.terms.factors import FactorTable
 from patternbench.terms.roles import Role, Unit
@@ -79,7 +80,16 @@ class Layout:
 
     def frame(self) -> pd.DataFrame:
         """Give the scenarios as a table, with a column per field of ``PlacedScenario``, for figures and for medians."""
+        return self._frame.copy()
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
         return pd.DataFrame([vars(placed) for placed in self.scenarios])
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Each scenario in words, by its id: its line and its condition."""
+        return {placed.scenario: _in_words(placed) for placed in self.scenarios}
 
     @property
     def details(self) -> list[str]:
@@ -103,11 +113,16 @@ class Layout:
         return first.item.removesuffix(_client_in_brackets(first.client)) if self.axis_is_chosen else first.line
 
 
+def _in_words(placed: PlacedScenario) -> str:
+    return f"{placed.item}, {placed.condition}" if placed.condition else placed.item
+
+
 def distinct(texts: Iterable[str]) -> list[str]:
     """Return the different ones of some texts, in their order."""
     return list(dict.fromkeys(texts))
 
 
+@once
 def layout(report: RunReport) -> Layout:
     """Arrange the scenarios of a run by the roles of its factors."""
     faults = acting_faults(report.factors, report.scenarios)

@@ -15,7 +15,9 @@ _ACTS = re.compile(r"([\\|<>*_\[\]#])")
 
 def markdown(section: Section) -> str:
     """Return the section as Markdown, with a heading of the second level."""
-    lists = ["\n".join(f"- {escaped(one)}" for one in listed) for listed in (section.points, section.doubts) if listed]
+    lists = [
+        "\n".join(f"- {escaped(one)}" for one in listed) for listed in (section.points, section.warnings) if listed
+    ]
     parts = [f"## {escaped(section.title)}", *map(escaped, section.words), *lists, *_tables(section.tables)]
     return "\n\n".join(parts) + "\n"
 
@@ -29,13 +31,15 @@ def _tables(tables: Sequence[Table]) -> Iterable[str]:
     for table in tables:
         if len(tables) > 1:
             yield f"**{escaped(table.title)}**"
-        yield "\n".join([_line(table.frame.columns), f"|{'---|' * len(table.frame.columns)}", *_rows(table)])
+        yield rows_of(table)
         if table.note:
             yield escaped(table.note)
 
 
-def _rows(table: Table) -> Iterable[str]:
-    return (_line(row) for row in table.frame.itertuples(index=False))
+def rows_of(table: Table) -> str:
+    """Return the heads and the rows of a table as Markdown."""
+    heads, rows = table.frame.columns, table.frame.itertuples(index=False)
+    return "\n".join([_line(heads), f"|{'---|' * len(heads)}", *map(_line, rows)])
 
 
 def _line(cells: Iterable[object]) -> str:

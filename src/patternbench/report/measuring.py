@@ -14,14 +14,14 @@ from patternbench.records.folder import RunFolder
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasurementTerms:
     """The objective of a run in seconds, and how many seconds a round of a scenario offers calls, if declared."""
 
     objective_s: float
     length_s: float | None
 
     @classmethod
-    def by_scenario(cls, run: RunFolder) -> dict[str, Measuring]:
+    def by_scenario(cls, run: RunFolder) -> dict[str, MeasurementTerms]:
         """As the run's own files say, so that a run of before keeps its numbers."""
         objective_s = stored.manifest(run).objective_s or math.inf
         return {scenario.id: cls(objective_s, scenario.length_s) for scenario in stored.plan(run).scenarios}

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from patternbench import caches
 from patternbench.observe.section import Section
+from patternbench.report import interval_pictures
 from patternbench.report.figures.scenarios import config
 from patternbench.report.packing import packed
 from patternbench.report.shown_section import drawn, shown
@@ -51,6 +52,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters.update(number=_number, coded=_coded)
+    made.filters.update(small=interval_pictures.small, contenders=interval_pictures.contenders)
     return made
 
 

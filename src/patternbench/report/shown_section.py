@@ -41,10 +41,12 @@ class ShownSection:
     title: str
     words: Sequence[str]
     points: Sequence[str]
-    doubts: Sequence[str]
+    warnings: Sequence[str]
     drawings: Sequence[Drawing]
     tables: Sequence[ShownTable]
     figures: Sequence[Figure]
+    answers: Sequence[str] = ()
+    look: str = "open"
 
 
 def shown(section: Section) -> ShownSection:
@@ -54,10 +56,12 @@ def shown(section: Section) -> ShownSection:
         title=section.title,
         words=section.words,
         points=section.points,
-        doubts=section.doubts,
+        warnings=section.warnings,
         drawings=section.drawings,
         tables=[_in_texts(table) for table in section.tables],
         figures=section.figures,
+        answers=section.answers,
+        look=section.look,
     )
 
 

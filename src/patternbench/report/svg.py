@@ -8,10 +8,12 @@ import vl_convert
 from patternbench.records.folder import drafted
 from patternbench.report.figures.scenarios import (
     PAPER_FIGURES,
+    TITLE,
     axis_title,
     config,
     figure_responses,
     grid,
+    grid_of,
     points,
     shown_unit,
 )
@@ -31,7 +33,8 @@ def figures(report: RunReport) -> dict[str, str]:
     arrangement = layout(report)
     drawable = {response.name for response in figure_responses(report)}
     expected = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
-    own = {name: _grid(report, arrangement, name) for name in expected}
+    drawn = grid(arrangement, TITLE, "points")
+    own = {name: _grid(report, arrangement, drawn, name) for name in expected}
     return own | _of_sections(report)
 
 
@@ -52,10 +55,10 @@ def _shown(spec: Mapping[str, object]) -> dict[str, object]:
     return {name: all_visible(part) for name, part in spec.items()}
 
 
-def _grid(report: RunReport, arrangement: Layout, name: str) -> str:
+def _grid(report: RunReport, arrangement: Layout, drawn: Mapping[str, object], name: str) -> str:
     response = RESPONSES[name]
     title = axis_title(response, shown_unit(report, response))
-    return draw(grid(arrangement, title, points(report, arrangement, response)))
+    return draw(grid_of(drawn, title, points(report, arrangement, response)))
 
 
 def _of_sections(report: RunReport) -> dict[str, str]:

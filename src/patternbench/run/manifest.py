@@ -43,20 +43,22 @@ def manifest(study: Study, study_file: str, left_out: dict[str, str], copied: di
         clients={},
         accounts={},
         limits={},
+        images={},
     )
 
 
 def git_commit(folder: Path) -> str | None:
     """Return the commit checked out where the study lies, read from git's own files; None outside a repository."""
     for directory in (folder, *folder.parents):
-        if (directory / ".git").is_dir():
+        if (directory / ".git").exists():
             return _head(directory / ".git")
     return None
 
 
-def _head(git: Path) -> str | None:
+def _head(entry: Path) -> str | None:
     try:
-        head = (git / "HEAD").read_text().strip()
+        own, git = _folders(entry)
+        head = (own / "HEAD").read_text().strip()
         if not head.startswith("ref: "):
             return head
         ref = head.removeprefix("ref: ")
@@ -65,5 +67,14 @@ def _head(git: Path) -> str | None:
             return loose.read_text().strip()
         packed = (git / "packed-refs").read_text().splitlines()
         return next((line.split()[0] for line in packed if line.endswith(f" {ref}")), None)
-    except OSError:
+    except (OSError, UnicodeError):
         return None
+
+
+def _folders(entry: Path) -> tuple[Path, Path]:
+    """Return the folder with what is checked out, and that of the whole repository; of a worktree they are two."""
+    if entry.is_dir():
+        return entry, entry
+    own = entry.parent / entry.read_text().strip().removeprefix("gitdir: ")
+    common = own / "commondir"
+    return own, own / common.read_text().strip() if common.exists() else own

@@ -40,6 +40,9 @@ class Listener(Protocol):
     def place_noticed(self, sentence: str) -> None:
         """Something is odd about the place where rounds run."""
 
+    def looked(self, sentence: str) -> None:
+        """Take note of what a look at the rounds so far found, after which rounds may stop."""
+
 
 class Runner:
     """Has the rounds of a plan run, into a run's folder."""
@@ -83,6 +86,7 @@ class Runner:
             scenario = self._scenarios[round_.scenario]
             if out_of_reach(scenario, self._scenarios.values(), standing):
                 continue
+            self._folder.check_held()
             self._listener.round_started(scenario)
             tries = self._tries_of(round_)
             warm_up = f"warm-up-{self._warm_ups:03d}"
@@ -90,6 +94,7 @@ class Runner:
 
     def _keep(self, result: RoundResult) -> None:
         """Write down what came of an order: the round is over once the journal has it."""
+        self._folder.check_held()
         for part, facts in result.facts.items():
             if facts != self._facts.get(part):
                 self._note(part, facts)

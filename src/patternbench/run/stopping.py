@@ -1,4 +1,4 @@
-"""Rounds that stop by themselves: whole blocks are added while a scenario's interval is still too wide.
+"""Rounds that stop by themselves: whole blocks are added while a look at the records asks for more.
 
 Added rounds are written to the plan before they are run, so that a killed run continues with the rounds that it had
 decided on. Whether a further block is needed follows only from the records.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from patternbench.analyze.stopping.rule import StoppingRule, next_block
 from patternbench.plan.expand import Plan
@@ -17,10 +18,30 @@ from patternbench.plan.order import next_block as following
 from patternbench.records import attempts, damage, stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
-from patternbench.records.stored import PlannedLook, PlannedRound
-from patternbench.report.measuring import Measuring
+from patternbench.records.stored import PlannedLook
+from patternbench.report.choice_rule import choice_rule_of
+from patternbench.report.measuring import MeasurementTerms
+from patternbench.run.added_rounds import batches, store
 from patternbench.run.before.evidence import rule_of
 from patternbench.study.models import Study
+
+
+class LookRule(Protocol):
+    """What a look asks of the records: which scenarios need more rounds, and when the next look comes."""
+
+    @property
+    def fewest(self) -> int:
+        """After how many blocks the first look comes."""
+
+    @property
+    def most(self) -> int:
+        """How many blocks there are at most."""
+
+    def step(self, blocks: int, lanes: int) -> int:
+        """Return how many blocks come until the next look, where each lane runs one at a time."""
+
+    def kept(self, rounds: Sequence[Round], looks: Sequence[PlannedLook]) -> set[str]:
+        """Return the scenarios of the next block at the last of the looks; none where no more are needed."""
 
 
 def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: StoppingRule) -> list[str]:
@@ -38,6 +59,58 @@ def open_scenarios(rounds: Sequence[Round], values: Mapping[int, float], rule: S
 
 
 @dataclass
+class KnownMeans:
+    """Asks whether the mean of each scenario is known well enough."""
+
+    folder: RunFolder
+    rule: StoppingRule
+    _values: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def fewest(self) -> int:
+        """After how many blocks the first look comes."""
+        return self.rule.fewest
+
+    @property
+    def most(self) -> int:
+        """How many blocks there are at most."""
+        return self.rule.most
+
+    def step(self, blocks: int, lanes: int) -> int:
+        """Return how many blocks come until the next look: one of each lane."""
+        del blocks
+        return max(1, lanes)
+
+    def kept(self, rounds: Sequence[Round], looks: Sequence[PlannedLook]) -> set[str]:
+        """Return the scenarios whose mean isn't known well enough."""
+        rule = replace(self.rule, step=looks[-1].step, looks=tuple((one.blocks, one.step) for one in looks))
+        return set(open_scenarios(rounds, self._measured(rule), rule))
+
+    def _measured(self, rule: StoppingRule) -> dict[int, float]:
+        entries, measuring = damage.rounds(self.folder), MeasurementTerms.by_scenario(self.folder)
+        counted = [entry for entry in entries if entry.counts]
+        return {entry.round: self._value(entry, rule.response, measuring[entry.scenario]) for entry in counted}
+
+    def _value(self, entry: Entry, response: str, measuring: MeasurementTerms) -> float:
+        key = f"{entry.file} {entry.started}"
+        if key not in self._values:
+            rows = attempts.of_round(self.folder.attempts_of(entry.file))
+            metrics = measuring.summary(rows).metrics
+            self._values[key] = metrics.get(response, math.nan)
+        return self._values[key]
+
+
+def asked_by(study: Study, plan: Plan, folder: RunFolder, tell: Callable[[str], None]) -> LookRule | None:
+    """Return what a study's looks ask; None where it names a number of rounds. ``tell`` hears of each look."""
+    means, choice = rule_of(study), choice_rule_of(study)
+    if choice is not None:
+        from patternbench.run.choosing import KnownChoices  # noqa: PLC0415 - slow to import
+
+        return KnownChoices(study, plan, folder, choice, tell)
+    return KnownMeans(folder, means) if means is not None else None
+
+
+@dataclass
 class AdaptiveStopping:
     """Adds blocks to the rounds of a run, in its plan file as well as in ``rounds`` itself."""
 
@@ -45,68 +118,35 @@ class AdaptiveStopping:
     plan: Plan
     folder: RunFolder
     rounds: list[Round]
-    rule: StoppingRule | None
+    asked: LookRule | None
     group: Group
-    _values: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, study: Study, plan: Plan, folder: RunFolder, rounds: list[Round], group: Group) -> AdaptiveStopping:
-        """Return the growth that the study asks for; none where it names a number of rounds."""
-        return cls(study, plan, folder, rounds, rule_of(study), group)
 
     def after(self, todo: Sequence[Round], lanes: Callable[[], int] = lambda: 1) -> Iterator[Sequence[Round]]:
-        """Yield the remaining rounds, then a block for each lane. The blocks are decided on after all before them."""
-        if todo:
-            yield todo
-        while batch := self._next(lanes):
-            yield batch
+        """Return the remaining rounds, then the blocks up to each next look, decided on after all before them."""
+        return batches(todo, lambda: self._next(lanes))
 
     def _next(self, lanes: Callable[[], int]) -> list[Round]:
-        """Add a block for each lane, of the scenarios that need one; none where no scenario does."""
-        if self.rule is None:
+        """Add the blocks up to the next look, of the scenarios that need them; none where no scenario does."""
+        if self.asked is None:
             return []
-        looks = self._looks(lanes)
+        looks = self._looks(self.asked, lanes)
         look = looks[-1]
-        rule = replace(self.rule, step=look.step, looks=tuple((one.blocks, one.step) for one in looks))
-        kept = set(open_scenarios(self.rounds, self._measured(rule), rule))
+        kept = self.asked.kept(self.rounds, looks)
         known, of_study = len(self.rounds), (self.plan.scenarios, kept, self.study.seed, self.study.order)
-        for _ in range(min(look.step, rule.most - look.blocks) if kept else 0):
+        for _ in range(min(look.step, self.asked.most - look.blocks) if kept else 0):
             self.rounds += following(self.rounds, *of_study, group=self.group)
-        self._store(looks)
+        store(self.folder, self.rounds, looks)  # how was looked, and with it what was decided on
         return self.rounds[known:]
 
-    def _looks(self, lanes: Callable[[], int]) -> list[PlannedLook]:
+    def _looks(self, asked: LookRule, lanes: Callable[[], int]) -> list[PlannedLook]:
         """All looks, of which the last is after the last block: as it was taken before, else with the lanes there are.
 
         Runs of before didn't write their looks down: those came after as many blocks as there are lanes now.
         """
-        blocks, step = 1 + max((one.block for one in self.rounds), default=-1), max(1, lanes())
+        blocks = 1 + max((one.block for one in self.rounds), default=-1)
+        step = asked.step(blocks, lanes())
         taken = stored.plan(self.folder).looks
         if taken and taken[-1].blocks == blocks:
             return taken
-        before = [] if taken else [PlannedLook(blocks=n, step=step) for n in range(self._fewest, blocks, step)]
+        before = [] if taken else [PlannedLook(blocks=n, step=step) for n in range(asked.fewest, blocks, step)]
         return [*taken, *before, PlannedLook(blocks=blocks, step=step)]
-
-    @property
-    def _fewest(self) -> int:
-        return self.rule.fewest if self.rule else 1
-
-    def _store(self, looks: list[PlannedLook]) -> None:
-        """Write down how was looked, and with it the rounds that were decided on."""
-        planned = stored.plan(self.folder)
-        rounds = [PlannedRound(**vars(one)) for one in self.rounds]
-        if (rounds, looks) != (planned.rounds, planned.looks):
-            stored.write_plan(self.folder, planned.model_copy(update={"rounds": rounds, "looks": looks}))
-
-    def _measured(self, rule: StoppingRule) -> dict[int, float]:
-        entries, measuring = damage.rounds(self.folder), Measuring.by_scenario(self.folder)
-        counted = [entry for entry in entries if entry.counts]
-        return {entry.round: self._value(entry, rule.response, measuring[entry.scenario]) for entry in counted}
-
-    def _value(self, entry: Entry, response: str, measuring: Measuring) -> float:
-        key = f"{entry.file} {entry.started}"
-        if key not in self._values:
-            rows = attempts.of_round(self.folder.attempts_of(entry.file))
-            metrics = measuring.summary(rows).metrics
-            self._values[key] = metrics.get(response, math.nan)
-        return self._values[key]

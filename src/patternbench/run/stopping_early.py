@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from patternbench.observe.doubt import NOTHING_SEEN
+from patternbench.observe.warning import NOTHING_SEEN
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.journal import DONE, Entry
-from patternbench.run.round import doubts
-from patternbench.run.round.doubts import TARGET_GONE
+from patternbench.run.round import warnings
+from patternbench.run.round.warnings import TARGET_GONE
 
 FEWEST = 2
 """One round that is not valid, or one start that failed, may be bad luck."""
@@ -31,7 +31,7 @@ def out_of_reach(expected: Scenario, scenarios: Collection[Scenario], made: Sequ
 
     Other scenarios with the same system, settings and client count as tries of it.
     """
-    if sum(map(doubts.is_failed_start, made)) < FEWEST:
+    if sum(map(warnings.is_failed_start, made)) < FEWEST:
         return False
     alike = {one.id for one in scenarios if (one.system, one.client) == (expected.system, expected.client)}
     return _cannot_start([entry for entry in made if entry.scenario in alike])
@@ -44,16 +44,16 @@ def _counts_nothing(made: Sequence[Entry]) -> bool:
 
 def saw_nothing(entry: Entry) -> bool:
     """Whether an observer saw nothing at all of a round."""
-    return any(doubt.kind == NOTHING_SEEN for doubt in entry.doubts)
+    return any(warning.kind == NOTHING_SEEN for warning in entry.doubts)
 
 
 def _cannot_start(made: Sequence[Entry]) -> bool:
     """Whether the system never came up, however often that was tried."""
-    return len(made) >= FEWEST and all(doubts.is_failed_start(entry) for entry in made)
+    return len(made) >= FEWEST and all(warnings.is_failed_start(entry) for entry in made)
 
 
 def _gone(last: Entry) -> bool:
-    return any(doubt.kind == TARGET_GONE for doubt in last.doubts)
+    return any(warning.kind == TARGET_GONE for warning in last.doubts)
 
 
 def _hopeless(made: Sequence[Entry], coming: Round) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from patternbench.observe.doubt import NOTHING_SEEN, Doubt
+from patternbench.observe.warning import NOTHING_SEEN, RoundWarning
+from patternbench.plan.doses import configurations, dose_field
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage
 from patternbench.records.journal import Entry
 from patternbench.run.prepared_run import PreparedRun
-from patternbench.run.round.doubts import NO_CALL, NOT_STARTED, NOTHING_SUCCEEDED
+from patternbench.run.round.warnings import NO_CALL, NOT_STARTED, NOTHING_SUCCEEDED
 from patternbench.run.stopping_early import out_of_reach
 
 
@@ -20,7 +21,7 @@ def lacking(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
     return [
         *_untried_rounds(prepared, entries),
         *_stopped(prepared, entries),
-        *_without_valid(scenarios, entries),
+        *_without_valid(_wholes(prepared), entries),
         *_idle(entries),
         *_nothing_good(scenarios, entries),
     ]
@@ -48,26 +49,36 @@ def _stopped(prepared: PreparedRun, entries: Sequence[Entry]) -> list[str]:
         return []
     outside = [] if entries else list(damage.counting_passes(prepared.folder).values())
     last = max([*entries, *outside], key=lambda entry: entry.started, default=None)
-    why = next((doubt for doubt in reversed(last.doubts) if _stops_for(doubt)), None) if last else None
+    why = next((warning for warning in reversed(last.doubts) if _stops_for(warning)), None) if last else None
     cause = f": {why.message}; {why.remedy.replace('DIR', str(prepared.folder.path))}" if why else ""
     return [f"the run was stopped with {left} of {len(prepared.rounds)} rounds to go{cause}"]
 
 
-def _stops_for(doubt: Doubt) -> bool:
-    """Whether a run may have been stopped for a doubt of its last round or counting pass."""
-    return doubt.invalidates or doubt.kind in (NOT_STARTED, NOTHING_SEEN)
+def _stops_for(warning: RoundWarning) -> bool:
+    """Whether a run may have been stopped for a warning of its last round or counting pass."""
+    return warning.invalidates or warning.kind in (NOT_STARTED, NOTHING_SEEN)
 
 
-def _without_valid(scenarios: Mapping[str, Scenario], entries: Sequence[Entry]) -> list[str]:
+def _wholes(prepared: PreparedRun) -> dict[str, str]:
+    """Of which whole each scenario is a part: itself, or in a search the configuration, whatever the dose."""
+    study, scenarios = prepared.study, prepared.plan.scenarios
+    if study.boundary is None:
+        return {scenario.id: scenario.id for scenario in scenarios}
+    searched = configurations(scenarios, dose_field(study, study.boundary).factor)
+    return {scenario: one.key for one in searched for scenario in one.scenarios.values()}
+
+
+def _without_valid(wholes: Mapping[str, str], entries: Sequence[Entry]) -> list[str]:
     """Scenarios of which rounds were run, and only such that are not valid: nothing is known of them."""
-    bare = {entry.scenario for entry in entries if not entry.valid} - {e.scenario for e in entries if e.counts}
+    known = {wholes[entry.scenario] for entry in entries if entry.counts}
+    bare = {wholes[entry.scenario] for entry in entries if not entry.valid} - known
     verb = "has" if len(bare) == 1 else "have"
-    return [f"{len(bare)} of {_plural(len(scenarios), 'scenario')} {verb} no valid round"] if bare else []
+    return [f"{len(bare)} of {_plural(len({*wholes.values()}), 'scenario')} {verb} no valid round"] if bare else []
 
 
 def _idle(entries: Sequence[Entry]) -> list[str]:
     """Return rounds in which no call was made."""
-    count = sum(any(doubt.kind == NO_CALL for doubt in entry.doubts) for entry in entries)
+    count = sum(any(warning.kind == NO_CALL for warning in entry.doubts) for entry in entries)
     return [f"in {_plural(count, 'round')} no call was made"] if count else []
 
 
@@ -82,7 +93,7 @@ def _plural(count: int, what: str) -> str:
 
 
 def _bad(entry: Entry) -> bool:
-    return any(doubt.kind == NOTHING_SUCCEEDED for doubt in entry.doubts)
+    return any(warning.kind == NOTHING_SUCCEEDED for warning in entry.doubts)
 
 
 def _faulty(scenario: Scenario) -> bool:

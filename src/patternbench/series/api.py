@@ -9,7 +9,6 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from patternbench import asking
-from patternbench.asking import Bounds
 
 MOST_BYTES = 64_000_000
 """Largest answer; a query with a larger one should aggregate."""
@@ -119,7 +118,7 @@ class PrometheusApi:
 
 def client() -> httpx.Client:
     """Return a client for queries, each of which takes a time at most, however slowly its answer comes."""
-    return asking.client(Bounds(ANSWER_S, asking.UNBOUNDED))  # ``_limited`` says what to do about a long answer
+    return asking.client(asking.Bounds(ANSWER_S, asking.UNBOUNDED))  # ``_limited`` says what to do about a long answer
 
 
 def _limited(reply: httpx.Response, url: str) -> Iterator[bytes]:

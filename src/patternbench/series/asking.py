@@ -29,7 +29,7 @@ Values = dict[str, list[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
-class Asker:
+class SeriesReader:
     """Queries one Prometheus. ``shared``: it also watches targets outside the system. ``clock`` is Unix time."""
 
     prometheus: PrometheusApi

@@ -12,13 +12,13 @@ from types import MappingProxyType
 import httpx
 
 from patternbench.drivers.environment import resolved
-from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import NeededComponent, ObservationError, Observer, RoundFiles, Settings, Watched
+from patternbench.observe.seam import NeededComponent, ObservationError, Observer, RoundFiles, Settings, WatchedRound
+from patternbench.observe.warning import RoundWarning
 from patternbench.series import api, asking
 from patternbench.series.analyze.summaries import only_ones, summaries
 from patternbench.series.api import PrometheusApi
-from patternbench.series.asking import Asker
-from patternbench.series.gaps import doubts_of
+from patternbench.series.asking import SeriesReader
+from patternbench.series.gaps import warnings_of
 from patternbench.series.question import SUMMARIES, PrometheusAt, Series, SeriesQuestion, response_name
 from patternbench.series.records import kept as files
 from patternbench.series.records.kept import SeenSeries
@@ -61,7 +61,7 @@ class SeriesObserver(Observer[SeenSeries]):
         return [_response(name, series, summary) for name, series in requested.items() for summary in SUMMARIES]
 
     @contextmanager
-    def watch(self, watched: Watched) -> Iterator[None]:
+    def watch(self, watched: WatchedRound) -> Iterator[None]:
         """Check every query before the load, and get its values after the load."""
         requested = SeriesQuestion.of(watched.watch).series
         if not requested:
@@ -77,9 +77,9 @@ class SeriesObserver(Observer[SeenSeries]):
         """Return the series of a round, if the study asks for any."""
         return files.read(kept.folder)
 
-    def doubts(self, seen: SeenSeries) -> list[Doubt]:
+    def warnings(self, seen: SeenSeries) -> list[RoundWarning]:
         """Warnings about missing values, label sets that weren't kept, and targets that weren't scraped."""
-        return list(doubts_of(seen))
+        return list(warnings_of(seen))
 
     def measured(self, seen: SeenSeries, settings: Settings) -> Mapping[str, float]:
         """Return the summaries of each series with one label set. Several label sets have no single number."""
@@ -109,17 +109,17 @@ def _api(at: PrometheusAt, http: httpx.Client) -> PrometheusApi:
     return PrometheusApi(at.url, {name: resolved(text) for name, text in at.headers.items()}, http)
 
 
-def _asker(watched: Watched, http: httpx.Client) -> Asker:
+def _asker(watched: WatchedRound, http: httpx.Client) -> SeriesReader:
     """Return the asker of a round's series. Raises ObservationError if the system has no such component."""
     where = SeriesQuestion.of(watched.watch).answered_by
     if isinstance(where, PrometheusAt):
         try:
-            return Asker(_api(where, http), shared=True)
+            return SeriesReader(_api(where, http), shared=True)
         except InputError as error:
             raise ObservationError(str(error)) from None
     if where not in watched.endpoints:
         raise ObservationError(f"the system has no component `{where}` to query for the series")
-    return Asker(PrometheusApi(watched.endpoints[where], {}, http), shared=False)
+    return SeriesReader(PrometheusApi(watched.endpoints[where], {}, http), shared=False)
 
 
 def _response(name: str, series: Series, summary: str) -> Response:

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, Watched
+from patternbench.observe.seam import ObservationError, Observer, RoundFiles, Settings, WatchedRound
 from patternbench.speed import samples
 from patternbench.speed.probe import Samples, allowed, probing, refuse_missing
 from patternbench.speed.question import SpeedProbe, SpeedQuestion
@@ -30,11 +30,11 @@ SETTLE_S = 0.1
 """What passes after the load before the probe begins: connections close, and the clock settles."""
 
 
-class SpeedObserver(Observer[pd.DataFrame]):
+class SpeedObserver(Observer["pd.DataFrame"]):
     """How fast the machine was, for studies that ask for a speed probe."""
 
     name = "speed"
-    tables = MappingProxyType({"speed": lambda seen: cast(pd.DataFrame, seen)})
+    tables = MappingProxyType({"speed": lambda seen: cast("pd.DataFrame", seen)})
 
     def problems(self, watch: Watch) -> list[Problem]:
         """CPUs that this machine does not have, or that this process may not use."""
@@ -53,7 +53,7 @@ class SpeedObserver(Observer[pd.DataFrame]):
         return [RESPONSE] if SpeedQuestion.of(watch).speed_probe else []
 
     @contextmanager
-    def watch(self, watched: Watched) -> Iterator[None]:
+    def watch(self, watched: WatchedRound) -> Iterator[None]:
         """Probe before the load and after it, while the system has nothing to do, and keep the samples."""
         requested = SpeedQuestion.of(watched.watch).speed_probe
         if requested is None:

@@ -38,6 +38,22 @@ def _width(value: object) -> str:
 HalfWidth = Annotated[str, BeforeValidator(_width, json_schema_input_type=str | float), Field(pattern=WIDTH)]
 
 
+WITHIN = r"^within [0-9]+(\.[0-9]+)? ?%$"
+
+
+def _within(value: object) -> str:
+    """Normalise how good a choice must be. Rejects other text, and a margin of zero."""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    readable = re.fullmatch(WITHIN, text) is not None
+    if not readable or not re.search("[1-9]", text):
+        message = "must be greater than 0" if readable else "isn't how good a choice must be"
+        raise PydanticCustomError("within", message, {"allowed": "how much worse than the best it may be: `within 5%`"})
+    return text
+
+
+Within = Annotated[str, BeforeValidator(_within), Field(pattern=WITHIN)]
+
+
 class Until(Model):
     """A scenario gets rounds until the mean of ``response`` is known to within ``half_width``."""
 
@@ -45,10 +61,25 @@ class Until(Model):
     half_width: HalfWidth
 
 
+class UntilChosen(Model):
+    """A scenario gets rounds until the choice under its condition is known: at most so much worse than the best."""
+
+    choice: Within
+
+
+def _aim(value: object) -> Literal["Until", "UntilChosen"]:
+    chosen = isinstance(value, UntilChosen) or (isinstance(value, dict) and "choice" in value)
+    return "UntilChosen" if chosen else "Until"
+
+
+UntilKnown = Annotated[Annotated[Until, Tag("Until")] | Annotated[UntilChosen, Tag("UntilChosen")], Discriminator(_aim)]
+"""What is to be known before rounds stop: a mean, or the choice."""
+
+
 class Rounds(Model):
     """Rounds that stop by themselves: between ``min`` and ``max`` per scenario."""
 
-    until: Until
+    until: UntilKnown
     min: Annotated[int, Field(ge=FEWEST, le=10_000)] = FEWEST
     max: Annotated[int, Field(ge=FEWEST, le=10_000)] = MOST
 

@@ -41,6 +41,7 @@ LIMITS = {
     "less_than_equal": ("le", "at most {}"),
     "less_than": ("lt", "less than {}"),
     "literal_error": ("expected", "{}"),
+    "enum": ("expected", "{}"),
     "string_pattern_mismatch": ("pattern", "{}"),
     "too_short": ("min_length", "at least {} entry"),
     "string_too_long": ("max_length", "at most {} characters"),

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from patternbench.study.boundary import Boundary
+from patternbench.study.capacity import DeclaredCapacity
 from patternbench.study.claims import DeclaredClaim
 from patternbench.study.evidence import DeclaredCriteria, Fraction, RoundsOrRule
 from patternbench.study.faults import Fault
 from patternbench.study.forms import Form
 from patternbench.study.model.levels import Levels
-from patternbench.study.model.parts import Count, Model, Name, OneOf, Setting, Users, misplaced
+from patternbench.study.model.parts import Count, FileName, Model, Name, OneOf, Setting, Users, misplaced
 from patternbench.study.model.system import DeclaredSystem, reachable
 from patternbench.study.questions import asking, questions
 from patternbench.study.watching import Traces, Watch
@@ -141,6 +143,14 @@ class Lateness(Model):
         return self.percentage == 0
 
 
+class Screen(Model):
+    """A screen: all scenarios are simulated with a model, and only the most promising ones are measured."""
+
+    with_: Annotated[FileName, Field(alias="with")]
+    keep: Annotated[int, Field(ge=2, le=100_000)]
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 3
+
+
 class Design(Model):
     """Which combinations of levels are run."""
 
@@ -149,6 +159,7 @@ class Design(Model):
     faults: Literal["together", "one_at_a_time"] = "together"
     fraction: Fraction | None = None
     latin_hypercube: Annotated[int, Field(ge=2, le=100_000)] | None = None
+    screen: Screen | None = None
 
 
 class StudyFields(Model):
@@ -162,6 +173,8 @@ class StudyFields(Model):
     workload: Annotated[Workload, Role.LOAD]
     strategies: Annotated[list[Strategy], Field(min_length=1), Role.PATTERN] = Field(default_factory=_no_pattern)
     rounds: RoundsOrRule = 10
+    boundary: Boundary | None = None
+    capacity: DeclaredCapacity | None = None
     derived: dict[DerivedName, Expression] = Field(default_factory=dict)
     models: list[str] = Field(default_factory=list)
     recommend: DeclaredCriteria | None = None
@@ -215,6 +228,12 @@ class StudyFields(Model):
     def _one_population_after_start(self) -> Self:
         if self.after_start and self.workload.groups:
             raise misplaced("after_start", "groups", "after_start with `closed` or `open`")
+        return self
+
+    @model_validator(mode="after")
+    def _a_search_counts_its_own_rounds(self) -> Self:
+        if self.boundary and "rounds" in self.model_fields_set:
+            raise misplaced("rounds", "boundary, which adds rounds as it needs them", "`boundary.max`")
         return self
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from patternbench.study.model.levels import Levels
 from patternbench.study.models import Study
 from patternbench.terms.units import Duration
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 STEPS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
 FILES = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}}
 NUMBER = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "examples": ["${size}"]}]}
@@ -45,6 +46,11 @@ class _AsWritten(GenerateJsonSchema):
         return {"anyOf" if key == "oneOf" else key: value for key, value in made.items() if key != "discriminator"}
 
 
+def schema_of(model: type[BaseModel]) -> dict[str, object]:
+    """Return the schema of a file that is written as a study is (JSON Schema, draft 2020-12)."""
+    return {"$schema": DRAFT, **model.model_json_schema(schema_generator=_AsWritten)}
+
+
 def study_schema() -> dict[str, object]:
     """Return the schema of version 1 of the study file (JSON Schema, draft 2020-12)."""
     schema = Study.model_json_schema(schema_generator=_AsWritten)
@@ -52,4 +58,4 @@ def study_schema() -> dict[str, object]:
         schema["$defs"][name] = {"anyOf": [short, schema["$defs"][name]]}
     fields = schema["properties"]
     fields["quick"]["propertyNames"] = {"enum": [name for name in fields if name not in forms.KEPT]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {"$schema": DRAFT, **schema}

@@ -23,6 +23,7 @@ _OTHER = {**dict.fromkeys(SHARES, "%"), **dict.fromkeys(named("rate"), "/s")}
 _SMALL = 1e-4
 _LARGE = 1e12
 _LONGEST_IN_MS = 2.0
+_LEAST_P = 2.2e-16
 
 
 def number(value: float) -> str:
@@ -40,6 +41,11 @@ def number(value: float) -> str:
 def signed(value: float) -> str:
     """Write a change as ``number`` does, with its sign: ``+1,880``, ``−3.2``."""
     return f"{'+' if value > 0 else ''}{number(value)}".replace("-", MINUS, 1 if value < 0 else 0)
+
+
+def p_value(p: float) -> str:
+    """Write a p-value. Below 2.2e-16, doubles can't distinguish it from zero; R prints it in the same way."""
+    return "< 2.2e-16" if p < _LEAST_P else f"{p:.3g}"
 
 
 def unit_of(response: str, largest: float, declared: str = "") -> tuple[str, float]:

@@ -93,3 +93,11 @@ Number = Annotated[float, AfterValidator(_whole_when_it_is)]
 """A number that keeps no trace of how it was typed: 20 and 20.0 are one level."""
 Percentage = Annotated[float, Field(ge=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
 PositivePercentage = Annotated[float, Field(gt=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
+
+
+def roughly(seconds: float) -> str:
+    """Return a length of time for people: ``45 s``, ``12 min``, ``3 h 05 min``."""
+    whole, minutes = round(seconds), round(seconds / 60)
+    if whole < 120:  # noqa: PLR2004 - as long as seconds say more
+        return f"{whole} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"  # noqa: PLR2004 - likewise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -16,6 +17,11 @@ _ACTS = re.compile(
 def visible(text: str) -> str:
     """Return the text with such characters written out: ``\\x1b`` instead of an escape, ``\\u202e`` of a turn."""
     return _ACTS.sub(_written_out, text)
+
+
+def visible_json(text: str) -> str:
+    """Return a text of JSON with such characters as escapes of JSON, so that who reads it gets them back."""
+    return _ACTS.sub(_escaped, text)
 
 
 def all_visible(value: object) -> object:
@@ -36,6 +42,10 @@ def not_utf8(text: str) -> bool:
     It comes from a name or a variable of the system that isn't UTF-8, or from an escape such as ``"\\ud800"``.
     """
     return re.search("[\ud800-\udfff]", text) is not None
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def _written_out(found: re.Match[str]) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 import httpx
 
 from patternbench import asking
-from patternbench.asking import Bounds
 from patternbench.observe.seam import ObservationError
 from patternbench.traces.records.collected import COUNTS, SPANS, SpanCounts
 
@@ -41,7 +40,7 @@ def collected(
     url: str, spans: SpansOfRound, folder: Path, clock: Callable[[], float], pause: Callable[[float], None]
 ) -> Iterator[None]:
     """Have the receiver at a URL keep what comes within, then put it into a folder. Raises ObservationError."""
-    with asking.client(Bounds(ANSWER_S), base_url=url) as client:
+    with asking.client(asking.Bounds(ANSWER_S), base_url=url) as client:
         with _explained(url):
             client.post("/round", params={"since_ns": spans.since_ns}).raise_for_status()
         yield
@@ -56,7 +55,7 @@ def _fetch(client: httpx.Client, spans: SpansOfRound, folder: Path) -> None:
     counts = counts.model_copy(update={"measured_from_ns": spans.measured_from_ns()})
     folder.mkdir(parents=True)
     with (
-        asking.client(Bounds(SPANS_S, asking.UNBOUNDED), base_url=str(client.base_url)) as long,
+        asking.client(asking.Bounds(SPANS_S, asking.UNBOUNDED), base_url=str(client.base_url)) as long,
         (folder / SPANS).open("wb") as file,
         long.stream("GET", "/round/spans") as answer,
     ):

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from patternbench.lab.tracing import RECEIVER
-from patternbench.observe.doubt import Doubt
-from patternbench.observe.seam import Observer, RoundFiles, Settings, Watched
+from patternbench.lab.announced import RECEIVER
+from patternbench.observe.seam import Observer, RoundFiles, Settings, WatchedRound
+from patternbench.observe.warning import RoundWarning
 from patternbench.study.watching import Watch, share_of
 from patternbench.terms.responses import Response
 from patternbench.traces import responses
@@ -29,7 +29,7 @@ class TraceObserver(Observer[TracedRound]):
         """Return counts and times, where traces are asked for."""
         return self.responses if watch.traces else ()
 
-    def watch(self, watched: Watched) -> AbstractContextManager[object]:
+    def watch(self, watched: WatchedRound) -> AbstractContextManager[object]:
         """Have the receiver keep the spans of the round."""
         traces = watched.watch.traces
         if traces is None or RECEIVER not in watched.endpoints:
@@ -44,16 +44,16 @@ class TraceObserver(Observer[TracedRound]):
         """Return the spans of a round, when it was traced."""
         return read(kept)
 
-    def doubts(self, seen: TracedRound) -> list[Doubt]:
+    def warnings(self, seen: TracedRound) -> list[RoundWarning]:
         """Whether spans are missing."""
-        return list(responses.doubts(seen))
+        return list(responses.warnings(seen))
 
     def measured(self, seen: TracedRound, settings: Settings) -> dict[str, float]:
         """Return calls by type and where the time goes."""
         return responses.of_round(seen)
 
 
-def _end_of_warm_up(watched: Watched, own_clock: bool) -> int:
+def _end_of_warm_up(watched: WatchedRound, own_clock: bool) -> int:
     """Return the end of the warm-up in Unix time (ns); 0 where that is not known by the clock of the spans."""
     known = own_clock and math.isfinite(watched.load.measured_from)
     return int(watched.load.measured_from * NS_PER_S) if known else 0

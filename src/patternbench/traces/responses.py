@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from patternbench.observe.doubt import NOTHING_SEEN, Doubt
+from patternbench.observe.warning import NOTHING_SEEN, RoundWarning
 from patternbench.terms.responses import Better, Response
 from patternbench.traces.analyze.calls import mean_or_nan
 from patternbench.traces.records.collected import SpanRecords, TracedRound
@@ -89,28 +89,30 @@ WAYS = {
 }
 
 
-def doubts(traced: TracedRound) -> Iterator[Doubt]:
+def warnings(traced: TracedRound) -> Iterator[RoundWarning]:
     """Why what traces say of a round may mislead."""
     own = traced.own
     yield from _missing(own, traced.succeeded)
     refused = {why: number for why, number in own.counts.refused.items() if why != OTHER_SIGNAL}
     if refused:
         text = f"{_listed(refused)} sent to the receiver of traces and refused"
-        yield Doubt("spans_refused", f"requests {text}", "find out what sends them, and which exporter it uses")
+        yield RoundWarning("spans_refused", f"requests {text}", "find out what sends them, and which exporter it uses")
     left_out = {why: number for why, number in own.counts.left_out.items() if why not in HARMLESS}
     if left_out:
         remedy = "trace a smaller share, or correct the service that sends them"
-        yield Doubt("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
+        yield RoundWarning("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
     if own.forest.incomplete:
         text = f"{own.forest.incomplete:,} traces lack spans, so nothing is counted of them"
-        yield Doubt("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
+        yield RoundWarning("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
     skew = float(own.requests["skew"].median()) if len(own.requests) else 0.0
     if skew > SKEW_S:
         text = f"clocks of services differ by {1000 * skew:,.0f} ms (median of the requests), which was corrected"
-        yield Doubt("clock_skew", text, "times between services are estimates; synchronise the clocks of the machines")
+        yield RoundWarning(
+            "clock_skew", text, "times between services are estimates; synchronise the clocks of the machines"
+        )
 
 
-def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
+def _missing(own: SpanRecords, succeeded: int) -> Iterator[RoundWarning]:
     """Whether fewer requests were traced than must have been, of those that succeeded."""
     expected, share = own.counts.share * succeeded, own.counts.share
     tolerated = FAR * math.sqrt(expected * (1 - share))
@@ -124,7 +126,7 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[Doubt]:
         if not came
         else "not every component that takes requests sends spans, or some drop them"
     )
-    yield Doubt("spans_missing" if came else NOTHING_SEEN, text, f"{none}: {HOW}")
+    yield RoundWarning("spans_missing" if came else NOTHING_SEEN, text, f"{none}: {HOW}")
 
 
 def _listed(numbers: Mapping[str, int]) -> str:

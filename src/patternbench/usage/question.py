@@ -22,13 +22,21 @@ def _listed(value: object) -> object:
 
 
 UsingComponents = Annotated[list[Name], BeforeValidator(_listed), Field(min_length=1)]
-"""Components whose CPU time and memory are added up: one, or a list; an entry of the system file has all replicas."""
+"""Components whose CPU time and memory are added up: one, or a list; an entry of the system file has all replicas.
+
+Of a Compose project, ``shop`` has all containers, and ``shop.store`` those of a service.
+"""
 
 
 class UsageQuestion(Question):
     """The components by the names that responses have for them."""
 
     usage: dict[FormulaName, UsingComponents] = Field(default_factory=dict)
+
+    @property
+    def contained(self) -> list[str]:
+        """The names under which only services of Compose projects are, whose throttling is measured, too."""
+        return [name for name, own in self.usage.items() if all("." in one for one in own)]
 
 
 QUESTION = UsageQuestion

@@ -91,6 +91,8 @@ class Passes:
 
     def place_noticed(self, _: str) -> None: ...
 
+    def looked(self, _: str) -> None: ...
+
     def round_progressed(self, progress: LoadProgress) -> None:
         """Nothing."""
 

@@ -40,11 +40,10 @@ from patternbench.drivers.driver import DrivenRound, Task
 from patternbench.drivers.engine import EngineDriver
 from patternbench.gateways.statistics import GatewayCounts, counts
 from patternbench.lab import systems, topologies
-from patternbench.lab.config.bundles import STATUS
-from patternbench.lab.config.envoy import GATEWAY
+from patternbench.lab.announced import GATEWAY, STATUS
 from patternbench.lab.environment import Environment
-from patternbench.lab.faults.act import Site
-from patternbench.lab.faults.kinds.crash import Crashing
+from patternbench.lab.faults.act import FaultSetup
+from patternbench.lab.faults.kinds.crash import ComponentCrash
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import attempts
 from patternbench.records.inputs import Inputs
@@ -321,7 +320,7 @@ WRITERS, SOME = 4, 40
 def test_a_store_that_is_killed_and_started_again_under_load_loses_and_doubles_nothing_that_was_confirmed(
     component: str, emptied: Environment, employee: httpx.Client, customer: httpx.Client
 ) -> None:
-    crash = Crashing(component, Site(emptied, time.monotonic_ns))
+    crash = ComponentCrash(component, FaultSetup(emptied, time.monotonic_ns))
     with writing(customer, employee, WRITERS) as writers:
 
         def confirmed() -> int:
@@ -352,7 +351,7 @@ class Killing:
     """Kills a component a while after the load has begun, and notes when it was signalled and when it was gone."""
 
     def __init__(self, name: str, insurance: Environment) -> None:
-        self.crash = Crashing(name, Site(insurance, time.monotonic_ns))
+        self.crash = ComponentCrash(name, FaultSetup(insurance, time.monotonic_ns))
         self.told_ns = self.gone_ns = 0
 
     def begun(self, from_ns: int) -> None:

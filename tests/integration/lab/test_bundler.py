@@ -16,10 +16,10 @@ import httpx
 import pytest
 from tests.support.http2 import Http2Connection
 
+from patternbench.lab.announced import STATUS
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.bundler import Bundler
 from patternbench.lab.config import nginx_config
-from patternbench.lab.config.bundles import STATUS
 from patternbench.lab.host.launch import File, Launch
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import StartError

@@ -18,7 +18,7 @@ from tests.integration.run.conftest import left_behind
 
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.changes import every_round
-from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, Restart
+from patternbench.lab.host.launch import File, FreshStart, Launch, LiveCall, LiveFile, Preparation
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.ready import Answers, Http
@@ -280,11 +280,11 @@ def test_a_component_that_is_restarted_at_the_same_address_takes_its_live_settin
 
 
 def test_a_reset_by_restart_gives_the_component_an_empty_folder(host: LocalHost) -> None:
-    launches = [service(reset=(Restart(),)), service("other")]
-    anew: Mapping[str, str] = every_round(launches)
-    host.change(launches, anew)
+    launches = [service(reset=(FreshStart(),)), service("other")]
+    restarts: Mapping[str, str] = every_round(launches)
+    host.change(launches, restarts)
     (host.running["shop"].folder / "left").touch()
-    host.change(launches, anew)
+    host.change(launches, restarts)
     assert reasons(host) == {"shop": "its reset is a restart"}
     assert not (host.running["shop"].folder / "left").exists()
 

@@ -28,8 +28,8 @@ from patternbench.cli.up import with_addresses
 from patternbench.lab import environment, startable, systems, topologies
 from patternbench.lab.environment import Environment
 from patternbench.lab.faults import family
-from patternbench.lab.faults.act import Site
-from patternbench.lab.faults.kinds.crash import Crashing
+from patternbench.lab.faults.act import FaultSetup
+from patternbench.lab.faults.kinds.crash import ComponentCrash
 
 SYSTEM = "cinema"
 CINEMAS = ["cineworld", "dundrum", "ucd"]
@@ -298,9 +298,9 @@ def crash(cinema: Cinema, name: str) -> None:
     killed_now(cinema, name).end()
 
 
-def killed_now(cinema: Cinema, name: str) -> Crashing:
+def killed_now(cinema: Cinema, name: str) -> ComponentCrash:
     """A part that is dead until its crash ends."""
-    crashing = Crashing(name, Site(cinema.up, time.monotonic_ns))
+    crashing = ComponentCrash(name, FaultSetup(cinema.up, time.monotonic_ns))
     crashing.begin()
     return crashing
 

@@ -16,9 +16,9 @@ import pytest
 from tests.integration.run.conftest import left_behind
 from tests.support.studies import ROOT
 
-from patternbench.lab import environment, startable, systems
+from patternbench.lab import environment, startable, systems, topologies
 from patternbench.lab.containers import engine
-from patternbench.lab.containers.project import image_prefix, project_name
+from patternbench.lab.containers.project import PORTS, image_prefix, project_name
 from patternbench.lab.faults.schedule import FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import SystemFile
@@ -88,8 +88,11 @@ class Installed:
         return [json.loads(line) for line in (self.folder / "orders.jsonl").read_text().splitlines()]
 
     def composed(self) -> list[list[str]]:
-        """The words of the orders to Compose alone."""
-        return [order for order in self.orders() if "-f" in order]
+        """The words of the orders to Compose alone, but for the question whether it takes ports that are added.
+
+        It never does.
+        """
+        return [order for order in self.orders() if "-f" in order and not any(PORTS in word for word in order)]
 
     def becomes(self, **states: dict[str, object]) -> None:
         """Have containers be in other states, all at once."""
@@ -137,6 +140,8 @@ def test_a_project_is_up_while_its_system_is_and_goes_down_with_its_volumes(
     down = ["down", "--volumes", "--remove-orphans", "--timeout", "0"]
     expected = [config, ["up", "--detach", "--remove-orphans"], ["logs", "--follow", "--no-color"], down]
     assert installed.composed() == [[*head, *words] for words in expected]
+    asked = [order for order in installed.orders() if any(PORTS in word for word in order)]
+    assert len(asked) == (name != "podman-compose"), "which prints ports as texts"
     assert left_behind(str(installed.folder)) == []
 
 
@@ -310,6 +315,64 @@ def test_a_fault_at_the_edge_acts_on_the_way_to_the_published_port(install: Call
         with FaultSchedule([fault], up):
             assert httpx.get(up.endpoint).status_code == 503
         assert httpx.get(up.endpoint).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("docker", [["up", "--detach", "--no-deps", "--renew-anon-volumes", "--timeout", "0", "web"]]),
+        (
+            "podman-compose",
+            [["down", "--volumes", "--remove-orphans", "--timeout", "0"], ["up", "--detach", "--remove-orphans"]],
+        ),
+    ],
+)
+def test_a_changed_setting_starts_only_services_that_read_it_and_who_calls_them_elsewhere(
+    name: str, expected: list[list[str]], install: Callable[[str], Installed]
+) -> None:
+    installed = install(name)
+    printed = installed.folder / "printed"
+    image = {"docker": ("shop:v1", "shop:${TAG}"), "podman-compose": ("web:\n", "web:\n    image: shop:${TAG}\n")}[name]
+    printed.write_text(printed.read_text().replace(*image, 1))
+    links = [Link(EDGE, "shop")]
+    with environment.named(installed.system, {}, installed.folder / "logs", links) as up:
+        keeper, before = up.running["shop"].process.pid, len(installed.composed())
+        up.change(topologies.of_file(installed.system, {"tag": "v2"}), links)
+        assert httpx.get(up.endpoint).is_success
+        words = [order[order.index("demo") + 1 :] for order in installed.composed()[before:]]
+        assert [order for order in words if order[0] in ("up", "down")] == expected
+        assert up.running["shop"].process.pid == keeper
+        assert up.running["shop"].url.endswith((installed.folder / "port").read_text())
+        started = {start.component: start.why for start in up.started}
+        moved = "shop, which it refers to, is reached elsewhere"
+        services = ["shop.web"] if name == "docker" else ["shop.web", "shop.admin", "shop.db"]
+        assert started == {**dict.fromkeys(services, "its settings changed"), "edge-to-shop": moved}
+        up.change(topologies.of_file(installed.system, {"tag": "v2"}), links)
+        assert (list(up.started), up.dead()) == ([], [])
+    assert left_behind(str(installed.folder)) == []
+
+
+def test_a_setting_that_no_service_reads_starts_nothing(install: Callable[[str], Installed]) -> None:
+    installed = install("docker-compose")
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        before = len(installed.composed())
+        up.change(topologies.of_file(installed.system, {"tag": "v2"}))
+        assert [order for order in installed.composed()[before:] if "up" in order or "down" in order] == []
+        assert (list(up.started), up.dead()) == ([], [])
+
+
+def test_settings_with_which_a_project_does_not_come_up_end_it_with_why(install: Callable[[str], Installed]) -> None:
+    installed = install("docker")
+    printed = installed.folder / "printed"
+    printed.write_text(printed.read_text().replace("shop:v1", "shop:${TAG}"))
+    with environment.named(installed.system, {}, installed.folder / "logs") as up:
+        (installed.folder / "fails").write_text("up")
+        with pytest.raises(StartError, match="`docker compose up` ended with code 1: no space left for up"):
+            up.change(topologies.of_file(installed.system, {"tag": "v2"}))
+        (installed.folder / "fails").unlink()
+        up.change(topologies.of_file(installed.system, {"tag": "v3"}))
+        assert httpx.get(up.endpoint).is_success
+    assert installed.downs() == 2
 
 
 def test_a_machine_without_an_engine_is_told_what_to_install(install: Callable[[str], Installed]) -> None:

@@ -16,7 +16,7 @@ from tests.integration.run.conftest import left_behind
 from patternbench.lab.host.launch import ErrorLog, File, Launch, Preparation, Stop
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import StartError
-from patternbench.lab.host.ready import Announced, Http, LogLine, Port, Ready, Succeeds
+from patternbench.lab.host.ready import Http, LogLine, Port, ReadinessCheck, ReadyLine, SuccessfulCommand
 from patternbench.lab.software.needs import Need
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
@@ -29,7 +29,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), SimpleHTTPRequestHandler).serve_fore
 FOREVER = "import time; time.sleep(600)"
 
 
-def python(name: str, code: str, *arguments: str, ready: Ready, **fields: object) -> Launch:
+def python(name: str, code: str, *arguments: str, ready: ReadinessCheck, **fields: object) -> Launch:
     """A component that is a line of Python."""
     command = (sys.executable, "-u", "-c", code, *arguments)
     return Launch(kind="process", name=name, command=command, ready=ready, **fields)  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def test_a_component_that_writes_a_lot_is_not_held_up(host: LocalHost) -> None:
 
 def test_what_a_component_announces_makes_its_url(host: LocalHost) -> None:
     says = """import json, time; print(json.dumps({"listening": "127.0.0.1:4711"})); time.sleep(600)"""
-    host.launch([python("own", says, ready=Announced("listening"), url="http://${self.said.listening}")])
+    host.launch([python("own", says, ready=ReadyLine("listening"), url="http://${self.said.listening}")])
     assert host.running["own"].url == "http://127.0.0.1:4711"
 
 
@@ -233,7 +233,7 @@ def test_what_was_written_by_an_earlier_start_makes_no_one_ready(tmp_path: Path)
 
 def test_a_probe_of_its_own_makes_a_component_ready(host: LocalHost) -> None:
     late = "import pathlib, time; time.sleep(0.3); pathlib.Path('done').touch(); time.sleep(600)"
-    host.launch([python("late", late, ready=Succeeds(("test", "-e", "${self.folder}/done")))])
+    host.launch([python("late", late, ready=SuccessfulCommand(("test", "-e", "${self.folder}/done")))])
     assert (host.running["late"].folder / "done").exists()
 
 

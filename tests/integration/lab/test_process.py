@@ -19,7 +19,7 @@ from tests.support.studies import ROOT
 
 from patternbench.lab import environment, systems, topologies
 from patternbench.lab.environment import Environment
-from patternbench.lab.faults.act import Site
+from patternbench.lab.faults.act import FaultSetup
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.faults.links import needed
 from patternbench.lab.faults.schedule import FaultSchedule
@@ -109,7 +109,7 @@ def test_a_fault_acts_on_the_way_to_an_endpoint_as_on_that_to_the_url(tmp_path: 
 def test_a_crash_of_an_entry_is_one_of_all_its_replicas(tmp_path: Path) -> None:
     crash = Fault.model_validate({"crash": {}, "where": "shop", "when": {"for": "1s"}})
     with environment.named(written(tmp_path, SYSTEM), {}, tmp_path / "logs") as up:
-        act = act_of(crash, "crash", Site(up, time.monotonic_ns))
+        act = act_of(crash, "crash", FaultSetup(up, time.monotonic_ns))
         act.begin()
         assert [up.running[name].process.alive for name in ("shop-1", "shop-2", "stock")] == [False, False, True]
         assert up.dead() == [], "they are meant to be down"

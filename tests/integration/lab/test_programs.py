@@ -18,7 +18,7 @@ from patternbench.lab import startable, systems, topologies
 from patternbench.lab.components.python_app import environment
 from patternbench.lab.environment import Environment
 from patternbench.lab.faults.family import kill, stop, wake
-from patternbench.lab.host.local_host import Running
+from patternbench.lab.host.local_host import RunningComponent
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import debian, installing
 from patternbench.lab.systems import SystemFile
@@ -116,7 +116,7 @@ def archive_of(up: Environment) -> Path:
     return next(Path(value) for name, _, value in words if name == "-XX:SharedArchiveFile")
 
 
-def answers(running: Running) -> bool:
+def answers(running: RunningComponent) -> bool:
     try:
         return httpx.get(running.url, timeout=ANSWER_S).status_code < 500
     except httpx.HTTPError:

@@ -32,7 +32,7 @@ from patternbench.lab.components.redis import Redis
 from patternbench.lab.config.databases import Database
 from patternbench.lab.faults.family import kill, stop, wake
 from patternbench.lab.host.launch import Launch
-from patternbench.lab.host.local_host import LocalHost, Running
+from patternbench.lab.host.local_host import LocalHost, RunningComponent
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software import debian
 
@@ -79,7 +79,7 @@ def in_postgres(url: str, sql: str) -> ServerAnswer:
     return ran(debian.program("psql", BINARIES), "-X", "-A", "-t", "-w", "-c", sql, url)
 
 
-def ping_redis(running: Running) -> ServerAnswer:
+def ping_redis(running: RunningComponent) -> ServerAnswer:
     at = urlsplit(running.url)
     with socket.create_connection(("127.0.0.1", at.port or 0), timeout=ANSWER_S) as connection:
         connection.sendall(f"AUTH {at.password}\r\nPING\r\n".encode())
@@ -88,7 +88,7 @@ def ping_redis(running: Running) -> ServerAnswer:
         return ServerAnswer("PONG" in text, text)
 
 
-ANSWERS: dict[str, Callable[[Running], ServerAnswer]] = {
+ANSWERS: dict[str, Callable[[RunningComponent], ServerAnswer]] = {
     "redis": ping_redis,
     "mariadb": lambda running: in_mariadb(running.url, "SELECT 1"),
     "postgres": lambda running: in_postgres(running.url, "SELECT 1"),
@@ -98,7 +98,7 @@ ANSWERS: dict[str, Callable[[Running], ServerAnswer]] = {
 }
 
 
-def answers(running: Running) -> bool:
+def answers(running: RunningComponent) -> bool:
     try:
         return ANSWERS[running.launch.kind](running).well
     except (subprocess.TimeoutExpired, TimeoutError):

@@ -50,7 +50,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eventually(check: Callable[[], Any], seconds: float = 10.0) -> Any:
+def eventually(check: Callable[[], Any], seconds: float = 30.0) -> Any:
     """Return the first true answer of ``check``; fail when there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
@@ -403,7 +403,7 @@ def rules_of(*limits: dict[str, Any], **rest: Any) -> dict[str, Any]:
 def get(nginx: Nginx, key: str | None = "alice", path: str = "/", **headers: str) -> httpx.Response:
     """Send one request as a client."""
     all_headers = {**headers, **({"X-Api-Key": key} if key is not None else {})}
-    return httpx.get(nginx.url + path, headers=all_headers, timeout=10)
+    return httpx.get(nginx.url + path, headers=all_headers, timeout=30)
 
 
 def burst(

@@ -55,8 +55,8 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from patternbench.cli.main import main; main()", *arguments]
 
 
-def patternbench(*arguments: str, timeout: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a verb to its end."""
+def patternbench(*arguments: str, timeout: float = 280, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a verb to its end; a little before the time of its test is over it is given up, and shows what it said."""
     return subprocess.run(
         command(*arguments), capture_output=True, text=True, timeout=timeout, env={**os.environ, **env}, check=False
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.run.conftest import patternbench
+from tests.support.answers_of_commands import fits
 from tests.support.targets import target_up
 
 SERVED_PER_S = 100
@@ -51,6 +52,7 @@ def of_study(folder: Path, picture: Path) -> dict[str, Any]:
 
 def answer(done: Any) -> dict[str, Any]:
     assert done.returncode in (0, 1), done.stderr
+    fits("capacity", done.stdout)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -52,8 +52,8 @@ def own(folder: Path, command_line: str, more: str = "ready: {log: never}", warm
 
 
 @pytest.fixture
-def silent() -> Iterator[str]:
-    """A server that takes connections and a request, and says nothing."""
+def silent() -> Iterator[tuple[str, list[socket.socket]]]:
+    """A server that takes connections and a request, and says nothing; its URL, and what it holds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         held: list[socket.socket] = []
 
@@ -65,7 +65,7 @@ def silent() -> Iterator[str]:
                     return
 
         threading.Thread(target=accept, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", held
         for one in held:
             one.close()
 
@@ -110,11 +110,25 @@ def test_ctrl_c_ends_a_run_soon_while_it_is(phase: Callable[[Path], tuple[str, s
     assert not left_behind(str(tmp_path))
 
 
-def test_ctrl_c_ends_the_question_whether_a_running_system_answers(silent: str, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(STUDY.format(system=f"{{url: '{silent}'}}", warm_up="0ms", path="/"))
+def test_ctrl_c_ends_the_question_whether_a_running_system_answers(
+    silent: tuple[str, list[socket.socket]], tmp_path: Path
+) -> None:
+    url, held = silent
+    (tmp_path / "study.yaml").write_text(STUDY.format(system=f"{{url: '{url}'}}", warm_up="0ms", path="/"))
     run = begun(tmp_path)
-    time.sleep(3.0)
+    await_(lambda: bool(held), run)
     assert interrupted(run) < SOON_S
+
+
+def test_ctrl_c_ends_up_while_a_component_is_still_starting(tmp_path: Path) -> None:
+    own(tmp_path, "sh -c 'echo begun; exec sleep 600'")
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    up = subprocess.Popen(
+        command("up", "own"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, cwd=tmp_path
+    )
+    await_(lambda: any("sleep 600" in line for line in left_behind(str(tmp_path))), up)
+    assert interrupted(up) < SOON_S
+    assert not left_behind(str(tmp_path))
 
 
 def begun(folder: Path) -> subprocess.Popen[str]:

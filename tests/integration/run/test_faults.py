@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 
-from patternbench.lab.faults.links import LIMITS
+from patternbench.lab.faults.links import ONLY_CACHES, ONLY_IN_CONTAINERS
 from patternbench.records import attempts
 from patternbench.study.faults import KINDS
 
@@ -72,6 +72,8 @@ class Case:
     fault: dict[str, Any]
     looks: Callable[[pd.DataFrame], bool]
     where: str = "edge"
+    lasts: float = LENGTH
+    """How long it acts at least, in seconds: a restart is over when the component is up."""
 
 
 FAULTS = {
@@ -88,6 +90,7 @@ FAULTS = {
     "freeze": Case({}, unanswered, "target"),
     "cpu": Case({"percentage": 80, "period": "100ms"}, lambda frame: took_ms(frame).quantile(0.75) > 15, "target"),
     "crash": Case({}, lambda frame: mostly(frame, "answered", 503), "target"),
+    "restart": Case({}, lambda frame: frame.empty or mostly(frame, "answered", 503), "target", lasts=0.0),
 }
 
 
@@ -146,12 +149,13 @@ def round_(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_every_kind_has_its_turn() -> None:
-    assert set(FAULTS) == set(KINDS) - set(LIMITS), "limits act on containers, which have tests of their own"
+    elsewhere = {*ONLY_IN_CONTAINERS, *ONLY_CACHES}
+    assert set(FAULTS) == set(KINDS) - elsewhere, "what acts on containers and on caches has tests of its own"
 
 
-def test_each_fault_acted_once_and_no_doubt_of_it_is_left(round_: Round) -> None:
+def test_each_fault_acted_once_and_no_warning_of_it_is_left(round_: Round) -> None:
     assert sorted(fault["kind"] for fault in round_.entry["faults"]) == sorted(FAULTS)
-    kinds = {doubt["kind"] for doubt in round_.entry["doubts"]}
+    kinds = {warning["kind"] for warning in round_.entry["doubts"]}
     assert not kinds & {"fault_never_began", "answered_by_proxy"}, round_.entry["doubts"]
 
 
@@ -176,11 +180,11 @@ def test_a_fault_is_undone_and_the_system_works_again(round_: Round, kind: str) 
 def test_a_fault_begins_when_the_study_says_and_the_record_says_when_it_did(round_: Round, kind: str) -> None:
     acted, planned = round_.acted(kind), round_.measured_from + begins(kind)
     late = acted["began_us"] / 1e6 - planned
-    doubted = any(doubt["message"].startswith(f"fault {kind} began") for doubt in round_.entry["doubts"])
+    warned = any(warning["message"].startswith(f"fault {kind} began") for warning in round_.entry["doubts"])
     assert acted["where"] == FAULTS[kind].where
     assert late >= -0.02
-    assert (late > 0.05) == doubted, "on a busy machine a fault may be late, and then that is told"
-    assert planned + LENGTH - 0.02 <= acted["ended_us"] / 1e6
+    assert (late > 0.05) == warned, "on a busy machine a fault may be late, and then that is told"
+    assert planned + FAULTS[kind].lasts - 0.02 <= acted["ended_us"] / 1e6
 
 
 def test_the_report_shows_the_faults_as_bands_over_time(round_: Round) -> None:

@@ -26,14 +26,23 @@ import pyarrow.parquet as pq
 import pytest
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.support.ray_nodes import Node, RayNodes, ray_nodes
-from tests.support.sleeping_lanes import ROUNDS, SYSTEM, Said, SleepingLane, StrayingLane, said, sleeping_orders, sleeps
+from tests.support.sleeping_lanes import (
+    ROUNDS,
+    SYSTEM,
+    SleepingLane,
+    Statement,
+    StrayingLane,
+    said,
+    sleeping_orders,
+    sleeps,
+)
 
 from patternbench.lab.host.processes import Process
 from patternbench.lab.software import engine, ray_cluster
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, VOIDED, Entry, Journal, standing
 from patternbench.run.lanes import identity, ray_lanes
-from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
+from patternbench.run.lanes.dealing import DealingExecutor, LaneLoss, LaneResult
 from patternbench.run.lanes.package import MARK
 from patternbench.run.lanes.places import LaneTask
 from patternbench.run.lanes.ray_lanes import RayLanes, RayPlace
@@ -181,17 +190,17 @@ def node_of(cluster: RayNodes, lane: str) -> Node:
     return next(node for node in cluster.nodes if lane.endswith(node.name[:8]))
 
 
-def begun_on(run: Sleepers, lane: str) -> Said:
+def begun_on(run: Sleepers, lane: str) -> Statement:
     """What a lane is at that sleeps, once it has begun it."""
     return _awaited(run, lambda one: one.lane == lane, "begins")
 
 
-def done_of(run: Sleepers, order: str) -> Said:
+def done_of(run: Sleepers, order: str) -> Statement:
     """What was said of an order once it is done, whether anybody waits for it or not."""
     return _awaited(run, lambda one: one.order == order, "done")
 
 
-def _awaited(run: Sleepers, of_it: Callable[[Said], bool], what: str) -> Said:
+def _awaited(run: Sleepers, of_it: Callable[[Statement], bool], what: str) -> Statement:
     deadline = time.monotonic() + SOON_S
     while True:
         found = [one for one in said(run.beside) if of_it(one)]
@@ -265,31 +274,31 @@ class RepeatingLanes(RayLanes):
     def __init__(self, *known: Any) -> None:
         super().__init__(*known)
         self.handed: list[object] = []
-        self._again: deque[Delivered] = deque()
+        self._again: deque[LaneResult] = deque()
         self._late: list[Any] = []
 
-    def event(self, within_s: float) -> Delivered | Lost | None:
+    def event(self, within_s: float) -> LaneResult | LaneLoss | None:
         event = self._answer_too_late() or (self._again.popleft() if self._again else self._first(within_s))
-        if isinstance(event, Delivered):
+        if isinstance(event, LaneResult):
             self.handed.append(event.delivery.result["order"])
         return event
 
-    def _first(self, within_s: float) -> Delivered | Lost | None:
+    def _first(self, within_s: float) -> LaneResult | LaneLoss | None:
         event = super().event(within_s)
-        if isinstance(event, Delivered):
+        if isinstance(event, LaneResult):
             self._again.append(event)
         return event
 
-    def _answer_too_late(self) -> Delivered | None:
+    def _answer_too_late(self) -> LaneResult | None:
         for lane in self._late:
             if self._ray.wait([lane.call], timeout=0)[0]:
                 self._late.remove(lane)
                 delivery = self._ray.get(lane.call, timeout=5)
                 self._drop(lane)
-                return Delivered(lane.name, delivery)
+                return LaneResult(lane.name, delivery)
         return None
 
-    def _losing(self, lane: Any, why: str) -> Lost:
+    def _losing(self, lane: Any, why: str) -> LaneLoss:
         self._late.append(lane)
         return super()._losing(lane, why)
 
@@ -359,7 +368,7 @@ def test_a_node_that_is_cut_off_and_measures_on_counts_nowhere_and_ends_when_it_
         cluster.nodes.remove(node)
         try:
             assert len(list(ended)) > 0
-            assert done_of(run, "00001") == Said("done", "00001", cut, at_work.process), "it measured on"
+            assert done_of(run, "00001") == Statement("done", "00001", cut, at_work.process), "it measured on"
         finally:
             os.kill(node.raylet, signal.SIGCONT)
         await_gone(at_work.process)
@@ -570,7 +579,7 @@ def test_ctrl_c_ends_a_run_on_somebody_elses_nodes_and_leaves_nothing_there(clus
     with running("run", *words, env=cluster.env) as run:
         await_rounds(folder, 1, run)
         run.send_signal(signal.SIGINT)
-        output, _ = run.communicate(timeout=120)
+        output, _ = run.communicate(timeout=280)
     assert run.returncode != 0
     assert f"go on with: patternbench resume {folder}" in output
     await_nothing_left(cluster)
@@ -587,7 +596,7 @@ def test_ctrl_c_ends_a_trial_with_its_nodes_which_report_no_usage(tmp_path: Path
         assert below.environ()["RAY_USAGE_STATS_ENABLED"] == "0"
         assert len(below.environ()["RAY_AUTH_TOKEN"]) == 64
         run.send_signal(signal.SIGINT)
-        output, _ = run.communicate(timeout=120)
+        output, _ = run.communicate(timeout=280)
     assert run.returncode != 0
     assert f"go on with: patternbench resume {folder}" in output
     deadline = time.monotonic() + SOON_S

@@ -100,9 +100,9 @@ def test_a_service_that_is_killed_is_reported_with_the_round_and_answers_again_a
         assert frame["status"].tail(5).eq(200).all()
 
 
-def test_a_limit_that_did_not_act_is_a_doubt_of_the_round_and_stands_in_the_manifest(run: Finished) -> None:
+def test_a_limit_that_did_not_act_is_a_warning_of_the_round_and_stands_in_the_manifest(run: Finished) -> None:
     refused = cgroups.refusal(ResourceLimits(memory=2_000_000_000))
-    kinds = {doubt["kind"] for entry in run.rounds for doubt in entry["doubts"]}
+    kinds = {warning["kind"] for entry in run.rounds for warning in entry["doubts"]}
     assert ("limit_not_enforced" in kinds) == bool(refused)
     limits = json.loads((run.folder / "manifest.json").read_text())["limits"]
     assert limits.keys() == {"shop", "shop-1", "shop-2"}

@@ -16,7 +16,7 @@ from patternbench.analyze.metrics import round_metrics
 from patternbench.records import attempts
 
 FAULTS = "faults: [{abort: {percentage: 50, status: 503}}]\n"
-WORKLOAD = "workload: {closed: {users: 4, requests: 60}, request: {path: /bytes/10}}\n"
+WORKLOAD = "workload: {closed: {users: 4, requests: 200}, request: {path: /bytes/10}}\n"
 STACKS = """\
   - client: native
     stack:

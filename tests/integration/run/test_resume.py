@@ -89,12 +89,13 @@ def test_two_processes_never_write_to_one_run(tmp_path: Path, tiny: Path) -> Non
 
 def test_a_line_that_a_kill_left_half_written_is_dropped(tmp_path: Path, tiny: Path) -> None:
     folder = tmp_path / "run"
+    tiny.write_text(tiny.read_text().replace("rounds: 3", "rounds: 1"))
     assert patternbench("run", str(tiny), "--out", str(folder), "--json").returncode == 0
     journal = folder / "journal.jsonl"
     whole = journal.read_bytes().split(b"\n")
     journal.write_bytes(b"\n".join(whole[:-2]) + b"\n" + whole[-2][:40])
     assert patternbench("resume", str(folder), "--json").returncode == 0
-    assert sorted(entry["round"] for entry in entries(folder)) == list(range(ROUNDS))
+    assert sorted(entry["round"] for entry in entries(folder)) == list(range(ROUNDS // 3))
 
 
 def wait_for_new_rounds(folder: Path, before: int, more: int, process: subprocess.Popen[bytes]) -> None:

@@ -79,9 +79,9 @@ def test_summaries_are_responses_of_the_rounds_and_what_is_derived_of_them(run: 
     assert rounds["derived.cpu_per_call"].tolist() == (rounds["series.cpu.mean"] / rounds["goodput"]).tolist()
 
 
-def test_a_target_that_cannot_be_scraped_is_a_doubt_of_the_round(run: Path) -> None:
+def test_a_target_that_cannot_be_scraped_is_a_warning_of_the_round(run: Path) -> None:
     for entry in entries(run):
-        (down,) = [doubt for doubt in entry["doubts"] if doubt["kind"] == "scrape_down"]
+        (down,) = [warning for warning in entry["doubts"] if warning["kind"] == "scrape_down"]
         assert "127.0.0.1:1" in down["message"]
         assert "node_exporter" not in down["message"]
 
@@ -124,7 +124,7 @@ def test_a_prometheus_that_already_runs_is_asked_at_its_url_and_its_refusals_sto
         patternbench("run", str(folder / "other.yaml"), "--out", str(folder / "other"))
         (entry,) = entries(folder / "other")
         assert entry["status"] == "done"
-        assert not [doubt for doubt in entry["doubts"] if doubt["kind"].startswith(("series", "scrape"))]
+        assert not [warning for warning in entry["doubts"] if warning["kind"].startswith(("series", "scrape"))]
         requested = json.loads((folder / "other/observed" / entry["file"] / "series/asked.json").read_text())
         assert requested["prometheus"] == url
         (folder / "wrong.yaml").write_text(changed(text, WRONG))

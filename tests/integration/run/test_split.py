@@ -114,8 +114,9 @@ def test_three_generators_send_what_one_sends_with_its_times_users_and_lines(
     counts = [one.requests for one in summary.generators]
     assert (len(counts), sum(counts)) == (3, len(alone))
     assert max(counts) - min(counts) <= len(alone) // 3
-    assert all(abs(one.clock_offset_us) + one.clock_uncertainty_us < 1_000 for one in summary.generators)
-    assert not {"generator_lost", "clocks_apart"} & {doubt.kind for doubt in measured.doubts or []}
+    # Its clock is our own: it is found to be off by nothing, within what a busy machine leaves uncertain.
+    assert all(abs(one.clock_offset_us) <= one.clock_uncertainty_us for one in summary.generators)
+    assert not {"generator_lost", "clocks_apart"} & {warning.kind for warning in measured.warnings or []}
     kept = {str(path.relative_to(tmp_path / "split/load/00000")) for path in (tmp_path / "split/load").rglob("*.*")}
     own = {f"generator-{number}/{file}" for number in (1, 2, 3) for file in ("summary.json", "histograms.json")}
     assert kept == own | {"summary.json", "histograms.json"}
@@ -148,7 +149,7 @@ def test_a_killed_generator_makes_the_round_invalid_with_a_sentence_that_names_i
             tmp_path / "split", "open: {rate: 100, duration: 20s}", url, 3, on_progress=kill_the_second
         )
     assert len(killed) == 1
-    (lost,) = [doubt for doubt in measured.doubts or [] if doubt.kind == "generator_lost"]
+    (lost,) = [warning for warning in measured.warnings or [] if warning.kind == "generator_lost"]
     assert lost.invalidates and measured.shortfall is None
     assert lost.message.startswith(
         "generator 2 of 3 was lost, and its share of the load is missing: the load engine died"

@@ -63,6 +63,8 @@ class Watching:
 
     def place_noticed(self, _: str) -> None: ...
 
+    def looked(self, _: str) -> None: ...
+
     def round_progressed(self, progress: LoadProgress) -> None:
         """Nothing."""
 

@@ -18,7 +18,7 @@ from tests.integration.run.conftest import command, entries, patternbench
 from tests.integration.run.test_run import wait_for_rounds
 from tests.support.targets import target_up
 
-from patternbench.lab import environment
+from patternbench.lab import environment, topologies
 from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
 
@@ -34,7 +34,7 @@ strategies: [{{client: native, baseline: {{}}}}]
 """
 
 
-class Guarded(BaseHTTPRequestHandler):
+class GuardedService(BaseHTTPRequestHandler):
     """Answers 200 to those who bring the token, 401 to others."""
 
     protocol_version = "HTTP/1.1"
@@ -52,7 +52,7 @@ class Guarded(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), GuardedService)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -67,8 +67,8 @@ def test_a_service_at_a_url_is_measured_with_faults_in_front_of_it(tmp_path: Pat
     rounds = pd.read_parquet(folder / "rounds.parquet").set_index("abort.percentage")
     assert rounds.loc[0, "UnsuccessfulRequests"] == 0
     assert rounds.loc[50, "UnsuccessfulRequests"] > 0
-    assert Guarded.seen.count("/health") == 3  # before the run, and after each of its rounds
-    assert Guarded.seen.count("/work") == 80
+    assert GuardedService.seen.count("/health") == 3  # before the run, and after each of its rounds
+    assert GuardedService.seen.count("/work") == 80
 
 
 @pytest.mark.parametrize("load", ["closed: {users: 1, successes: 3}", "open: {rate: 50, arrivals: 3}"])
@@ -76,11 +76,11 @@ def test_the_path_of_a_url_stands_before_every_request(tmp_path: Path, service: 
     study = tmp_path / "based.yaml"
     text = STUDY.format(url=service + "/base").replace("closed: {users: 2, successes: 20}", load)
     study.write_text(text.replace("[0, 50]", "0"))
-    Guarded.seen.clear()
+    GuardedService.seen.clear()
     done = patternbench("run", str(study), "--out", str(tmp_path / "run"), "--json", TOKEN="secret")
     assert done.returncode == 0, done.stderr
-    assert Guarded.seen.count("/base/work") == 3
-    assert set(Guarded.seen) == {"/base/work", "/base/health"}
+    assert GuardedService.seen.count("/base/work") == 3
+    assert set(GuardedService.seen) == {"/base/work", "/base/health"}
 
 
 def test_a_client_is_warmed_up_without_the_faults_of_the_round_before(tmp_path: Path, service: str) -> None:
@@ -150,12 +150,12 @@ def test_a_service_that_dies_stops_the_run_with_a_remedy(tmp_path: Path, place: 
             text=True,
         )
         wait_for_rounds(folder, 2)
-    _, message = run.communicate(timeout=120)
+    _, message = run.communicate(timeout=280)
     made = entries(folder)
     assert run.returncode == 1
     assert len(made) < 8
-    assert [doubt["kind"] for doubt in made[-1]["doubts"] if doubt["invalidates"]] == ["target_gone"]
-    assert not any(doubt["kind"] == "target_gone" for entry in made[:-1] for doubt in entry["doubts"])
+    assert [warning["kind"] for warning in made[-1]["doubts"] if warning["invalidates"]] == ["target_gone"]
+    assert not any(warning["kind"] == "target_gone" for entry in made[:-1] for warning in entry["doubts"])
     assert f"patternbench resume {folder} --retry-invalid" in message
 
 
@@ -164,9 +164,10 @@ def test_answers_of_the_fault_proxy_itself_are_reported_from_those_of_the_servic
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Silent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with (
-        environment.external(f"http://127.0.0.1:{server.server_address[1]}", {}, tmp_path) as up,
+        environment.Environment(tmp_path) as up,
         httpx.Client() as http,
     ):
+        up.change(topologies.of_url(f"http://127.0.0.1:{server.server_address[1]}", {}))
         statuses = {http.get(up.endpoint).status_code for _ in range(4)}
         assert (statuses, up.own_answers()) == ({503}, 4)
         up.inject([Fault.model_validate({"abort": {"percentage": 100, "status": 503}})])

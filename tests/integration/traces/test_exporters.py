@@ -18,11 +18,12 @@ import pytest
 from tests.support.studies import ROOT
 
 from patternbench import caches
+from patternbench.lab.announced import RECEIVER
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.processes import Process
-from patternbench.lab.tracing import RECEIVER, Tracing, environment
+from patternbench.lab.tracing import Tracing, environment
 from patternbench.traces.receive.otlp import PROTOBUF
 
 SOURCES = ROOT / "tests" / "exporters"

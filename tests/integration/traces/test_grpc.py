@@ -18,10 +18,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support.http2 import Http2Connection
 from tests.unit.traces.test_receiver import export, otlp_span
 
+from patternbench.lab.announced import RECEIVER
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.otlp_receiver import GRPC, OtlpReceiver
 from patternbench.lab.host.local_host import LocalHost
-from patternbench.lab.tracing import RECEIVER
 from patternbench.traces.receive.bounds import MOST_BYTES
 from patternbench.traces.receive.grpc_app import AT_ONCE, METHOD
 

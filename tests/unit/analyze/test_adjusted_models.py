@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from patternbench.analyze.models.fit import fit_formulas
-from patternbench.analyze.models.words import doubts, effects
+from patternbench.analyze.models.words import effects, warnings
 from patternbench.report.pages.models import models_html
 
 
@@ -22,7 +22,7 @@ def rounds_of(moved: float, blocks: int = 12) -> pd.DataFrame:
 
 
 def message(moved: float, formula: str = "log(y) ~ C(strategy) + log(probe_time)") -> str:
-    return "\n".join(doubts(fit_formulas(rounds_of(moved), [formula]).models[0]))
+    return "\n".join(warnings(fit_formulas(rounds_of(moved), [formula]).models[0]))
 
 
 def test_a_change_is_printed_with_and_without_its_covariate() -> None:
@@ -31,12 +31,12 @@ def test_a_change_is_printed_with_and_without_its_covariate() -> None:
     (plain,) = effects(raw)
     reported = effects(model)[0]
     assert model.adjusted is not None
-    assert f"Without probe_time: {plain.sentence} With it the change is shifted by" in doubts(model)[0]
-    assert f"{abs(reported.change - plain.change):.3g}"[:3] in doubts(model)[0].split("shifted by")[1]
+    assert f"Without probe_time: {plain.sentence} With it the change is shifted by" in warnings(model)[0]
+    assert f"{abs(reported.change - plain.change):.3g}"[:3] in warnings(model)[0].split("shifted by")[1]
     assert "Without probe_time" in models_html(fit_formulas(rounds_of(0.0), ["log(y) ~ C(strategy) + log(probe_time)"]))
 
 
-def test_a_covariate_that_a_scenario_moves_makes_the_adjusted_change_doubtful() -> None:
+def test_a_covariate_that_a_scenario_moves_makes_the_adjusted_change_uncertain() -> None:
     assert "believe the changes without it" in message(0.5)
     assert "believe the changes without it" not in message(0.0)
     assert "probe_time by scenario, within blocks: p" in message(0.0)

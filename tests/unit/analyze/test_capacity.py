@@ -125,7 +125,7 @@ def test_rounds_without_any_call_have_no_capacity_and_say_so() -> None:
     assert capacity([RateStep(rate, 0, 0) for rate in (90, 100, 110)], OBJECTIVE).note
 
 
-def test_rounds_whose_machine_wanders_are_doubted_next_to_their_interval() -> None:
+def test_rounds_whose_machine_wanders_get_a_warning_next_to_their_interval() -> None:
     rates = [rate for block in range(5) for rate in ((85, 100, 115) if block % 2 else (115, 100, 85))]
     shares = [1 / (1 + math.exp(3 - (rate - 100) / 10 - place / 7)) for place, rate in enumerate(rates)]
     steps = [RateStep(rate, 2000, round(2000 * share)) for rate, share in zip(rates, shares, strict=True)]

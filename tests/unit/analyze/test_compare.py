@@ -263,7 +263,7 @@ def test_a_response_that_one_side_never_has_hides_no_loss_in_another() -> None:
 
 
 def test_the_gate_is_undecided_where_only_rounds_that_scatter_evenly_would_let_it_fail() -> None:
-    """A bad round of one side far off makes t sure and leaves the test for uneven scatter in doubt."""
+    """A bad round of one side far off makes t sure and leaves the test for uneven scatter undecided."""
     sides = {"a": [1.0, 1.01, 0.99, 1.0, 1.01, 0.99], "b": [1.2, 1.6, 1.55, 1.56, 1.57, 1.58]}
     rows = [(block, name, value) for name, values in sides.items() for block, value in enumerate(values)]
     table = pd.DataFrame(rows, columns=["block", "strategy", "p95"])

@@ -66,6 +66,15 @@ def test_the_words_hold_the_other_factor() -> None:
     assert sum("other" in s for s in sentences) == 1
 
 
+@pytest.mark.parametrize("formula", ["y ~ users * strategy + other", "y ~ users + strategy + other"])
+@pytest.mark.parametrize("unit", [0.0001, 1.0, 1000.0])
+def test_an_effect_counts_as_shown_where_its_words_say_so_and_nowhere_else(formula: str, unit: float) -> None:
+    rows = table(60.0)
+    found = effects(fit_formulas(rows.assign(y=rows["y"] * unit), [formula]).models[0])
+    assert [one.shown for one in found] == ["is inconclusive" not in one.sentence for one in found]
+    assert {one.shown for one in found} == {True, False}
+
+
 def test_models_are_drawn_next_to_each_other_flat_where_they_lack_the_factor() -> None:
     fitted = fit_formulas(table(1.0), ["y ~ users * strategy", "y ~ users", "y ~ strategy"]).models
     drawn = models_figure(fitted, ("users", "strategy"))

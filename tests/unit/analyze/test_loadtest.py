@@ -1,11 +1,24 @@
 """What a load test shows."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.signal import savgol_filter
 
-from patternbench.analyze.load.loadtest import Columns, _errors, _weights, analyze_load_test, in_words, knee, linearity
+from patternbench.analyze.load.loadtest import (
+    Columns,
+    Knee,
+    _errors,
+    _weights,
+    analyze_load_test,
+    in_short,
+    in_words,
+    knee,
+    linearity,
+)
 from patternbench.terms.data_problems import DataError
 
 LOADS = np.arange(10.0, 101.0, 10.0)
@@ -63,6 +76,28 @@ def test_a_bend_is_found_where_it_is() -> None:
     assert in_words(found)[0].startswith("Response times bend upwards with the load (Pearson ")
     assert found.knee.low <= 60 <= found.knee.high
     assert found.knee.slope_after / found.knee.slope_before == pytest.approx(5, rel=0.4)
+
+
+def test_in_short_it_says_from_which_load_on_answers_take_longer_and_what_fails() -> None:
+    turn, failed = in_short(analyze_load_test(log(bend_at=60)))
+    assert re.fullmatch(
+        r"From a load of [56]\d\.?\d* \([\d.]+ to [\d.]+\) on, response times rise [45]\.?\d* times as fast\.", turn
+    ), turn
+    assert failed.startswith("Most failures: ")
+
+
+def test_in_short_a_load_test_without_a_knee_says_how_times_follow_the_load_without_statistics() -> None:
+    assert in_short(analyze_load_test(log()))[0] == (
+        "Response times rise with the load; whether they bend is inconclusive."
+    )
+
+
+def test_in_short_a_turn_downwards_is_told_by_both_slopes() -> None:
+    found = analyze_load_test(log())
+    turned = replace(found, knee=Knee(50.0, 40.0, 60.0, 2.0, -1.0, 0.01, ""))
+    assert in_short(turned)[0] == (
+        "From a load of 50 (40 to 60) on, response times change by -1 per unit of load, before by 2."
+    )
 
 
 def test_a_bend_down_is_reported_from_a_bend_up() -> None:

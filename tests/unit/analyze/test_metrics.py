@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.call_times import call_seconds
 
 from patternbench.analyze.metrics import (
     CURVE,
     RESPONSES,
     TABLE_2,
-    call_seconds,
     latency_curve,
     round_metrics,
     step_metrics,

@@ -26,7 +26,7 @@ from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import hotelling_lawley
 from patternbench.analyze.models.robust import hc3
-from patternbench.analyze.models.words import doubts, effects, headline, statistics
+from patternbench.analyze.models.words import effects, headline, statistics, warnings
 from patternbench.terms.data_problems import DataError
 
 STUDIES = Path(__file__).parents[3] / "studies" / "published"
@@ -273,7 +273,7 @@ def test_the_numbers_next_to_a_mixed_model_are_its_own() -> None:
 def test_all_rows_that_stand_out_are_named_with_the_columns_that_tell_them_apart() -> None:
     study = load_study("refit_2021")
     result = study.refit(study.read_table(study.TABLE))[1]
-    text = next(doubt for doubt in doubts(result) if "stand out" in doubt)
+    text = next(warning for warning in warnings(result) if "stand out" in warning)
     for row in result.suspicious:
         assert f"row {row.row} (request_bundle" in text
     last = next(row for row in result.suspicious if row.row == 27)

@@ -240,4 +240,4 @@ def test_the_gains_over_a_baseline_are_tested_once_per_condition(monkeypatch: py
     rounds = run().assign(p95=lambda table: table["p95"].mean() * np.exp(np.random.default_rng(2).normal(0, 0.2, 60)))
     found = recommend(rounds, criteria(("minimise p95",)))
     assert [choice.verdict for choice in found.choices] == ["tie", "tie"]
-    assert corrected == [2, 2, 3, 3] * 2, "each kind of doubt twice: alone, and firmly with a claim more"
+    assert corrected == [2, 2, 3, 3] * 2, "each kind of p twice: alone, and firmly with a claim more"

@@ -64,3 +64,9 @@ def test_at_most_two_of_a_hundred_rounds_in_which_nothing_happens_count_as_distu
         judged = recovery(began, draw, rng.random(len(began)) >= failing, START, END)
         disturbed += judged is not None and judged.seen_after is not None
     assert disturbed <= 0.02 * ROUNDS
+
+
+def test_a_disturbance_since_which_no_operation_began_says_nothing_of_how_it_went_on() -> None:
+    """Of a service that stands still, all users may wait for answers to the end of the round."""
+    began, seconds, good = (column[:100] for column in steady())
+    assert recovery(began, seconds, good, START, END) is None

@@ -31,3 +31,15 @@ def test_a_spread_that_no_model_can_follow_is_taken_as_equal_everywhere(seed: in
     variances = spread.over(design.x, fit.basis.r_inverse, fit.fitted)
     assert np.isfinite(variances).all()
     assert (variances > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_spread_that_is_equal_everywhere_is_found_to_be_so_without_an_intercept_too(seed: int) -> None:
+    """By how well it fits the residuals, and not by how small it is: through the origin alone, those two differ."""
+    users = np.tile([10.0, 20.0, 40.0, 80.0], 30)
+    table = pd.DataFrame({"users": users, "y": 2 * users + 3 * np.random.default_rng(seed).normal(0, 1, 120)})
+    design = build_design("y ~ 0 + users", table)
+    fit = fit_linear(design, factorize(design), 0, 0.95)
+    deviations = np.sqrt(spread_of(fit, UNEQUAL).over(design.x, fit.basis.r_inverse, fit.fitted))
+    assert deviations.min() > 2.0
+    assert deviations.max() < 4.5

@@ -11,8 +11,8 @@ from tests.support import noises
 from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize, fit_linear
-from patternbench.analyze.models.structure import Surroundings, structure_tests
-from patternbench.analyze.models.words import doubts
+from patternbench.analyze.models.structure import SharedTests, structure_tests
+from patternbench.analyze.models.words import warnings
 from patternbench.terms.data_problems import DataError
 
 
@@ -162,7 +162,7 @@ def test_each_test_fails_sound_data_five_times_in_a_hundred() -> None:
         table = grid(seed)
         design = build_design("y ~ users", table)
         basis = factorize(design)
-        tests = structure_tests(fit_linear(design, basis, 0), Surroundings(design, basis, table, "block")).tests
+        tests = structure_tests(fit_linear(design, basis, 0), SharedTests(design, basis, table, "block")).tests
         failed.update(test.name for test in tests if test.holds is False)
     # 15 expected; outside 5 to 28 by chance less than twice in 1,000 times
     assert set(failed) == {"Lack of fit", "Groups", "Slopes of groups"}
@@ -243,7 +243,7 @@ def test_the_degrees_of_freedom_of_balanced_groups_are_exactly_the_classical_one
 
 
 def test_a_random_part_that_no_failed_test_asked_for_is_said_without_an_empty_reason() -> None:
-    assert not [doubt for doubt in doubts(fitted(grid(2), "y ~ users + (1 | block)")) if doubt.startswith(":")]
+    assert not [warning for warning in warnings(fitted(grid(2), "y ~ users + (1 | block)")) if warning.startswith(":")]
 
 
 def test_the_overall_test_of_a_split_plot_has_the_degrees_of_freedom_of_its_whole_plots() -> None:

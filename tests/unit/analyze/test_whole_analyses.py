@@ -42,7 +42,9 @@ def reported(name: str, command: click.Command, folder: Path, *words: str) -> No
     message = f"exit code {result.exit_code}\n{result.stdout}{result.stderr}".replace(str(folder), "FOLDER")
     is_golden(f"analysis/whole/{name}.txt", "".join(f"{line.rstrip()}\n" for line in message.splitlines()))
     if data.exists():
-        is_golden(f"analysis/whole/{name}.json", json.loads(data.read_text().replace(str(folder), "FOLDER")))
+        tree = json.loads(data.read_text().replace(str(folder), "FOLDER"))
+        tree.pop("seal", None)  # the hash of digits that differ from machine to machine
+        is_golden(f"analysis/whole/{name}.json", tree)
     if page.exists():
         text = page.read_text()
         is_golden(f"analysis/whole/{name}-page.txt", words_of(text).replace(str(folder), "FOLDER"))
@@ -258,14 +260,14 @@ def test_every_output_of_a_load_test_is_as_agreed(name: str, tmp_path: Path) -> 
 class Queue:
     """A service whose missed share rises with the rate, and rounds that scatter."""
 
-    def __init__(self, steep: float, scatter: float, doubted: bool) -> None:
-        self.steep, self.scatter, self.doubted, self.source = steep, scatter, doubted, np.random.default_rng(2)
+    def __init__(self, steep: float, scatter: float, warned: bool) -> None:
+        self.steep, self.scatter, self.warned, self.source = steep, scatter, warned, np.random.default_rng(2)
 
     def measure(self, rate: float) -> RateRound:
         logit = self.steep * (np.log(rate) - np.log(130)) + self.source.normal(0, self.scatter)
         calls = round(5 * rate)
         missed = int(self.source.binomial(calls, 1 / (1 + np.exp(-logit))))
-        doubt = "the generator was late" if self.doubted and rate > 150 else ""
+        doubt = "the generator was late" if self.warned and rate > 150 else ""
         return RateRound(RateStep(rate, calls, missed), 0.01 + rate / 1e4, 0.02 + rate / 2e3, doubt)
 
 
@@ -273,7 +275,7 @@ SERVICES = {
     "steady": (Queue(6.0, 0.1, False), ()),
     "scattered": (Queue(3.0, 1.5, False), ("--rounds", "3")),
     "cliff": (Queue(90.0, 0.0, False), ()),
-    "doubted": (Queue(6.0, 0.1, True), ("--start", "200")),
+    "warned": (Queue(6.0, 0.1, True), ("--start", "200")),
     "never": (Queue(0.1, 0.0, False), ("--start", "50")),
     "always": (Queue(6.0, 0.0, False), ("--most", "40")),
 }

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks import common, evidence, pages
 from benchmarks.analysis import rounds as analysis_rounds
 from benchmarks.analysis import tables as analysis_tables
 from benchmarks.clients import tables as client_tables
+from benchmarks.commands import tables as command_tables
 from benchmarks.drivers import tables as driver_tables
 from benchmarks.engine import tables as engine_tables
+from benchmarks.gate import run as gate
+from benchmarks.gate import tables as gate_tables
 from benchmarks.overhead import overhead
 from benchmarks.overhead import tables as overhead_tables
-from benchmarks.ratelimit import goals, memory, mysql_client, own_clients, redis_client
+from benchmarks.precision import run as precision
+from benchmarks.precision import tables as precision_tables
+from benchmarks.ratelimit import goals, known, memory, mysql_client, own_clients, redis_client
 from benchmarks.ratelimit.systems import BARE, PING
 from benchmarks.startup import tables as startup_tables
 from benchmarks.truth import run as truth
 from benchmarks.truth import tables as truth_tables
+from benchmarks.watching import run as watching
+from benchmarks.watching import tables as watching_tables
 from reproductions.markdown import part
 
+from patternbench.cli.main import main as patternbench
 from patternbench.report.build import measures
 
 MACHINE = {"processor": "one", "cores": 2, "kernel": "6", "load_average": 0.1}
@@ -89,7 +99,9 @@ def test_a_client_is_compared_within_rounds_as_a_difference_and_as_a_ratio() -> 
     assert "0.0 [0.0, 0.0] µs; inconclusive. A whole request with it costs 1.00" in same
 
 
-@pytest.mark.parametrize("comparison", [redis_client.COMPARISON, mysql_client.COMPARISON], ids=lambda one: one.store)
+@pytest.mark.parametrize(
+    "comparison", [redis_client.COMPARISON, mysql_client.COMPARISON, known.COMPARISON], ids=lambda one: one.part
+)
 def test_a_comparison_has_a_location_for_each_client_and_one_that_calls_no_one(
     comparison: own_clients.Comparison,
 ) -> None:
@@ -97,6 +109,13 @@ def test_a_comparison_has_a_location_for_each_client_and_one_that_calls_no_one(
     assert re.findall(r"location = (\S+) \{", config) == ["/nothing", "/ours", "/theirs"]
     assert config.count(f"stores.{comparison.store}.address") == 3
     assert config.count("{") - config.count("}") == 2, "nginx finds the end of each block of Lua"
+
+
+def test_what_is_known_of_a_client_costs_a_ratio_of_decisions_apart_from_their_requests() -> None:
+    times = {own_clients.NOTHING: [8.0, 9.0, 8.0], known.WITH: [30.0, 34.5, 30.2], known.WITHOUT: [28.0, 32.2, 28.1]}
+    printed = known.printed({"machine": MACHINE, "options": {}, "us_per_request": times})
+    assert "A decision with what is known costs 1.10" in printed
+    assert printed.endswith("apart from the request; more.")
 
 
 def test_the_peer_of_the_mysql_client_carries_the_statements_of_the_store_itself() -> None:
@@ -437,3 +456,145 @@ def test_a_run_of_many_rounds_is_a_run_that_report_reads(tmp_path: Path) -> None
     assert found.rounds["valid"].all()
     assert found.rounds["TotalCalls"].between(400, 500).all()
     assert found.rounds["p95"].nunique() == analysis_rounds.DISTINCT
+
+
+# --- how long a command takes
+
+
+def command_rows(now: list[float], before: list[float], name: str) -> list[dict[str, Any]]:
+    """Rounds of a command with both sources."""
+    values = {command_tables.NOW: now, command_tables.BEFORE: before}
+    return [
+        {"round": number, "command": name, "sources": which, "elapsed_s": seconds}
+        for which, times in values.items()
+        for number, seconds in enumerate(times)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict"),
+    [([0.07, 0.071, 0.07], "met"), ([0.1, 0.101, 0.1], "missed"), ([0.05, 0.1, 0.08], "not shown")],
+)
+def test_a_share_of_the_time_before_is_met_only_where_the_whole_interval_keeps_it(
+    now: list[float], verdict: str
+) -> None:
+    line = command_tables.line_of(command_rows(now, [0.3, 0.301, 0.302], command_tables.HELP), command_tables.HELP)
+    assert line[0] == "`--help`"
+    assert line[-2:] == ["1/4 of before", verdict]
+
+
+@pytest.mark.parametrize(("now", "verdict"), [([2.8, 2.9, 2.7], "met"), ([2.8, 3.1, 2.7], "not shown")])
+def test_a_report_keeps_its_seconds_only_where_it_does_in_every_round(now: list[float], verdict: str) -> None:
+    line = command_tables.line_of(command_rows(now, [9.0, 9.1, 9.2], command_tables.REPORT), command_tables.REPORT)
+    assert line[-2:] == ["under 3 s", verdict]
+
+
+# --- whether a viewer changes what is measured
+
+
+def test_each_pair_has_one_round_with_a_viewer_by_lot() -> None:
+    watched = watching.drawn(200)
+    assert [one // 2 for one in watched] == list(range(200))
+    assert 70 < sum(one % 2 for one in watched) < 130
+
+
+def test_a_pair_that_lacks_a_round_is_left_out() -> None:
+    columns = {name: [1.0, 2.0, 4.0] for name in watching_tables.RESPONSES}
+    rounds = pd.DataFrame({"round": [0, 1, 3], **columns})
+    rows = list(watching.paired(rounds, [1, 2]))
+    assert {row["round"] for row in rows} == {0}
+    assert {(row["watched"], row["alone"]) for row in rows} == {(2.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(0.99, 1.01, "yes"), (0.97, 1.01, "inconclusive"), (0.99, 1.03, "inconclusive"), (1.03, 1.05, "no")],
+)
+def test_both_are_equivalent_only_where_the_whole_interval_lies_within_the_margin(
+    low: float, high: float, verdict: str
+) -> None:
+    assert watching_tables.verdict(evidence.Change(1.0, low, high)) == verdict
+
+
+def test_a_viewer_who_costs_the_whole_margin_is_called_equivalent_in_at_most_five_of_a_hundred_runs() -> None:
+    rng, called = np.random.default_rng(17), 0
+    for _ in range(1000):
+        alone = np.exp(rng.normal(0, 0.02, 40))
+        watched = alone * 1.0201 * np.exp(rng.normal(0, 0.02, 40))
+        called += watching_tables.verdict(watching_tables.ratio_of(list(alone), list(watched))) == "yes"
+    assert called / 1000 <= 0.07
+
+
+# --- how small a difference a minute shows
+
+
+@pytest.mark.parametrize("way", [precision.WAYS[0], next(way for way in precision.WAYS if way.settings)])
+def test_the_study_of_a_way_of_measuring_is_one_that_can_be_planned(way: precision.Method, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        patternbench(["plan", str(precision.written(way, 1.0, tmp_path)), "--json"])
+    assert ended.value.code == 0
+
+
+def test_pairing_takes_out_what_all_rounds_of_a_block_share_and_rows_in_a_row_keep_it() -> None:
+    rng = np.random.default_rng(5)
+    logs = rng.normal(0, 0.3, (200, 1)) + rng.normal(0, 0.01, (200, 20))
+    spread, df = precision.paired(logs)
+    assert spread == pytest.approx(np.sqrt(2) * 0.01, rel=0.05)
+    assert df == 199 * 19
+    assert precision.unpaired(logs)[0] == pytest.approx(np.sqrt(2) * 0.3, rel=0.15)
+
+
+def test_a_way_with_a_quarter_of_the_variance_shows_in_one_minute_what_the_first_shows_in_four() -> None:
+    first, better = ({"variance": variance, "df": 10_000} for variance in (4e-4, 1e-4))
+    gain = precision_tables.gain_of(better, first, 1)
+    assert gain.value == pytest.approx(4)
+    assert gain.low < 4 < gain.high
+    assert not precision_tables.said(gain).endswith("inconclusive")
+
+
+# --- real gates
+
+
+def gates(effect: float, **outcomes: int) -> list[dict[str, Any]]:
+    """So many gates of each outcome at a true change."""
+    one = {"effect": effect, "blocks": 9, "measured_percent": effect, "simulated": {"failed": 0.01, "passed": 0.5}}
+    rest = {"seconds": 40.0, "load_average": 3.0}
+    return [{**one, **rest, "outcome": name} for name, count in outcomes.items() for _ in range(count)]
+
+
+def test_a_promise_of_gates_is_kept_or_missed_only_where_the_whole_interval_says_so() -> None:
+    few = [*gates(0.0, fail=0, **{"pass": 20}), *gates(30.0, fail=20)]
+    assert gate_tables.promises_table(few).count("too few gates to tell") == 2
+    many = [*gates(0.0, **{"pass": 80}), *gates(30.0, fail=60, **{"pass": 20})]
+    page = gate_tables.promises_table(many)
+    assert re.search(r"0 of 80 +\| 0 % \[0, 5\] +\| kept", page)
+    assert re.search(r"20 of 80 +\| 25 % \[16, 36\] +\| missed", page)
+
+
+def test_the_interval_of_a_share_of_gates_is_that_of_clopper_and_pearson() -> None:
+    """For none of n the upper end has a formula of its own."""
+    low, high = gate_tables.interval(0, 24)
+    assert (low, high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 24)))
+
+
+def test_how_gates_ended_is_shown_for_each_true_change() -> None:
+    ended = [*gates(0.0, fail=1, inconclusive=3), *gates(5.0)]
+    result = {"machine": MACHINE, "code": CODE, "options": {}, "gates": ended}
+    assert re.search(r"\+0 % .*\| 4 .*\| 25 % .*\| 0 % .*\| 75 % .*\| 1 %, 50 %", gate_tables.printed(result))
+
+
+def test_gates_of_all_effects_take_turns_and_one_that_is_named_twice_has_twice_as_many() -> None:
+    drawn = list(itertools.islice(gate.turns([0.0, 30.0, 0.0, 5.0]), 40))
+    assert (drawn.count(0.0), drawn.count(30.0), drawn.count(5.0)) == (20, 10, 10)
+    assert all(sorted(drawn[at : at + 4]) == [0.0, 0.0, 5.0, 30.0] for at in range(0, 40, 4))
+    assert len({tuple(drawn[at : at + 4]) for at in range(0, 40, 4)}) > 1
+
+
+def test_what_a_gate_says_of_itself_is_kept_next_to_its_verdict() -> None:
+    rates = [{"effect_percent": 0, "failed": 0.01, "passed": 0.9, "undecided": 0.09}]
+    seen = [{"response": "p50", "relative_percent": 1.0}, {"response": "p95", "relative_percent": 2.04}]
+    answer = {"outcome": "pass", "blocks": 14, "error_rates": rates, "differences": seen}
+    kept = gate.told(answer, 0.0)
+    assert kept["simulated"] == {"failed": 0.01, "passed": 0.9}
+    assert (kept["outcome"], kept["measured_percent"]) == ("pass", 2.0)
+    assert gate.told({**answer, "error_rates": []}, 0.0)["simulated"] == {}

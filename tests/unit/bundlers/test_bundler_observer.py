@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from patternbench.bundlers.observer import OBSERVER, BundlerCounts, SeenBundlers, table
-from patternbench.lab.config.bundles import STATUS
-from patternbench.observe.seam import ObservationError, RoundFiles, Watched
+from patternbench.lab.announced import STATUS
+from patternbench.observe.seam import ObservationError, RoundFiles, WatchedRound
 
 NOTHING = BundlerCounts(requests=0, calls=0, bundles=0, bundled=0, overflows=0, faults=0)
 ONE = BundlerCounts(requests=20, calls=8, bundles=3, bundled=15, overflows=0, faults=0)
@@ -45,8 +45,8 @@ def answering(*pages: str) -> Iterator[str]:
             serving.join()
 
 
-def watched(folder: Path, url: str) -> Watched:
-    return Watched({"system": "http://127.0.0.1:9", f"bundler.{STATUS}": url}, folder / "kept")
+def watched(folder: Path, url: str) -> WatchedRound:
+    return WatchedRound({"system": "http://127.0.0.1:9", f"bundler.{STATUS}": url}, folder / "kept")
 
 
 def page(counts: BundlerCounts) -> str:
@@ -76,7 +76,7 @@ def test_a_bundler_that_does_not_say_what_it_counted_is_reported_before_the_load
 
 
 def test_of_a_system_without_a_bundler_nothing_is_kept(tmp_path: Path) -> None:
-    with OBSERVER.watch(Watched({"system": "http://127.0.0.1:9"}, tmp_path / "kept")):
+    with OBSERVER.watch(WatchedRound({"system": "http://127.0.0.1:9"}, tmp_path / "kept")):
         pass
     assert OBSERVER.read(RoundFiles({}, tmp_path / "kept")) is None
 
@@ -125,7 +125,7 @@ def test_rounds_that_were_kept_before_waits_were_counted_do_not_know_them(tmp_pa
     assert set(OBSERVER.tables["bundlers"](seen)["count"]) == set(older)
 
 
-def test_errors_of_the_filter_put_a_round_in_doubt() -> None:
-    assert OBSERVER.doubts(SeenBundlers({"one": ONE})) == []
-    (doubt,) = OBSERVER.doubts(SeenBundlers({"one": OTHER}))
-    assert "failed 1 times" in doubt.message
+def test_errors_of_the_filter_are_a_warning_of_the_round() -> None:
+    assert OBSERVER.warnings(SeenBundlers({"one": ONE})) == []
+    (warning,) = OBSERVER.warnings(SeenBundlers({"one": OTHER}))
+    assert "failed 1 times" in warning.message

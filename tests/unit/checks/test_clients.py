@@ -158,6 +158,28 @@ def test_every_client_that_is_built_says_how_it_is_tested_and_what_a_wheel_carri
 
 
 @pytest.mark.usefixtures("_real_folder")
+def test_clients_are_built_by_their_names_by_their_tool_or_all_but_those_of_a_tool(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built: list[str] = []
+
+    def notes(client: Client) -> str:
+        built.append(client.name)
+        return READY
+
+    monkeypatch.setattr(clients, "build", notes)
+    of_words: dict[str, list[str]] = {}
+    for words in ("", "with mvn", "without mvn", "tower cockatiel"):
+        assert clients.main(["build", *words.split()]) == 0
+        of_words[words], built = built, []
+    assert of_words["with mvn"] == ["failsafe", "resilience4j"]
+    assert sorted(of_words["with mvn"] + of_words["without mvn"]) == sorted(of_words[""])
+    assert of_words["tower cockatiel"] == ["tower", "cockatiel"]
+    assert clients.main([]) == 2
+    assert "usage: scripts/clients build [NAME...|with TOOL|without TOOL]" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_real_folder")
 def test_a_command_that_tests_several_clients_runs_once() -> None:
     names = [suite.name for suite in suites.of_clients()]
     assert "clients failsafe, resilience4j" in names

@@ -101,6 +101,7 @@ def test_lines_of_code_are_reported_by_room_without_tests_and_data(tmp_path: Pat
         "clients/one/main_test.go": 50,
         "clients/one/tests/more.py": 50,
         "docs/numbers.csv": 50,
+        "clients/one/.venv/lib/library.py": 50,
     }
     for name, lines in sources.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -108,10 +109,13 @@ def test_lines_of_code_are_reported_by_room_without_tests_and_data(tmp_path: Pat
     assert house.lines_by_room(tmp_path) == {"src/patternbench": 1, "src/patternbench/plan": 5, "clients": 4}
 
 
-def test_the_counts_are_printed_and_their_sites_where_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_counts_are_printed_and_their_sites_where_asked_for(
+    counted: dict[str, list[Site]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house, "counted", lambda: counted)
     assert house.main([]) == 0
     printed = capsys.readouterr().out
-    assert all(key in printed for key in house.COUNTS)
+    assert all(f"{len(counted[key]):5}  {key}" in printed for key in house.COUNTS)
     assert house.main(["lines"]) == 0
     assert "src/patternbench/report\n" in capsys.readouterr().out
     assert house.main(["nonsense"]) == 2

@@ -16,6 +16,7 @@ OPENERS = frozenset(
 SOCKETS = frozenset(
     {
         "lab/faults/admin.py",  # our own fault proxy, in lines of JSON
+        "lab/faults/cache.py",  # a cache, in Redis's protocol
         "lab/host/ready.py",  # whether a port is open
         "lab/software/ray_cluster.py",  # whether a port is open
     }

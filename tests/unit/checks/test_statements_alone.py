@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[3] / "src" / "patternbench"
@@ -17,15 +18,15 @@ ALLOWED = {
     "analyze/load/loadtest.py": "the shape of a curve over loads: Pearson's r, and where two lines join",
     "analyze/models/": "the tests of regression models and of their assumptions",
     "analyze/noise.py": "the spread of one scenario against itself",
-    "analyze/recommend/ranking.py": "the doubt that a configuration keeps a limit (Clopper and Pearson)",
+    "analyze/recommend/ranking.py": "the p that a configuration keeps a limit (Clopper and Pearson)",
     "analyze/recovery.py": "whether so few calls of a window are good by chance (binomial)",
-    "ratelimit/analyze/cost.py": "intervals with the scatter pooled over configurations",
 }
 """Where statistics are imported elsewhere, and for what other question than how two things differ."""
 NUMBER_WRITER = {"terms/quantities.py"}
 """The module that writes the signs of numbers."""
 
 
+@cache
 def _modules() -> dict[str, ast.Module]:
     files = sorted(SOURCE.rglob("*.py"))
     trees = {str(file.relative_to(SOURCE)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
@@ -57,6 +58,28 @@ def _is_signed(part: ast.expr) -> bool:
         return False
     written = part.format_spec is not None and "'+" in ast.unparse(part.format_spec)
     return written or (isinstance(part.value, ast.Call) and getattr(part.value.func, "id", "") == "signed")
+
+
+def _compares_a_verdict_with_a_text(tree: ast.Module) -> bool:
+    """Whether a verdict is held against a text of its own instead of a member of the enumeration of its words."""
+    compared = (node for node in ast.walk(tree) if isinstance(node, ast.Compare))
+    return any(_is_verdict(node.left) and any(map(_holds_a_text, node.comparators)) for node in compared)
+
+
+def _is_verdict(node: ast.expr) -> bool:
+    return ast.unparse(node).endswith((".verdict", "['verdict']"))
+
+
+def _holds_a_text(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node))
+
+
+def test_no_verdict_is_compared_with_a_word_of_its_own() -> None:
+    wrong = [name for name, tree in _modules().items() if _compares_a_verdict_with_a_text(tree)]
+    assert not wrong, f"compare with a member of the enumerations in analyze/statements/verdict in {wrong}"
+    assert _compares_a_verdict_with_a_text(ast.parse('one.verdict in ("clear", "kept")'))
+    assert _compares_a_verdict_with_a_text(ast.parse('table["verdict"] == "better"'))
+    assert not _compares_a_verdict_with_a_text(ast.parse("one.verdict is Verdict.BETTER"))
 
 
 def test_only_the_statements_test_a_difference_or_correct_for_many() -> None:

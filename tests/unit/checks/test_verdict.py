@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from scripts.checks import cases, skips, suites, verdict
 from scripts.checks.__main__ import carry_out
 from scripts.checks.cases import FAILED, PASSED, SKIPPED, Case
@@ -36,8 +37,12 @@ def suite(name: str, *tries: list[Case], again: bool = False) -> Suite:
     return Suite(name, start, again)
 
 
+def performed(*expected: Suite) -> list[verdict.SuiteOutcome]:
+    return verdict.tried_again(expected, [verdict.perform(one) for one in expected])
+
+
 def problems(*expected: Suite, is_admin: bool = True) -> list[str]:
-    return list(verdict.problems(verdict.perform_all(expected), LEAVE, is_admin))
+    return list(verdict.problems(performed(*expected), LEAVE, is_admin))
 
 
 def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> None:
@@ -46,9 +51,23 @@ def test_a_skip_that_is_not_on_the_list_fails_the_run_and_says_its_reason() -> N
 
 
 def test_a_skip_on_the_list_passes_and_is_printed_with_the_reason_of_the_list() -> None:
-    done = verdict.perform_all([suite("parts", [case("a::test_slow", SKIPPED), case("a::test_y", PASSED)])])
+    done = performed(suite("parts", [case("a::test_slow", SKIPPED), case("a::test_y", PASSED)]))
     assert not list(verdict.problems(done, LEAVE, is_admin=True))
     assert "skipped: parts: a::test_slow: takes an hour" in list(verdict.summary(done, LEAVE, is_admin=True))
+
+
+def test_the_end_names_the_twenty_tests_that_took_longest_over_all_suites() -> None:
+    timed = [Case(f"a::test_{n}", PASSED, again=f"a::test_{n}", seconds=float(n)) for n in range(25)]
+    done = performed(suite("parts", timed), suite("unit", [Case("b::test", PASSED, seconds=7.5)]))
+    named = [line for line in verdict.summary(done, [], is_admin=True) if line.startswith("slowest: ")]
+    assert len(named) == 20
+    assert named[0] == "slowest:   24.0 s parts: a::test_24"
+    assert "slowest:    7.5 s unit: b::test" in named
+
+
+def test_how_long_a_test_took_is_read_from_its_report() -> None:
+    report = '<testsuite><testcase file="a.py" classname="a" name="test_x" time="1.25"/></testsuite>'
+    assert [one.seconds for one in cases.of_pytest(report)] == [1.25]
 
 
 def test_the_list_allows_a_skip_in_its_own_suite_only() -> None:
@@ -78,7 +97,7 @@ def test_a_pure_suite_is_never_tried_again() -> None:
 
 def test_real_parts_are_tried_again_and_the_end_names_what_needed_it() -> None:
     requested = suite("parts", [case("f", FAILED), case("g", PASSED)], [case("f", PASSED)], again=True)
-    done = verdict.perform_all([requested])
+    done = performed(requested)
     assert not list(verdict.problems(done, [], is_admin=True))
     table = list(verdict.summary(done, [], is_admin=True))
     assert table[1].split() == ["parts", "2", "0", "0", "1"]
@@ -139,7 +158,12 @@ def test_the_suites_that_may_be_tried_again_are_those_with_real_processes() -> N
     again = {each.name for each in (*suites.ALL, suites.UNIT) if each.again}
     clients = {one.name for one in suites.of_clients()}
     real = {"cargo test, real parts", "go test, real parts", "pytest, real parts"}
-    assert again == {*real, "maven, insurance", "maven, cinema", "maven, shop"} | clients
+    maven = {f"maven, {name}" for name in ("insurance", "cinema", "shop", "overload")}
+    assert again == {*real, *maven} | clients
+    alone = {each.name for each in (*suites.ALL, suites.UNIT) if each.alone}
+    assert alone == {"cargo test, real parts", "pytest, real parts"}, (
+        "their bounds of time are of a machine of their own"
+    )
 
 
 def skippable() -> set[str]:
@@ -164,7 +188,7 @@ def test_a_client_whose_tool_is_missing_may_be_skipped_where_the_list_says_so_an
 
     leave = [Allowed("clients one", suites.not_installed("no-such-tool"), "not in Debian")]
     requested = [client_of("one", "no-such-tool"), client_of("two", "no-such-tool"), client_of("one", "no-other-tool")]
-    assert list(verdict.problems(verdict.perform_all(requested), leave, is_admin=True)) == [
+    assert list(verdict.problems(performed(*requested), leave, is_admin=True)) == [
         "clients two: no-such-tool is not installed was skipped, which allowed-skips.toml does not allow: install it",
         "clients one: no-other-tool is not installed was skipped, which allowed-skips.toml does not allow: install it",
     ]
@@ -207,3 +231,12 @@ def test_however_a_python_test_is_skipped_the_run_ends_with_1(
 def test_a_run_in_which_all_is_well_ends_with_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert carry_out([], [in_a_folder(tmp_path, "def test_x(): pass\n")]) == 0
     assert "all checks passed" in capfd.readouterr().out
+
+
+def test_the_job_of_ci_with_all_tests_may_start_a_container_engine_so_that_none_of_its_tests_is_skipped() -> None:
+    jobs = YAML(typ="safe").load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    (whole,) = (job for job in jobs.values() if {"run": "make test"} in job["steps"])
+    assert "--privileged" in whole["container"]["options"].split()
+    docker = [entry for entry in skips.allowed() if "test_docker" in entry.test or "test_instances" in entry.test]
+    assert len(docker) == 2
+    assert all(entry.as_user for entry in docker)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.answers import VERBS, Answer, answer, told
 from tests.support.damages import DAMAGES
+from tests.support.file_damages import sample
 from tests.support.measured_run import measured_run
 
 QUICK = ("export", "recommend")
@@ -94,3 +95,20 @@ def test_a_run_that_lost_its_plan_gets_no_answer_from_its_older_table(run: Path,
     (run / "plan.json").unlink()
     after = answer("fit", run, place / "o")
     assert (after.code, "plan.json: there is no such file" in after.said) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["attempts", "recommend", "gate", "watch"])
+def test_no_damage_to_any_file_of_a_run_changes_an_answer_without_a_word(verb: str, place: Path) -> None:
+    """Other files, damages and verbs are tried on a run that was really measured."""
+    run = place / "run"
+    shutil.copytree(place / "whole", run)
+    before = answer(verb, run, place / "out.csv")
+    shutil.rmtree(run)
+    silent = []
+    for name, damage in sample(place / "whole", 12, seed=len(verb)).items():
+        shutil.copytree(place / "whole", run)
+        damage(run, place / "another", random.Random(f"{verb} {name}"))
+        after = answer(verb, run, place / "out.csv")
+        silent += [] if told(before, after) else [f"{name}: {after.code}: {after.said[-300:]}"]
+        shutil.rmtree(run)
+    assert silent == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
-from patternbench.cli import init
+from patternbench.cli import init, output
 from patternbench.cli.main import COMMANDS, cli, main
 
 
@@ -82,3 +83,13 @@ def test_a_table_that_an_analysis_can_not_read_is_data_too(
     needed = {"fit": ["--formula", "p95 ~ users"], "recommend": ["--objective", "minimise p95"]}
     (problem, *_) = refused(capfd, verb, str(table), *needed.get(verb, []), "--json")
     assert problem["message"]
+
+
+def test_json_that_is_printed_holds_nothing_that_a_terminal_would_act_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, a level or a title may turn the direction of a line, or colour it; who reads the JSON gets it back."""
+    said = {"run": "\u202eevil\x1b[31m\x9b\U000e0001", "é😀": ["\u2028"]}
+    output.as_json(said)
+    printed = capsys.readouterr().out
+    assert not re.search("[\u202e\x1b\x9b\u2028\U000e0001]", printed)
+    assert json.loads(printed) == said
+    assert "é😀" in printed

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from tests.support.schemas import conforms
 from tests.support.studies import ROOT
 from tests.unit.cli.test_load_view import DEFAULTS, SCHEMA
 
@@ -69,7 +69,7 @@ def requested(**given: Any) -> RequestedJob:
     """What some flags ask for; flags that a journey takes the place of are left open."""
     single = {"method": None, "timeout": None} if "journey" in given else {}
     made = job_of(Options(**{**DEFAULTS, **single, **given}), log=True)
-    jsonschema.validate(made.job, SCHEMA)
+    conforms(made.job, SCHEMA)
     return made
 
 
@@ -81,7 +81,7 @@ def groups(job: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", CASES)
 def test_load_asks_the_engine_for_what_it_asked_before_it_made_a_study(name: str) -> None:
     made = job_of(Options(**{**DEFAULTS, **CASES[name]}), log=name != "nothing").job
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     assert effect(made) == effect(BEFORE[name])
 
 

@@ -8,18 +8,19 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.support.schemas import conforms
 from tests.support.studies import ROOT
 
 from patternbench.cli.load import DONE, INTERRUPTED, NOT_VALID, NOTHING_GOOD, Options, job_of, load, tell
-from patternbench.cli.load_view import BARS, History, ending, in_a_line, live, milliseconds, sparkline
+from patternbench.cli.load_view import History, ending, in_a_line, live, milliseconds
 from patternbench.records.load_summaries import LoadProgress, LoadSummary
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
+from patternbench.watch.bars import BARS, sparkline
 
 GOLDEN = ROOT / "tests/golden/load"
 SCHEMA = json.loads((ROOT / "contracts/load/job.schema.json").read_text())
@@ -45,7 +46,7 @@ DEFAULTS: dict[str, Any] = {
 def job(**given: Any) -> dict[str, Any]:
     """The job of some flags; asserts that the contract allows it."""
     made = job_of(Options(**{**DEFAULTS, **given}), log=True).job
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     return made
 
 

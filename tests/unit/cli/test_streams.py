@@ -55,13 +55,14 @@ def test_an_interrupt_during_the_imports_shows_no_traceback() -> None:
     assert (run.returncode, run.stderr) == (-signal.SIGINT, "")
 
 
-def test_sigterm_ends_a_command_as_ctrl_c_does_and_soon() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_and_a_terminal_that_is_closed_end_a_command_as_ctrl_c_does_and_soon(number: signal.Signals) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         line = [*COMMAND, "capacity", f"http://127.0.0.1:{server.getsockname()[1]}/", "--objective", "p95<=1s"]
         run = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         with server.accept()[0]:  # it asks, and waits for an answer that never comes
-            run.send_signal(signal.SIGTERM)
+            run.send_signal(number)
             _, errors = run.communicate(timeout=10)
     assert (run.returncode, errors.strip()) == (130, "interrupted")
 
@@ -74,3 +75,11 @@ def test_a_warning_of_a_library_is_not_printed() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_an_interrupt_while_a_command_ends_because_of_the_first_shows_no_traceback() -> None:
+    code = "import patternbench.cli.main as cli, patternbench.command as command\n"
+    code += "def interrupted_again(): raise KeyboardInterrupt\n"
+    code += "cli.main = interrupted_again; command.main()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (130, "")

@@ -17,7 +17,7 @@ from patternbench.cli import example, plan
 from patternbench.cli.execution import Bar
 from patternbench.cli.narrow import fitting
 from patternbench.cli.output import MOST_PROBLEMS, complain, note
-from patternbench.cli.terminal import FILE_WIDTH, Plain
+from patternbench.cli.terminal import FILE_WIDTH, PlainConsole
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import FAILED, Entry
@@ -39,7 +39,7 @@ def test_cells_of_tables_are_printed_as_they_stand() -> None:
     out = io.StringIO()
     table = Table(HOSTILE, title=HOSTILE)
     table.add_row(HOSTILE)
-    Plain(file=out, width=200).print(table)
+    PlainConsole(file=out, width=200).print(table)
     assert out.getvalue().count(PRINTED) == 3
 
 
@@ -53,7 +53,7 @@ def table_of(*cells: str, column: str | Column = "") -> Table:
 def test_rows_that_differ_at_their_ends_stay_apart_within_a_group_too() -> None:
     out = io.StringIO()
     start = "checkout-" + "x" * 60
-    Plain(file=out, width=40).print(Group(Group(table_of(f"{start}-first", f"{start}-second"))))
+    PlainConsole(file=out, width=40).print(Group(Group(table_of(f"{start}-first", f"{start}-second"))))
     assert "-first" in out.getvalue()
     assert "-second" in out.getvalue()
     assert "…" not in out.getvalue()
@@ -61,7 +61,7 @@ def test_rows_that_differ_at_their_ends_stay_apart_within_a_group_too() -> None:
 
 def test_a_number_that_is_too_long_for_its_column_is_marked_and_never_cropped_in_silence() -> None:
     out = io.StringIO()
-    Plain(file=out, width=6).print(table_of("123456789.25", column=Column(no_wrap=True)))
+    PlainConsole(file=out, width=6).print(table_of("123456789.25", column=Column(no_wrap=True)))
     assert "12345…" in out.getvalue()
 
 
@@ -70,11 +70,11 @@ def test_a_row_in_a_file_stays_on_its_line_however_long_it_is(monkeypatch: pytes
         monkeypatch.delenv(name, raising=False)
     out = io.StringIO()
     long = " ".join(["word"] * 100)
-    Plain(file=out).print(table_of(long))
+    PlainConsole(file=out).print(table_of(long))
     assert long in out.getvalue()
     assert len(long) < FILE_WIDTH
     monkeypatch.setenv("COLUMNS", "80")
-    assert Plain(file=out).width == 80
+    assert PlainConsole(file=out).width == 80
 
 
 def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_no_one_makes_a_console_that_reads_markup(path: Path) -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
     }
-    assert "Console" not in called, "use patternbench.cli.terminal.Plain"
+    assert "Console" not in called, "use patternbench.cli.terminal.PlainConsole"
     assert not {"secho", "style"} & called, "use patternbench.cli.output.say, which knows NO_COLOR"
 
 
@@ -133,7 +133,7 @@ def comparison_table() -> Table:
 
 def in_columns(width: int) -> list[str]:
     out = io.StringIO()
-    console = Plain(file=out, width=width)
+    console = PlainConsole(file=out, width=width)
     console.print(fitting(comparison_table(), console))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
@@ -166,7 +166,7 @@ def test_the_list_of_studies_breaks_no_word_in_a_narrow_terminal(
 
 def test_the_further_lines_of_an_item_of_a_list_are_indented_like_its_text() -> None:
     out = io.StringIO()
-    console = Plain(file=out, width=40)
+    console = PlainConsole(file=out, width=40)
     console.print("  - Lower in 3 of 5 scenarios, most at limit=60, strategy=[breaker].")
     console.print("error: a sentence without a mark that is longer than a line is wrapped as ever")
     lines = out.getvalue().splitlines()
@@ -180,7 +180,7 @@ def test_a_narrow_table_of_many_numbers_breaks_none_and_loses_none() -> None:
     table = Table("algorithm", *(Column(title, justify="right") for title in titles), box=None)
     table.add_row("sliding_window_counter", *cells)
     out = io.StringIO()
-    console = Plain(file=out, width=80)
+    console = PlainConsole(file=out, width=80)
     console.print(fitting(table, console))
     *head, heading, row = out.getvalue().splitlines()
     assert heading == "sliding_window_counter"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import pytest
 from reproductions import claimed
 from reproductions.banerjee_2022 import catalogue, cinema, digest, figures, published
-from reproductions.pages import QUICK
+from reproductions.pages import DOCS, QUICK
+from tests.support.changes import numbers
 
 USERS = range(10, 101, 10)
 BLOCKS = 5
@@ -31,9 +34,9 @@ def load(ratio: float = 1.0, spread: float = 0.05, seed: int = 1) -> pd.DataFram
 
 
 def test_the_numbers_behind_the_figures_give_the_printed_correlations() -> None:
-    for (case, test), printed in published.PRINTED_R.items():
-        rows = published.of(case, test)
-        assert published.line_of(rows["users"], rows["mean_ms"]).straight.r == pytest.approx(printed, abs=6e-4)
+    for one in published.LOAD_TESTS:
+        line = published.line_of(one.published["users"], one.published["mean_ms"])
+        assert line.straight.r == pytest.approx(one.r, abs=6e-4)
 
 
 def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares() -> None:
@@ -41,39 +44,50 @@ def test_the_numbers_behind_the_figures_are_rounded_to_the_printed_shares() -> N
     assert (abs(rows["failed_percent"] - rows["printed_failed_percent"]) <= 0.6).all()
 
 
+def written(tables: Mapping[str, pd.DataFrame]) -> str:
+    """All parts of the page on what was measured."""
+    return "\n\n".join(cinema.measured(tables).values())
+
+
+def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """What pages of the catalogue show."""
+    return catalogue.parts(cinema.measured(tables))
+
+
 STUDIES = tuple(name for name in digest.READERS if not name.endswith("-full"))
 
 
 def test_a_page_of_the_catalogue_shows_the_rows_of_its_pattern_alone() -> None:
     rows = [faulty(True, 1.0, 0), faulty(False, 2000.0, 0), {**faulty(True, 1.0, 0), "fault": "freeze db"}]
-    shown = cinema.patterns({"faults": pd.DataFrame(rows)})
-    assert [line.split(" | ")[:2] for line in shown["circuit-breaker.md"].splitlines()[2:]] == [
+    parts = shown({"faults": pd.DataFrame(rows)})
+    assert [line.split(" | ")[:2] for line in parts["circuit-breaker.md"].splitlines()[2:]] == [
         ["| freeze cinema-cineworld", "no"],
         ["| freeze cinema-cineworld", "yes"],
     ]
-    assert shown["database-per-service.md"].splitlines()[2].startswith("| freeze db | gateway |")
-    assert shown["aggregator.md"] == catalogue.NOT_MEASURED
+    assert parts["database-per-service.md"].splitlines()[2].startswith("| freeze db | gateway |")
+    assert parts["aggregator.md"] == catalogue.NOT_MEASURED
 
 
 def test_a_page_of_the_catalogue_shows_other_ways_once_they_are_measured() -> None:
-    shown = cinema.patterns({"ways": ways(direct=0.2)})
-    (direct,) = shown["api-gateway.md"].splitlines()[2:]
-    assert direct.startswith("| An aggregator that calls the cinemas directly completes a list faster | -8")
+    parts = shown({"ways": ways(direct=0.2)})
+    (direct,) = parts["api-gateway.md"].splitlines()[2:]
+    assert direct.startswith("| An aggregator that calls the cinemas directly completes a list faster | −8")
     assert direct.endswith("| confirmed |")
-    assert len(shown["aggregator.md"].splitlines()) == 2 + 4
+    assert len(parts["aggregator.md"].splitlines()) == 2 + 4
 
 
 def test_what_was_not_measured_says_how_to() -> None:
-    text = cinema.section({})
+    text = written({})
     for study in STUDIES:
         assert f"patternbench run studies/{study}.yaml" in text
 
 
 def test_each_load_test_has_its_figures_means_statuses_lines_and_claims() -> None:
     table = load(ratio=0.5)
-    text = cinema.section({"load": table})
+    text = written({"load": table})
+    page = (DOCS / cinema.FILE).read_text(encoding="utf-8")
     for figure in ("4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "5.7", "5.8", "5.9", "5.10", "5.11", "5.12"):
-        assert f"![Figure {figure}](banerjee-2022/figure-{figure.replace('.', '-')}.svg)" in text
+        assert f"![Figure {figure}](banerjee-2022/figure-{figure.replace('.', '-')}.svg)" in page
     (prone,) = [line for line in text.splitlines() if "7 times more error-prone" in line]
     assert prone.endswith("| contradicted |"), "the gateway fails half as often in these rounds"
     assert "25 % slower" not in text, "no ratio of times is judged where requests fail at once"
@@ -92,13 +106,13 @@ def test_where_our_client_paused_no_architecture_is_called_faster_and_the_pause_
     table = load(ratio=0.5).assign(again_ms=50.0, asked_again=100.0)
     table["operation_ms"] += 50.0 * (table["architecture"] == "messaging")
     table["asked_again"] *= table["architecture"] == "messaging"
-    lines = cinema.section({"load": table}).splitlines()
+    lines = written({"load": table}).splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith(("| list the movies", "| make a res"))]
     assert [row[1] for row in rows] == ["10", "100"] * 2
-    assert all(float(row[2].split(" ")[0]) > 120 for row in rows), "with the pause"
-    assert [float(row[3].split(" ")[0]) for row in rows] == pytest.approx([100.0] * 4, abs=25), "twice as long without"
+    assert all(numbers(row[2])[0] > 120 for row in rows), "with the pause"
+    assert [numbers(row[3])[0] for row in rows] == pytest.approx([100.0] * 4, abs=25), "twice as long without"
     assert "after a pause of 50 ms, and 100 to 100 % of the operations" in "\n".join(lines)
-    assert not list(cinema.with_a_pause(load()))
+    assert cinema.with_a_pause(load()) == ""
 
 
 def test_first_requests_are_said_to_fail_where_a_fetch_comes_before_the_answer() -> None:
@@ -121,7 +135,7 @@ def waited(again: float = 1.0, form: str = QUICK) -> pd.DataFrame:
 
 
 def test_the_published_way_to_fetch_comes_first_and_then_what_waiting_changes() -> None:
-    lines = cinema.section({"waiting": waited(again=3.0)}).splitlines()
+    lines = written({"waiting": waited(again=3.0)}).splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| test A, 100 users")]
     assert [row[1] for row in rows] == [
         "the gateway",
@@ -138,13 +152,13 @@ def test_the_published_way_to_fetch_comes_first_and_then_what_waiting_changes() 
 
 
 def test_what_the_study_claims_of_waiting_is_judged_with_all_its_claims_together() -> None:
-    lines = cinema.section({"waiting": waited(again=3.0, form="")}).splitlines()
+    lines = written({"waiting": waited(again=3.0, form="")}).splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
     verdicts = {row[0]: row[-1] for row in rows}
     assert verdicts["Who fetches again after 50 ms has the answer later than who does after 5 ms"] == "confirmed"
     assert verdicts["A, 100 users, with long poll: the gateway is about 25 % slower"] == "inconclusive"
-    shown = cinema.patterns({"waiting": waited(again=3.0, form="")})["asynchronous-messaging.md"]
-    assert len(shown.splitlines()) == 2 + len(claimed.claims("cinema-load-tests"))
+    parts = shown({"waiting": waited(again=3.0, form="")})
+    assert len(parts["asynchronous-messaging.md"].splitlines()) == 2 + len(claimed.claims("cinema-load-tests"))
 
 
 def ways(direct: float = 1.0) -> pd.DataFrame:
@@ -175,8 +189,8 @@ def test_another_way_is_compared_with_rounds_that_differ_in_nothing_else() -> No
 def test_shares_that_are_zero_on_one_side_are_compared_in_points() -> None:
     table = load()
     table["failed"] = np.where(table["architecture"] == "gateway", 0.0, 49.6 + 0.1 * table["block"])
-    (prone,) = [line for line in cinema.section({"load": table}).splitlines() if "error-prone" in line]
-    assert "| -50 points [-50, -50] |" in prone
+    (prone,) = [line for line in written({"load": table}).splitlines() if "error-prone" in line]
+    assert "| −49.8 points (−5" in prone
     assert prone.endswith("| contradicted |")
 
 
@@ -196,7 +210,7 @@ def test_fast_failures_are_confirmed_by_rounds_with_a_breaker_against_rounds_wit
     rows = [
         faulty(on, (100 if on else 3000) * rng.uniform(0.9, 1.1), block) for on in (True, False) for block in range(3)
     ]
-    text = cinema.section({"faults": pd.DataFrame(rows)})
+    text = written({"faults": pd.DataFrame(rows)})
     (fast,) = [line for line in text.splitlines() if line.startswith("| While a cinema stands still")]
     assert fast.endswith("| confirmed |")
     assert "| 3 of 3 |" in text, "rounds in which operations were not as before at the end"
@@ -219,7 +233,7 @@ def test_fewer_failures_are_confirmed_in_part_where_one_interval_excludes_none()
 def test_a_single_block_of_faults_has_no_interval() -> None:
     rows = [{**faulty(True, 100.0, 0), "architecture": name} for name in ("gateway", "messaging")]
     (fewer,) = [line for line in cinema.faults(pd.DataFrame(rows)) if "fewer operations fail" in line]
-    assert "[no interval]" in fewer
+    assert "(no interval)" in fewer
     assert fewer.endswith("| inconclusive |")
 
 
@@ -231,7 +245,7 @@ def test_open_arrivals_tell_times_losses_and_a_knee() -> None:
         for name in ("gateway", "messaging")
         for rate in rates
     ]
-    text = cinema.section({"open": pd.DataFrame(rows)})
+    text = written({"open": pd.DataFrame(rows)})
     assert "| 10 | gateway | 5 (5 to 5) |" in text
     assert "messaging: knee of the median time over the rates per second: " in text
 
@@ -239,13 +253,13 @@ def test_open_arrivals_tell_times_losses_and_a_knee() -> None:
 def test_a_burst_is_reported_with_the_rounds_that_did_not_recover() -> None:
     row = {"architecture": "gateway", "peak": 500.0, "queued": 0.0, "affected": 90.0, "seen_after": 0.0}
     table = pd.DataFrame([{**row, "block": 0, "recovered_after": 4.0}, {**row, "block": 1, "recovered_after": None}])
-    assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in cinema.section({"burst": table})
+    assert "| 500 | gateway | 90 (90 to 90) | 4 (4 to 4) | 1 of 2 | 0 (0 to 0) |" in written({"burst": table})
 
 
 def test_drawings_from_traces_are_shown_with_their_titles() -> None:
     table = pd.DataFrame({"title": ["Who calls whom: gateway", "Step by step: GET"], "svg": ["<svg/>", "<svg></svg>"]})
     assert figures.drawn({"drawings": table}) == {"calls-1.svg": "<svg/>", "calls-2.svg": "<svg></svg>"}
-    text = cinema.section({"drawings": table})
+    text = written({"drawings": table})
     assert "![Who calls whom: gateway](banerjee-2022/calls-1.svg)" in text
 
 
@@ -265,8 +279,7 @@ def test_first_requests_are_distinguished_from_those_that_ask_again() -> None:
         ("fetch list", 2, "200"),
     )
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
-    (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
-    reported = dict(zip(digest.OF_LOAD, row, strict=True))
+    (reported,) = digest._load_rows(("messaging", "A"), sent, journeys)
     assert (reported["requests"], reported["failed"], reported["incomplete"]) == (4, 25.0, 25.0)
     assert (reported["operations"], reported["operation_ms"], reported["operation_failed"]) == (2, 40.0, 0.0)
     assert reported["asked_again"] == 100.0
@@ -288,14 +301,14 @@ def test_each_number_of_a_load_test_stands_in_its_own_column() -> None:
         ("failed", 50.0), ("incomplete", 25.0), ("operations", 3), ("operation_ms", 50.0), ("operation_p95_ms", 68.0),
         ("operation_failed", pytest.approx(100 / 3)), ("asked_again", 100.0),
     ]  # fmt: skip
-    assert list(zip(digest.OF_LOAD, row, strict=True)) == named
+    assert list(row.items()) == named
 
 
 def test_no_more_operations_are_asked_again_than_there_are_when_some_began_in_the_warm_up() -> None:
     sent = requests(("fetch list", 1, "500"), ("ask for list", 1, "200"), ("fetch list", 1, "200"))
     journeys = pd.DataFrame({"load": 10, "block": 3, "response": [30.0, 50.0], "status": "good"})
     (row,) = digest._load_rows(("messaging", "A"), sent, journeys)
-    assert dict(zip(digest.OF_LOAD, row, strict=True))["asked_again"] == 50.0
+    assert row["asked_again"] == 50.0
 
 
 def reservations(*made: tuple[str, int, int | None, bool]) -> pd.DataFrame:
@@ -345,7 +358,7 @@ def test_a_reservation_that_the_last_sample_could_not_have_yet_is_not_lost() -> 
 
 def test_without_a_sample_of_what_is_stored_losses_are_unknown() -> None:
     kept = digest._kept(reservations(("make", 1, 201, True)), samples())
-    text = cinema.section({"faults": pd.DataFrame([{**faulty(True, 100.0, 0), **kept}])})
+    text = written({"faults": pd.DataFrame([{**faulty(True, 100.0, 0), **kept}])})
     assert "| unknown | unknown |" in text
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from reproductions.claimed import study_of
 from tests.support.studies import ROOT
 
 from patternbench.analyze.statements.claims.judged import JudgedClaim, judge_claims
@@ -21,8 +22,10 @@ DOCS = ROOT / "docs"
 KEPT = [*sorted((DOCS / "five-ways-to-make-it-worse").glob("*.parquet")), DOCS / "client-or-mesh" / "mesh.parquet"]
 
 
-def judged(study: str, kept: Path, named: Mapping[str, str]) -> tuple[JudgedClaim, ...]:
-    """The claims of a study, held against kept rounds; ``named`` has columns that the page calls otherwise."""
+def judged(study: str, kept: Path, named: Mapping[str, str], only: str = "") -> tuple[JudgedClaim, ...]:
+    """The claims of a study, or ``only`` one of them, held against kept rounds; ``named`` has columns that the page
+    calls otherwise.
+    """
     loaded = load(ROOT / "studies" / f"{study}.yaml")
     planned = {one.id: one.levels for one in expanded(loaded, Inputs(ROOT / "studies")).scenarios}
     rounds = pd.read_parquet(kept).rename(columns=dict(named))
@@ -30,7 +33,8 @@ def judged(study: str, kept: Path, named: Mapping[str, str]) -> tuple[JudgedClai
         names = [name for name in next(iter(planned.values())) if name in rounds]
         ids = {tuple(str(levels[name]) for name in names): identity for identity, levels in planned.items()}
         rounds["scenario"] = [ids[tuple(map(str, row))] for row in rounds[names].itertuples(index=False)]
-    return judge_claims(claims_of(loaded), planned, rounds, {}).claims
+    claims = [one for one in claims_of(loaded) if only in ("", one.says)]
+    return judge_claims(claims, planned, rounds, {}).claims
 
 
 def conclusion_of(row: str) -> str:
@@ -71,6 +75,18 @@ def test_the_rule_of_thumb_is_as_the_page_says(delay: str) -> None:
         votes = [conclude(one.claim.expected, one.changes) for one in own]
         changes = [change for one in own for change in one.changes]
         assert conclusion_of(row) == conclude(own[0].claim.expected, changes), votes
+
+
+def test_each_claim_on_containers_is_on_the_page_as_it_is_judged_alone() -> None:
+    kept = DOCS / "containers" / "rounds.parquet"
+    study = study_of(pd.read_parquet(kept), ("containers", "containers-quick"))
+    page = (DOCS / "containers.md").read_text(encoding="utf-8").splitlines()
+    claims = judged(study, kept, {})
+    assert len(claims) == 4
+    for one in claims:
+        rows = [line for line in page if line.startswith(f"| {one.claim.says} |")]
+        alone = judged(study, kept, {}, only=one.claim.says)
+        assert {conclusion_of(row) for row in rows} == {each.conclusion for each in alone}
 
 
 def test_libraries_are_as_the_page_says() -> None:

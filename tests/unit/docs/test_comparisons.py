@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions import client_or_mesh as mesh
-from reproductions import comparisons, five_ways
+from reproductions import comparisons
+from reproductions.banerjee_2022 import cinema
 from reproductions.pages import DOCS
 from tests.support.studies import ROOT
 
+from patternbench.analyze.statements.verdict import HIGHER
 from patternbench.lab.systems import file_of
 from patternbench.plan.expand import Plan, expand
 from patternbench.run.before import evidence
@@ -19,8 +20,12 @@ from patternbench.study.load import load
 from patternbench.terms.roles import Unit
 from patternbench.terms.units import Duration
 
-PAGES = {DOCS / five_ways.PAGE.name: five_ways.WAYS, DOCS / mesh.PAGE.name: mesh.COMPARISONS}
-WAYS = {**five_ways.WAYS, **mesh.COMPARISONS}
+FIVE, MESH = (
+    comparisons.read(f"{comparisons.FOLDER}/{name}.yaml") for name in ("five-ways-to-make-it-worse", "client-or-mesh")
+)
+BOXES = comparisons.read("containers/compared.yaml")
+PAGES = {DOCS / "five-ways-to-make-it-worse.md": FIVE, DOCS / "client-or-mesh.md": MESH, DOCS / "containers.md": BOXES}
+WAYS = {**FIVE, **MESH, **BOXES}
 BUDGET = "anti-patterns-retry-budget"
 BLOCKS = 6
 
@@ -44,7 +49,7 @@ def made_up(study: str, factor: float = 1.0, seed: int = 1) -> pd.DataFrame:
         levels[name] = levels[name].map(lambda text: Duration.parse(text).seconds, na_action="ignore")
     levels = levels.apply(as_kept)
     rounds = levels.merge(pd.DataFrame({"block": range(BLOCKS)}), how="cross").assign(warnings=None)
-    responses = {one.column for one in (*way.shown, *way.compared)}
+    responses = {*(one.column for one in way.shown), *(one.claim.response for one in way.compared)}
     rounds = rounds.assign(**{name: 20 * np.exp(rng.normal(0, 0.005, len(rounds))) for name in sorted(responses)})
     return planted(way, rounds, factor)
 
@@ -59,8 +64,10 @@ def planted(way: comparisons.Comparison, rounds: pd.DataFrame, factor: float) ->
     """The rounds with what is claimed multiplied into them: ``factor`` where it is higher, its inverse where lower."""
     for one in way.compared:
         there = rounds["scenario"] == one.pairs[0][1]
-        direction = {"higher": factor, "lower": 1 / factor, "the same": 1.0}[one.says]
-        rounds.loc[there, one.column] *= direction
+        expected = one.claim.expected
+        rounds.loc[there, one.claim.response] *= (
+            1.0 if expected.is_margin else factor if expected is HIGHER else 1 / factor
+        )
     return rounds
 
 
@@ -70,13 +77,13 @@ def verdicts(study: str, rounds: pd.DataFrame) -> list[str]:
 
 
 def test_a_page_begins_with_its_main_claims_in_numbers_and_names_what_was_not_measured() -> None:
-    text = comparisons.in_short("page", {BUDGET: made_up(BUDGET, factor=1.5)}, five_ways.WAYS)
+    text = comparisons.in_short("page", {BUDGET: made_up(BUDGET, factor=1.5)}, FIVE)
     (row,) = [line for line in text.splitlines() if line.startswith("| After 1.5 s")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert [float(cell.split(" ")[0]) for cell in cells[2:4]] == pytest.approx([20, 30], rel=0.05)
     assert [cell.partition(" ")[2] for cell in cells[2:4]] == ["(no retry)", "(retry, no budget)"]
     assert cells[4] == "confirmed"
-    lacking = [study for study in five_ways.WAYS if study != BUDGET]
+    lacking = [study for study in FIVE if study != BUDGET]
     assert f"Not measured yet: `{'`, `'.join(lacking)}`." in text
     assert "](page/figure.svg)" in text
 
@@ -104,9 +111,9 @@ def test_a_page_links_each_of_its_studies(path: Path) -> None:
     assert [study for study in PAGES[path] if f"](../studies/{study}.yaml)" not in page] == []
 
 
-def test_every_study_of_an_anti_pattern_has_a_part_of_the_page() -> None:
+def test_every_study_of_an_anti_pattern_has_a_part_of_a_page() -> None:
     studies = {path.stem for path in (ROOT / "studies").glob("anti-patterns-*.yaml")}
-    assert studies == set(five_ways.WAYS)
+    assert studies == {*FIVE, *cinema.AVOIDED}
 
 
 @pytest.mark.parametrize("study", WAYS)
@@ -123,7 +130,7 @@ def test_a_claim_that_the_rounds_bear_out_is_confirmed(study: str) -> None:
 
 @pytest.mark.parametrize("study", WAYS)
 def test_a_claim_whose_opposite_the_rounds_bear_out_is_contradicted(study: str) -> None:
-    directed = [one.says != "the same" for one in WAYS[study].compared]
+    directed = [not one.claim.expected.is_margin for one in WAYS[study].compared]
     reported = verdicts(study, made_up(study, factor=1 / 1.5))
     assert [word == "contradicted" for word in reported] == directed
 

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import jsonschema
 import pytest
 from scripts.checks.prose import FENCE
 from scripts.site import sources
+from tests.support.schemas import conforms, of_studies
 from tests.support.studies import ROOT, completed
 
+from patternbench.cli import configured
 from patternbench.cli.main import COMMANDS, cli
 from patternbench.lab import startable, systems
 from patternbench.lab.components import KINDS
+from patternbench.simulation import model_file
 from patternbench.study.load import loads
-from patternbench.study.schema import study_schema
 from patternbench.study.text.document import parse
 from patternbench.terms.problems import InputError
 
@@ -115,8 +116,20 @@ def is_of_a_system(example: Example) -> bool:
     return isinstance(value, dict) and bool(value.keys() & {"patternbench-system", "components"})
 
 
+def is_of_a_library(example: Example) -> bool:
+    """Whether an example is a configuration of Resilience4j, as an application has it."""
+    return "resilience4j" in parse(example.text, str(example)).value
+
+
+def is_a_model(example: Example) -> bool:
+    """Whether an example is the model of a system, for a simulation."""
+    return "patternbench-model" in parse(example.text, str(example)).value
+
+
 SYSTEMS = [example for example in YAML if is_of_a_system(example)]
-STUDIES = [example for example in YAML if example not in SYSTEMS]
+LIBRARIES = [example for example in YAML if is_of_a_library(example)]
+MODELS = [example for example in YAML if is_a_model(example)]
+STUDIES = [example for example in YAML if example not in (*SYSTEMS, *LIBRARIES, *MODELS)]
 
 
 STACK = "strategies:\n  - client: native\n    stack:\n"
@@ -133,8 +146,21 @@ def test_an_example_of_a_study_is_valid(example: Example) -> None:
         is_journey = "path" in parse(example.text, str(example)).value[0]
         text = (JOURNEY if is_journey else STACK) + text
     whole = completed(text + "\n")
-    jsonschema.validate(parse(whole, str(example)).value, study_schema())
+    conforms(parse(whole, str(example)).value, of_studies())
     loads(whole, str(example))
+
+
+@pytest.mark.parametrize("example", LIBRARIES, ids=str)
+def test_an_example_of_a_library_is_understood_whole(example: Example, tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text(example.text)
+    layers = configured.read([tmp_path / "application.yml"]).layers([])
+    assert [layer.policies != () and layer.notes == () for layer in layers] == [True]
+
+
+@pytest.mark.parametrize("example", MODELS, ids=str)
+def test_an_example_of_a_model_is_read(example: Example, tmp_path: Path) -> None:
+    (tmp_path / "model.yaml").write_text(example.text)
+    assert model_file.read(tmp_path / "model.yaml")
 
 
 def a_system(text: str) -> str:

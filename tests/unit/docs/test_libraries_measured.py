@@ -116,7 +116,7 @@ def test_the_cost_of_a_pattern_is_reported_without_that_of_the_harness() -> None
 def test_what_the_harness_costs_by_itself_stands_next_to_or_that_it_was_not_measured() -> None:
     head = "harness alone: CPU us per attempt"
     rows = [{"round": n, "client": "failsafe", "strategy": "baseline", "cpu_us": 40.0 + n} for n in range(3)]
-    assert cost_of("failsafe", made_up(), {"rounds": rows})[head] == "41.0 [40.0, 42.0]"
+    assert cost_of("failsafe", made_up(), {"rounds": rows})[head] == "41 (40 to 42)"
     assert cost_of("failsafe", made_up())[head] == "not measured"
 
 

@@ -19,8 +19,8 @@ from patternbench.records.folder import RunFolder
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError
 
-LONG = ("elmalki-zdun-2021", "elmalki-zdun-2023")
-"""Their models are fitted to each block, and cross-validated."""
+LONG = ("elmalki-zdun-2021", "elmalki-zdun-2023", "aderaldo-2024")
+"""Their models are fitted to each block, and cross-validated, or their claims are many."""
 SIMULATED = "kalyanasundaram-2025"
 """Its parts on the target are simulated, with LuaJIT."""
 DRAWN = {"elmalki-zdun-2021": 10, "elmalki-zdun-2023": 6, "aderaldo-2024": 3, SIMULATED: 4}

@@ -13,7 +13,7 @@ from reproductions.questions import answers, verdicts
 BLOCKS = 4
 ASKED, SENSITIVITY = left_open.QUESTIONS, left_open.SENSITIVITY
 STRESS = "shop-stress"
-SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers.good_per_s"
+SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers.goodput"
 
 
 def made_up(one: Comparison, factor: float, noise: float = 0.01) -> pd.DataFrame:
@@ -23,11 +23,11 @@ def made_up(one: Comparison, factor: float, noise: float = 0.01) -> pd.DataFrame
         {**levels, "scenario": name, "block": b} for name, levels in planned(one.study).items() for b in range(BLOCKS)
     ]
     rounds = pd.DataFrame(rows).assign(warnings=None, study=one.study)
-    columns = {*(shown.column for shown in one.shown), *(claim.column for claim in one.compared)}
+    columns = {*(shown.column for shown in one.shown), *(compared.claim.response for compared in one.compared)}
     rounds = rounds.assign(**{name: 20 * np.exp(rng.normal(0, noise, len(rounds))) for name in sorted(columns)})
-    for claim in one.compared:
-        there = rounds["scenario"].isin([second for _, second in claim.pairs])
-        rounds.loc[there, claim.column] *= {"higher": factor, "lower": 1 / factor}.get(claim.says, 1.0)
+    for compared in one.compared:
+        there, claim = rounds["scenario"].isin([second for _, second in compared.pairs]), compared.claim
+        rounds.loc[there, claim.response] *= {"higher": factor, "lower": 1 / factor}.get(claim.expected.words, 1.0)
     return rounds
 
 
@@ -35,10 +35,10 @@ def words(one: Comparison, rounds: pd.DataFrame) -> list[str]:
     return [line.strip("| ").rpartition(" | ")[2] for line in verdicts(one, rounds).splitlines()[2:]]
 
 
-@pytest.mark.parametrize("study", [ROUTES, left_open.BUNDLES])
+@pytest.mark.parametrize("study", [ROUTES, "shop-bundles"])
 def test_what_the_rounds_bear_out_is_confirmed_and_its_opposite_is_contradicted(study: str) -> None:
     one = ASKED[study]
-    directed = [claim.says != "the same" for claim in one.compared]
+    directed = [not compared.claim.expected.is_margin for compared in one.compared]
     assert set(words(one, made_up(one, 4.0))) <= {"confirmed", "agrees"}
     assert [word == "contradicted" for word in words(one, made_up(one, 1 / 4.0))] == directed
 
@@ -82,11 +82,14 @@ def test_what_was_measured_names_the_form_of_its_study(form: str) -> None:
     assert f"Measured with [{form}](../../studies/shop-stress.yaml); blocks: {BLOCKS}." in text
 
 
-def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
+def test_a_group_has_responses_of_its_own_calls_and_rates_over_the_whole_round() -> None:
     statuses = [200, 200, 429, 503, 500]
     rows = pd.DataFrame(
         {
             "group": ["shoppers"] * 5 + ["flood"],
+            "user": [0] * 5 + [1],
+            "call": [0, 1, 2, 3, 4, 0],
+            "outcome": ["answered"] * 5 + ["timeout"],
             "attempt": 1,
             "warm_up": False,
             "status": [*map(float, statuses), np.nan],
@@ -96,11 +99,10 @@ def test_requests_of_a_group_are_good_limited_shed_or_failed() -> None:
             "end_us": [10_000, 30_000, 1_000, 1_000, 1_000, 2_000_000],
         }
     )
-    reported = left_open.answered(rows).to_dict("index")
-    assert reported["shoppers"] == pytest.approx(
-        {"good_per_s": 1.0, "good_ms": 20.0, "limited": 20.0, "shed": 20.0, "failed": 20.0}
-    )
-    assert (reported["flood"]["good_per_s"], reported["flood"]["failed"]) == (0.0, 100.0)
+    reported = left_open.of_groups(rows)
+    expected = {"goodput": 1.0, "AverageSuccessTime": 0.02, "limited_rate": 20.0, "bad_status_rate": 40.0}
+    assert {name: reported[f"shoppers.{name}"] for name in expected} == pytest.approx(expected)
+    assert (reported["flood.goodput"], reported["flood.failure_rate"]) == (0.0, 100.0)
 
 
 def test_runs_of_these_studies_are_read() -> None:
@@ -111,4 +113,4 @@ def test_what_was_not_measured_says_how_long_it_takes() -> None:
     text = answers(SENSITIVITY, {})
     lines = [line for line in text.splitlines() if line.startswith("Not measured yet")]
     assert len(lines) == len(SENSITIVITY)
-    assert all(" takes about " in line and line.endswith((" minutes.", " hours.")) for line in lines)
+    assert all(" takes about " in line and line.endswith((" min.", " s.")) for line in lines)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patternbench.drivers.contract import ClientGaveUp, ContractViolation, read_rows, split_lines
-from patternbench.records.attempts import OUTCOMES
+from patternbench.drivers.contract import ClientAbort, ContractViolation, read_rows, split_lines
+from patternbench.records.batches import OUTCOMES
 
 END = b'{"end": {"rows": 3, "duration_us": 26100, "cpu_us": 4100}}'
 GOOD = {
@@ -141,7 +141,7 @@ def test_a_rounding_of_one_microsecond_is_no_overlap() -> None:
 
 
 def test_an_error_line_says_why_the_client_gave_up() -> None:
-    with pytest.raises(ClientGaveUp, match="no more threads"):
+    with pytest.raises(ClientAbort, match="no more threads"):
         list(read_rows([batch(), b'{"error": "no more threads"}']))
 
 

@@ -16,7 +16,7 @@ from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import DriverError, Task
 from patternbench.drivers.engine import EngineDriver, JobError
 from patternbench.lab.host.processes import SilentProcessError
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records import attempts
 from patternbench.study.models import Lateness
 from patternbench.terms.problems import InputError
@@ -25,7 +25,7 @@ ONE_REQUEST = "workload: {closed: {users: 2, successes: 3, max_attempts: 5}}"
 SHARE = {"percentage": 5, "floor": "3ms"}
 LATE = {"name": "late_schedule", "message": "it was late", "remedy": "allow more lateness", "invalidates": True}
 FULL = {"name": "full", "message": "too many", "remedy": "raise max_in_flight", "invalidates": True}
-DOUBTS = [LATE, FULL]
+WARNINGS = [LATE, FULL]
 ATTEMPT = {"group": "all", "step": "sign-in", "start_us": 0, "end_us": 5, "outcome": "answered", "success": True}
 REFUSED = {"path": "time_limit_us", "message": "is too short", "value": "5", "allowed": "at least 10"}
 
@@ -73,11 +73,11 @@ def test_a_warm_up_that_answers_end_is_as_long_as_the_engine_says(
 def test_lateness_makes_a_round_invalid_only_where_the_study_bounds_it_for_all_rounds_alike(
     lateness: dict[str, object] | None, bounded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ending(monkeypatch, [over(doubts=DOUBTS)])
+    ending(monkeypatch, [over(doubts=WARNINGS)])
     requested = replace(task(ONE_REQUEST), lateness=Lateness.model_validate(lateness) if lateness else None)
-    assert driven(tmp_path, requested).doubts == [
-        Doubt("late_schedule", "it was late", "allow more with `lateness` in the study", bounded),
-        Doubt("full", "too many", "raise `in_flight`", True),
+    assert driven(tmp_path, requested).warnings == [
+        RoundWarning("late_schedule", "it was late", "allow more with `lateness` in the study", bounded),
+        RoundWarning("full", "too many", "raise `in_flight`", True),
     ]
 
 

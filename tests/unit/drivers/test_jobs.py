@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.schemas import conforms
 from tests.support.studies import ROOT
 
 from patternbench.drivers import choice, environment, jobs
@@ -96,7 +96,7 @@ def task(text: str, limit: str = "20m", warm_up: str = "0s") -> Task:
 def rendered(text: str, **more: str) -> dict[str, Any]:
     """The job of a workload; asserts that the contract allows it."""
     job = jobs.job(task(text, **more)).job
-    jsonschema.validate(job, SCHEMA)
+    conforms(job, SCHEMA)
     return job
 
 
@@ -266,7 +266,7 @@ def test_steps_and_journeys_are_those_of_the_scenarios_levels() -> None:
     paths = {}
     for scenario in expand(study).scenarios:
         job = jobs.job(replace(task(GROUPS), treatment=scenario)).job
-        jsonschema.validate(job, SCHEMA)
+        conforms(job, SCHEMA)
         journeys = job["groups"][0]["journeys"]
         paths[scenario.levels["architecture"]] = [[step["path"] for step in one["steps"]] for one in journeys]
         assert job["values"]["setting.architecture"] == scenario.levels["architecture"]
@@ -592,20 +592,20 @@ def test_a_study_says_how_late_the_generator_may_be(tmp_path: Path) -> None:
     task = Task(scenario, (Endpoint("http://h"),), second, second, 1, 0, Inputs(tmp_path))
     assert not {"lateness", "core"} & set(jobs.job(task).job)
     made = jobs.job(replace(task, lateness=study.lateness, core=3)).job
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     assert (made["lateness"], made["core"]) == ({"percent": 25, "floor_us": 3000}, 3)
 
 
 def test_a_warm_up_may_end_once_the_service_has_settled() -> None:
     made = jobs.job(replace(task(TURNS, warm_up="1m"), settles=True)).job
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     assert (made["warm_up_us"], made["warm_up_settled"]) == (60_000_000, True)
 
 
 def test_a_warm_up_may_end_by_requests_and_faults_are_told_when_it_will() -> None:
     by_requests = replace(task(TURNS, warm_up="1m"), warm_up_requests=500)
     made = jobs.job(by_requests).job
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     assert (made["warm_up_us"], made["warm_up_requests"]) == (60_000_000, 500)
     begun: list[int] = []
     reported = telling(replace(by_requests, begun=begun.append))
@@ -635,7 +635,7 @@ def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_value
     bare = task(SET_UP)
     made = jobs.set_up(bare)
     assert made is not None
-    jsonschema.validate(made.job, SCHEMA)
+    conforms(made.job, SCHEMA)
     (group,) = made.job["groups"]  # type: ignore[misc]
     (journey,) = group["journeys"]
     (step,) = journey["steps"]
@@ -644,7 +644,7 @@ def test_a_set_up_is_one_walk_that_is_not_traced_and_what_it_captures_is_a_value
     assert "values" not in made.job
     assert made.origin("groups[0].journeys[0].steps[0].path") == "workload.set_up.steps[0].path"
     after = jobs.job(replace(bare, captured={"token": "t-1"})).job
-    jsonschema.validate(after, SCHEMA)
+    conforms(after, SCHEMA)
     assert after["values"]["token"] == "t-1"  # type: ignore[index]
 
 
@@ -667,7 +667,7 @@ workload:
 
 def test_what_a_set_up_captured_is_a_value_that_the_engine_escapes_wherever_a_text_names_it() -> None:
     job: Any = jobs.job(replace(task(USES_TOKEN), captured={"token": HOSTILE})).job
-    jsonschema.validate(job, SCHEMA)
+    conforms(job, SCHEMA)
     steps = job["groups"][0]["journeys"][0]["steps"]
     assert (job["constants"], job["values"]) == ({"round": "3"}, {"token": HOSTILE, "level": "x~y"})
     assert steps[0]["json"] == {"t": "${token}", "kept": "$${token}", "whole": "${token|json}"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from patternbench.drivers.engine import doubts
+from patternbench.drivers.engine import warnings
 from patternbench.study.models import Lateness
 
 
@@ -19,12 +19,12 @@ def summary(*names: str) -> Any:
 
 
 def test_a_quick_round_is_not_dropped_for_a_lateness_that_a_slow_one_is_allowed() -> None:
-    late, saturated = doubts(summary("late_schedule", "generator_saturated"), bounded=False)
+    late, saturated = warnings(summary("late_schedule", "generator_saturated"), bounded=False)
     assert (late.invalidates, saturated.invalidates) == (False, True)
 
 
 def test_a_round_beyond_the_bound_that_its_study_sets_is_not_valid() -> None:
-    assert doubts(summary("late_schedule"), bounded=True)[0].invalidates
+    assert warnings(summary("late_schedule"), bounded=True)[0].invalidates
 
 
 ROUNDS = 20_000
@@ -41,7 +41,7 @@ def test_rounds_that_are_left_out_for_their_lateness_are_as_quick_as_those_that_
     lateness = Lateness.model_validate(requested) if requested else None
     bound_ms = by_the_engine(lateness or Lateness(percentage=10), service_ms)
     bounded = lateness is not None and lateness.is_one_bound
-    (beyond,) = doubts(summary("late_schedule"), bounded)
+    (beyond,) = warnings(summary("late_schedule"), bounded)
     valid = (late_ms <= bound_ms) | (not beyond.invalidates)
     assert service_ms[valid].mean() == pytest.approx(service_ms.mean(), rel=0.02)
     own = late_ms <= by_the_engine(Lateness(percentage=20), service_ms)

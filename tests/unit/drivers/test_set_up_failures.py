@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from tests.support.studies import study
@@ -52,3 +53,18 @@ def test_a_set_up_that_fails_shows_the_answer_next_to_the_status_without_the_sec
         "the set-up failed at `login` (422): the status is 422, not 201; "
         'the answer: {"email": "is taken", "password": "${env:PW}"}'
     )
+
+
+def test_what_a_set_up_was_answered_is_never_on_a_disk_where_a_killed_run_would_leave_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer may hold a token."""
+    places: list[str] = []
+
+    def ran(_job: object, out: Path, *_: object) -> None:
+        places.append(str((out / engine.TRACE).readlink().readlink()))
+        (out / engine.TRACE).write_text('{"contract": 1, "attempts": []}')
+
+    monkeypatch.setattr(engine, "run", ran)
+    assert engine.attempts_of({}, Mock(spec=Task, died=list), tmp_path) == []
+    assert places == ["/memfd:patternbench-kept (deleted)"]

@@ -21,12 +21,12 @@ from patternbench.cli import load as cli
 from patternbench.cli.main import main
 from patternbench.drivers import jobs, split_load
 from patternbench.drivers.driver import DriverError
-from patternbench.drivers.engine import doubts, shortfall
+from patternbench.drivers.engine import shortfall, warnings
 from patternbench.drivers.load import SILENCE_S
 from patternbench.drivers.origins import Job
 from patternbench.drivers.split_load import LEAD_NS, MOST_LEAD_NS, Generator, SplitLoad, opened, parts_of, together
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.load_summaries import ATTEMPTS, LoadProgress, LoadSummary
 from patternbench.records.united import unite
 
@@ -163,9 +163,9 @@ def test_offsets_of_clocks_are_stored_and_a_warning_comes_above_one_millisecond(
     summary, _ = run(tmp_path, MadeUpPlace(ahead_ns={1: 999_000, 2: -5_250_000}))
     offsets = [(one.clock_offset_us, one.clock_uncertainty_us) for one in summary.generators]
     assert offsets == [(999.0, 0.0), (-5250.0, 0.0), (0.0, 0.0)]
-    (doubt,) = summary.doubts
-    assert (doubt.name, doubt.invalidates, summary.valid) == ("clocks_apart", False, True)
-    assert doubt.message.startswith("the clock of generator 2 of 3 was 5.25 ms behind, give or take 0.00 ms")
+    (warning,) = summary.doubts
+    assert (warning.name, warning.invalidates, summary.valid) == ("clocks_apart", False, True)
+    assert warning.message.startswith("the clock of generator 2 of 3 was 5.25 ms behind, give or take 0.00 ms")
     stored = LoadSummary.model_validate_json((tmp_path / "out/summary.json").read_text())
     assert [one.clock_offset_us for one in stored.generators] == [999.0, -5250.0, 0.0]
 
@@ -180,23 +180,23 @@ def test_an_offset_that_is_known_badly_is_a_warning_too(tmp_path: Path) -> None:
     with SplitLoad(job(), tmp_path / "out", tmp_path, MadeUpPlace(), clock=slow) as load:
         list(load.progress())
     assert load.summary is not None
-    assert {doubt.name for doubt in load.summary.doubts} == {"clocks_apart"}
+    assert {warning.name for warning in load.summary.doubts} == {"clocks_apart"}
     assert all(one.clock_uncertainty_us >= 750 for one in load.summary.generators)
 
 
 def test_a_lost_generator_makes_the_round_invalid_with_a_sentence_that_names_it(tmp_path: Path) -> None:
     place = MadeUpPlace(dies={2: "later"})
     summary, _ = run(tmp_path, place)
-    (doubt,) = summary.doubts
-    assert (doubt.name, doubt.invalidates, summary.valid) == ("generator_lost", True, False)
+    (warning,) = summary.doubts
+    assert (warning.name, warning.invalidates, summary.valid) == ("generator_lost", True, False)
     why = "the load engine died: generator-2 ended with code 137"
-    assert doubt.message == f"generator 2 of 3 was lost, and its share of the load is missing: {why}"
+    assert warning.message == f"generator 2 of 3 was lost, and its share of the load is missing: {why}"
     assert [one.stopped for one in place.made] == [1, 1, 1], "the others say nothing any more"
     assert [one.lost for one in summary.generators] == [None, why, None]
     assert pq.read_table(tmp_path / "out" / ATTEMPTS)["user"].to_pylist() == [1, 3, 1, 3], "what they did is kept"
     asked = task("workload: {closed: {users: 9, requests: 50}}")
-    assert shortfall(asked, summary) is None, "the doubt says it"
-    assert [doubt.invalidates for doubt in doubts(summary)] == [True]
+    assert shortfall(asked, summary) is None, "the warning says it"
+    assert [warning.invalidates for warning in warnings(summary)] == [True]
 
 
 def test_a_round_whose_generators_are_all_lost_has_nothing_to_show(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from patternbench.gateways.observer import OBSERVER, SeenGateways, table
 from patternbench.gateways.statistics import GatewayCounts, counts
-from patternbench.observe.seam import ObservationError, RoundFiles, Watched
+from patternbench.observe.seam import ObservationError, RoundFiles, WatchedRound
 
 STATS = {
     "http.gateway.downstream_rq_total": 20,
@@ -73,13 +73,15 @@ def test_a_round_counts_from_its_beginning_and_a_gateway_started_in_it_from_noth
 
 
 def test_a_gateway_that_does_not_answer_is_reported_before_the_load(tmp_path: Path) -> None:
-    watched = Watched({"system": "http://127.0.0.1:9", "edge.gateway_admin": "http://127.0.0.1:9"}, tmp_path / "kept")
+    watched = WatchedRound(
+        {"system": "http://127.0.0.1:9", "edge.gateway_admin": "http://127.0.0.1:9"}, tmp_path / "kept"
+    )
     with pytest.raises(ObservationError, match="doesn't report its counts"), OBSERVER.watch(watched):
         raise AssertionError("load was put on")
 
 
 def test_of_a_system_without_a_gateway_nothing_is_kept(tmp_path: Path) -> None:
-    with OBSERVER.watch(Watched({"system": "http://127.0.0.1:9"}, tmp_path / "kept")):
+    with OBSERVER.watch(WatchedRound({"system": "http://127.0.0.1:9"}, tmp_path / "kept")):
         pass
     assert OBSERVER.read(kept(tmp_path / "kept")) is None
 

@@ -6,15 +6,16 @@ import json
 import re
 from typing import Any
 
-import jsonschema
 import pytest
 from tests.support.launches import settled
+from tests.support.schemas import conforms
 from tests.support.studies import ROOT
 
 from patternbench.lab import topologies
+from patternbench.lab.announced import STATUS
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.bundler import Bundler
-from patternbench.lab.config.bundles import STATUS, BundledRoute
+from patternbench.lab.config.bundles import BundledRoute
 from patternbench.lab.host.changes import fixed
 from patternbench.lab.host.launch import Launch
 from patternbench.terms.problems import InputError
@@ -42,7 +43,7 @@ def config(**settings: object) -> str:
 @pytest.mark.parametrize("per", [["Authorization"], "Authorization, X-Api-Key"])
 def test_all_rules_are_valid_by_the_filters_schema(per: object) -> None:
     rules = content(launch({"per": per, "wait": Duration.parse("1.5ms")}, timeout="2s"), "rules.json")
-    jsonschema.validate(rules, SCHEMA)
+    conforms(rules, SCHEMA)
     (route,) = rules["routes"]
     assert (route["wait"], rules["timeout"], route["per"][0]) == ("1500us", "2000000us", "Authorization")
 

@@ -8,7 +8,7 @@ import pytest
 
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.changes import every_round, fixed, starts
-from patternbench.lab.host.launch import File, Launch, LiveCall, LiveFile, Preparation, Reset, Restart
+from patternbench.lab.host.launch import File, FreshStart, Launch, LiveCall, LiveFile, Preparation, Reset
 from patternbench.lab.host.ready import LogLine
 
 SHOP = Launch("process", "shop", ("shop",), LogLine("up"), url="http://127.0.0.1:1")
@@ -37,7 +37,7 @@ def up(*launches: Launch) -> dict[str, Launch]:
         (SHOP, SHOP),
         (with_limit(1), with_limit(2)),
         (with_file("one"), with_file("two")),
-        (SHOP, replace(SHOP, reset=(Restart(),))),
+        (SHOP, replace(SHOP, reset=(FreshStart(),))),
     ],
     ids=["nothing", "a live call", "a live file", "how it is reset"],
 )
@@ -87,5 +87,5 @@ def test_what_says_how_it_is_reset_stays_up_in_a_system_that_keeps_a_log(reset: 
 
 
 def test_without_a_log_only_what_asks_for_it_is_started_for_every_round() -> None:
-    renewed = replace(calling("cache"), reset=(Preparation(("true",)), Restart()))
+    renewed = replace(calling("cache"), reset=(Preparation(("true",)), FreshStart()))
     assert every_round([SHOP, renewed]) == {"cache": "its reset is a restart"}

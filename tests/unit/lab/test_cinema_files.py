@@ -22,7 +22,7 @@ SERVICES = {
     "gateway": ["registry", "gateway", "aggregator"],
     "messaging": ["queue", "broker"],
 }
-MODULES = ["registry", "gateway", "aggregator", "cinema", "broker"]
+MODULES = ["registry", "gateway", "aggregator", "cinema", "monolith", "broker"]
 CINEMAS = ["cinema-cineworld", "cinema-dundrum", "cinema-ucd"]
 
 
@@ -71,18 +71,38 @@ def test_no_service_is_told_a_variable_that_none_reads(architecture: str) -> Non
     assert [variable for variable in sorted(reported) if f"`{variable}`" not in interface] == []
 
 
+def test_the_monolith_is_one_process_with_the_databases_of_all_cinemas() -> None:
+    alone = {"architecture": "monolith"}
+    names = [name for name, _, _ in systems.load("cinema").with_settings(alone)]
+    assert sorted(names) == ["db", "monolith", "node_exporter", "prometheus"]
+    assert systems.load("cinema").endpoints(alone) == ["monolith"]
+    urls = [str(value) for name, value in environments("monolith")["monolith"].items() if name.endswith("_URL")]
+    databases = {url.rpartition("/")[2] for url in urls}
+    assert databases == {name.replace("-", "_") for name in CINEMAS}
+
+
 def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert [path.stem for path in STUDIES] == [
         "cinema-burst",
         "cinema-burst-quick",
+        "cinema-chain",
+        "cinema-chain-quick",
         "cinema-faults",
         "cinema-faults-quick",
+        "cinema-gateway",
+        "cinema-gateway-quick",
         "cinema-load-tests",
         "cinema-load-tests-full",
         "cinema-load-tests-quick",
+        "cinema-monolith",
+        "cinema-monolith-quick",
         "cinema-open",
         "cinema-open-quick",
+        "cinema-publish",
+        "cinema-publish-quick",
         "cinema-queues",
+        "cinema-replicas",
+        "cinema-replicas-quick",
         "cinema-traces",
         "cinema-ways",
     ]
@@ -91,6 +111,9 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert sizes["cinema-load-tests"] == 2 * 2 * 10 + 2 * 2 * (3 * 5 - 1 + 1)
     assert sizes["cinema-load-tests-quick"] == 2 * 2 * (1 + 2 * 3 + 1)
     assert sizes["cinema-ways"] == 8 + 3
+    assert sizes["cinema-gateway"] == 2 * 2 * 2
+    assert sizes["cinema-replicas"] == 2 * 2
+    assert sizes["cinema-monolith"] == 2 * 2 + 1
     assert sizes["cinema-queues"] == 2 * 2 * 2 * 2
     assert (sizes["cinema-open"], sizes["cinema-open-quick"]) == (2 * 8, 2 * 5)
     assert (sizes["cinema-burst"], sizes["cinema-burst-quick"]) == (2 * 3, 2)
@@ -226,6 +249,6 @@ def test_the_settings_of_the_system_fit_its_components(tmp_path: Path) -> None:
         (ROOT / "systems" / "cinema.yaml").read_text().replace("class_data_sharing: true", "class_data_sharing: false")
     )
     (tmp_path / "systems" / "cinema.yaml").write_text(text)
-    for architecture in SERVICES:
+    for architecture in (*SERVICES, "monolith"):
         levels = {"architecture": architecture}
         assert startable.settings_problems(systems.load("cinema", tmp_path), levels) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +13,13 @@ from patternbench.lab.containers import project as projects
 from patternbench.lab.containers.engine import ContainerEngine, ProjectFailed, named
 from patternbench.lab.containers.limits import ContainerLimits, Cores, Memory
 from patternbench.lab.containers.printed import PrintedProject
-from patternbench.lab.containers.project import ComposeProject, project_name
-from patternbench.lab.containers.service import Hands
+from patternbench.lab.containers.project import IMAGES, PORTS, ComposeProject, project_name
+from patternbench.lab.containers.service import FaultedServices
 from patternbench.lab.containers.states import ContainerState, changed, standing
 from patternbench.lab.faults import links
 from patternbench.lab.systems import SystemFile
 from patternbench.study.faults import Fault
-from patternbench.study.faults.kinds.memory_limit import MemorySize
+from patternbench.study.model.amounts import MemorySize
 
 SYSTEM = """\
 patternbench-system: 1
@@ -62,11 +63,14 @@ def test_a_fault_that_no_engine_of_containers_knows_is_refused(tmp_path: Path) -
     fault = Fault.model_validate({"cpu": {"percentage": 50}, "where": "shop.web", "when": {"for": "1s"}})
     (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
     assert problem.message == "cpu acts on processes of this machine, but those of shop run in containers"
-    assert problem.allowed == "crash, freeze, cpu_limit, memory_limit, or a fault on a link: front -> shop"
+    kinds = "crash, freeze, restart, cpu_limit, memory_limit, disconnect"
+    assert problem.allowed == f"{kinds}, or a fault on a link: front -> shop"
 
 
-@pytest.mark.parametrize("limit", [{"cpu_limit": {"cores": 0.5}}, {"memory_limit": {"size": "64MB"}}])
-def test_a_limit_of_containers_at_a_process_is_refused(tmp_path: Path, limit: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "limit", [{"cpu_limit": {"cores": 0.5}}, {"memory_limit": {"size": "64MB"}}, {"disconnect": {}}]
+)
+def test_what_only_acts_on_containers_is_refused_at_a_process(tmp_path: Path, limit: dict[str, object]) -> None:
     fault = Fault.model_validate({**limit, "where": "front"})
     (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
     assert problem.message == f"{fault.kind} acts on containers, but front runs as a process of this machine"
@@ -90,7 +94,7 @@ def test_a_size_of_memory_that_no_engine_takes_is_refused(size: str) -> None:
         MemorySize.parse(size)
 
 
-@pytest.mark.parametrize("kind", ["crash", "freeze"])
+@pytest.mark.parametrize("kind", ["crash", "freeze", "restart", "disconnect"])
 def test_a_fault_at_a_whole_project_names_what_it_can_act_on(tmp_path: Path, kind: str) -> None:
     fault = Fault.model_validate({kind: {}, "where": "shop", "when": {"for": "1s"}})
     (problem,) = links.problems([fault], topologies.of_file(shop(tmp_path), {}))
@@ -98,7 +102,7 @@ def test_a_fault_at_a_whole_project_names_what_it_can_act_on(tmp_path: Path, kin
     assert problem.allowed == "shop.SERVICE, or a fault on a link: front -> shop"
 
 
-@pytest.mark.parametrize("kind", ["crash", "freeze"])
+@pytest.mark.parametrize("kind", ["crash", "freeze", "restart", "disconnect"])
 def test_a_fault_at_a_service_of_a_project_is_allowed(tmp_path: Path, kind: str) -> None:
     fault = Fault.model_validate({kind: {}, "where": "shop.web", "when": {"for": "1s"}})
     assert list(links.problems([fault], topologies.of_file(shop(tmp_path), {}))) == []
@@ -113,9 +117,9 @@ def test_a_service_that_a_fault_has_is_as_it_shall_be_and_may_have_been_started_
 
 
 def test_the_file_of_services_that_faults_act_on_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert Hands.read(tmp_path) == Hands()
-    Hands().taking("store").taking("web").leaving("store").write(tmp_path)
-    assert Hands.read(tmp_path) == Hands(now=("web",), ever=("store", "web"))
+    assert FaultedServices.read(tmp_path) == FaultedServices()
+    FaultedServices().taking("store").taking("web").leaving("store").write(tmp_path)
+    assert FaultedServices.read(tmp_path) == FaultedServices(now=("web",), ever=("store", "web"))
 
 
 def test_a_fault_on_the_way_to_a_project_is_none_of_its_containers(tmp_path: Path) -> None:
@@ -153,6 +157,103 @@ def test_an_engine_that_hangs_when_a_project_goes_down_is_given_up(
     project = ComposeProject(ContainerEngine((str(hangs),), "true"), "compose.yaml", "shop", {}, tmp_path)
     with pytest.raises(ProjectFailed, match=r"hangs down` did not end within 0.2 s"):
         project.down()
+
+
+OPEN = {"mode": "ingress", "target": 80, "protocol": "tcp"}
+
+
+def test_a_port_that_the_file_leaves_open_is_one_of_this_machine_that_stays() -> None:
+    given = {"target": 81, "published": "8081"}
+    project = PrintedProject.model_validate({"services": {"web": {"ports": [OPEN, given]}, "db": {"ports": [OPEN]}}})
+    published = {**OPEN, "published": "12345"}
+    expected = f'services:\n  "web": {{ports: !override {json.dumps([published, given])}}}\n'
+    assert project.with_ports({"web": 80}, {"web": 12345}) == expected
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        {"ports": [{**OPEN, "published": "8080"}]},
+        {"ports": [{**OPEN, "protocol": "udp"}]},
+        {"ports": [{**OPEN, "target": 81}]},
+        {"ports": ["80"]},
+        {"ports": [OPEN], "deploy": {"replicas": 2}},
+        {"ports": [OPEN], "scale": 2},
+    ],
+)
+def test_a_port_that_is_given_or_of_several_containers_is_left_as_it_is(service: dict[str, object]) -> None:
+    project = PrintedProject.model_validate({"services": {"web": service}})
+    assert project.with_ports({"web": 80}, {"web": 12345}) == ""
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_ports_are_added_to_a_file_only_where_the_engine_has_them_in_place_of_open_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: bool
+) -> None:
+    given, told = {"services": {"web": {"ports": [OPEN]}}}, list[list[str]]()
+    fixed = {"services": {"web": {"ports": [{**OPEN, "published": "12345"}]}}}
+
+    def asked(words: list[str], *_: object, **__: object) -> str:
+        told.append(words)
+        return json.dumps(fixed if takes and str(tmp_path / PORTS) in words else given) if "config" in words else ""
+
+    monkeypatch.setattr(projects, "asked", asked)
+    monkeypatch.setattr(projects.states, "states", lambda *_: [WEB])
+    engine = ContainerEngine(("docker", "compose"), "docker")
+    project = ComposeProject(engine, "compose.yaml", "shop", {"web": 80}, tmp_path, own_ports={"web": 12345})
+    project.up(PrintedProject.model_validate(given), 30)
+    (brought,) = (words for words in told if "up" in words)
+    assert (str(tmp_path / PORTS) in brought, (tmp_path / PORTS).exists()) == (takes, takes)
+
+
+def test_what_is_added_to_a_file_changes_no_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for added in (IMAGES, PORTS):
+        (tmp_path / added).write_text("{}")
+    told = list[list[str]]()
+    monkeypatch.setattr(
+        projects, "asked", lambda words, *_: told.append(words) or '{"services": {"web": {"ports": [80]}}}'
+    )
+    monkeypatch.setattr(ContainerEngine, "check_version", lambda _: None)
+    ComposeProject(ContainerEngine(("docker", "compose"), "docker"), "compose.yaml", "x", {"web": 80}, tmp_path).check()
+    assert [word for word, after in zip(told[0][1:], told[0], strict=False) if after == "-f"] == ["compose.yaml"]
+
+
+class Checked:
+    """A project of one service whose check of health says that it is well as soon as someone carries it out."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, engine: ContainerEngine) -> None:
+        self.there, self.told, self.now = [replace(WEB, health="starting")], list[list[str]](), 0.0
+        patch.setattr(projects, "asked", lambda *_, **__: "")
+        patch.setattr(projects, "carried_out", self.carry_out)
+        patch.setattr(projects.states, "states", lambda *_: list(self.there))
+        timed = {"clock": lambda: self.now, "pause": self.pause}
+        self.project = ComposeProject(engine, "compose.yaml", "shop", {"web": 80}, folder, **timed)
+
+    def carry_out(self, words: list[str], _: float) -> tuple[int, str, str]:
+        self.told.append(words[1:3])
+        if "healthcheck" in words:
+            self.there = [replace(WEB, health="healthy")]
+        return 0, "no database", ""
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_check_of_health_is_carried_out_where_the_engine_does_not_do_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = Checked(tmp_path, monkeypatch, ContainerEngine(("podman-compose",), "podman"))
+    (web,) = checked.project.up(PrintedProject(services={}), 30)
+    assert (web.health, checked.told) == ("healthy", [["healthcheck", "run"]])
+
+
+def test_a_check_of_health_is_left_to_an_engine_that_carries_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = Checked(tmp_path, monkeypatch, ContainerEngine(("docker", "compose"), "docker"))
+    with pytest.raises(ProjectFailed, match="not up within 30 s: service web is starting: no database"):
+        checked.project.up(PrintedProject(services={}), 30)
+    assert checked.told == [["logs", "--tail"]]
 
 
 def test_a_port_that_every_network_reaches_is_known_however_an_engine_prints_it() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,24 @@ import pytest
 
 from patternbench.lab.containers import keeper
 from patternbench.lab.containers.engine import ProjectFailed
+from patternbench.lab.containers.link_proxies import LinkProxies
 from patternbench.lab.containers.printed import PrintedProject
-from patternbench.lab.containers.states import Changed, ContainerState
+from patternbench.lab.containers.settings import ProjectSettings
+from patternbench.lab.containers.states import ContainerState, ProjectChange
 from patternbench.lab.host import contained
 from patternbench.lab.host.contained import contained as announced
 
 
 class Followed:
-    """A process whose output ends after two lines; keeps what was done with it."""
-
-    stdout = (b"start\n", b"die\n")
+    """A process whose output has a line whenever it is told so, until it is closed; keeps what was done with it."""
 
     def __init__(self, done: list[str]) -> None:
         self.done = done
+        hear, self.ring = os.pipe()
+        self.stdout = os.fdopen(hear, "rb")
+
+    def says(self, line: bytes) -> None:
+        os.write(self.ring, line)
 
     def wait(self, _: float) -> None:
         self.done.append("waited")
@@ -35,29 +42,35 @@ class Followed:
 class Project:
     """A project of two containers of one service, of which one ends after the second event."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.done: list[str] = []
         self.looks = 0
+        self.happening = Followed(self.done)
 
     def check(self) -> PrintedProject:
         return PrintedProject(services={})
 
-    def up(self, _: PrintedProject, within_s: int) -> list[ContainerState]:
+    def up(self, _: PrintedProject, within_s: int, seen: object) -> list[ContainerState]:
         self.done.append(f"up within {within_s}")
         return [ContainerState("web", "1", "running"), ContainerState("web", "2", "running")]
 
     def addresses(self, _: Sequence[ContainerState]) -> dict[str, list[str]]:
         return {"web": ["127.0.0.1:1234", "127.0.0.1:1235"], "api": ["127.0.0.1:1236"]}
 
-    def changed(self, _: Sequence[ContainerState]) -> Changed:
+    def changed(self, _: Sequence[ContainerState]) -> ProjectChange:
         self.looks += 1
-        return Changed("service web ended with code 3" if self.looks == 2 else "", ("service job ended with code 0",))
+        self.happening.says(b"die\n")
+        return ProjectChange(
+            "service web ended with code 3" if self.looks == 2 else "", ("service job ended with code 0",)
+        )
 
     def logs(self) -> Followed:
         return Followed(self.done)
 
     def events(self, _: int) -> Followed:
-        return Followed(self.done)
+        self.happening.says(b"start\n")
+        return self.happening
 
 
 @pytest.mark.parametrize(
@@ -71,9 +84,13 @@ class Project:
     ],
 )
 def test_a_project_is_announced_once_every_container_of_its_first_service_answers(
-    path: str, requested: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: str,
+    requested: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    project, urls, paused = Project(), list[str](), list[float]()
+    project, urls, paused = Project(tmp_path), list[str](), list[float]()
 
     def answers(url: str) -> bool:
         urls.append(url)
@@ -84,7 +101,7 @@ def test_a_project_is_announced_once_every_container_of_its_first_service_answer
     monkeypatch.setattr(keeper.time, "sleep", paused.append)
     kept: Any = project
     with pytest.raises(ProjectFailed, match="service web ended with code 3"):
-        keeper.keep(kept, path, 30)
+        keeper.keep(kept, LinkProxies([], tmp_path), path, 30, os.pipe()[0])
     assert urls == requested
     stated = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert stated[0] == {
@@ -93,6 +110,7 @@ def test_a_project_is_announced_once_every_container_of_its_first_service_answer
         "api": "127.0.0.1:1236",
         "also": ["127.0.0.1:1235"],
         "counters": [],
+        "meters": [],
     }
     assert stated[1:] == [{"note": "service job ended with code 0"}], "once, however many events follow"
     assert project.done == ["up within 30", "terminated", "waited", "terminated", "waited"]
@@ -124,3 +142,87 @@ def test_what_containers_cost_is_read_from_their_control_groups(
 def test_only_whole_lines_of_a_component_are_notes() -> None:
     text = '{"note": "a"}\nplain\n{"note": 3}\n{"other": "b"}\n{broken\n'
     assert list(contained.notes(text)) == ["a"]
+
+
+def group(folder: Path, **files: str) -> None:
+    """A control group's folder with the kernel's files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+@pytest.fixture
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with containers in control groups of an older kernel (process 1) and of version 2 (process 2)."""
+    group(tmp_path / "cpu,cpuacct/docker/a", cpuacct__usage="2500000000\n", cpu__stat="throttled_time 1500000000\n")
+    used = {"memory__usage_in_bytes": f"{9 * 1024**2}\n", "memory__stat": f"total_inactive_file {1024**2}\n"}
+    group(tmp_path / "memory/docker/a", **used)
+    both = {"cpu__stat": "usage_usec 500000\nthrottled_usec 250000\n", "memory__current": f"{3 * 1024**2}\n"}
+    group(tmp_path / "unified/docker/b", **both, memory__stat=f"inactive_file {1024**2}\n")
+    for pid, lines in ((1, "4:memory:/docker/a\n3:cpuacct,cpu:/docker/a\n"), (2, "0::/docker/b\n")):
+        group(tmp_path / str(pid), cgroup=lines)
+    mounts = [
+        f"{tmp_path}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct",
+        f"{tmp_path}/memory rw - cgroup cgroup rw,memory",
+        f"{tmp_path}/unified rw - cgroup2 cgroup2 rw",
+    ]
+    (tmp_path / "mountinfo").write_text("".join(f"1 2 0:1 / {mount}\n" for mount in mounts))
+    monkeypatch.setattr(contained, "PROC", tmp_path)
+    monkeypatch.setattr(contained, "MOUNTS", tmp_path / "mountinfo")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("pid", "expected"), [(1, (2.5, 1.5, 8.0)), (2, (0.5, 0.25, 2.0))])
+def test_a_meter_reads_cpu_time_throttling_and_memory_without_the_copies_of_files(
+    groups: Path, pid: int, expected: tuple[float, float, float]
+) -> None:
+    (read,) = keeper.meters([ContainerState("web", "1", "running", pid=pid)])
+    use = announced({"meters": [read]}).meters[0].read()
+    assert (use.cpu_s, use.throttled_s, use.memory_mib) == pytest.approx(expected)
+
+
+def test_what_a_container_has_used_since_is_unknown_once_it_was_started_anew(groups: Path) -> None:
+    meter = contained.meter_of("web", 2)
+    before = meter.read()
+    group(groups / "unified/docker/b", cpu__stat="usage_usec 900000\nthrottled_usec 350000\n")
+    since = meter.read().since(before)
+    assert (since.cpu_s, since.throttled_s) == pytest.approx((0.4, 0.1))
+    (groups / "unified/docker/b/cpu.stat").rename(groups / "unified/docker/b/old")
+    assert math.isnan(meter.read().cpu_s), "it is gone"
+    group(groups / "unified/docker/b", cpu__stat="usage_usec 900000\n")
+    assert math.isnan(meter.read().since(before).cpu_s)
+
+
+def test_a_container_whose_group_is_not_known_has_unknown_use(groups: Path) -> None:
+    assert keeper.meters([ContainerState("web", "1", "exited")]) == []
+    assert math.isnan(contained.meter_of("web", 99).read().cpu_s)
+
+
+def printed(**services: dict[str, object]) -> PrintedProject:
+    return PrintedProject.model_validate({"services": services, "networks": {"n": {}}})
+
+
+def test_only_services_that_read_a_changed_setting_are_changed() -> None:
+    web: dict[str, object] = {"image": "web", "environment": {"LIMIT": "1"}, "deploy": {"replicas": 1}}
+    before = printed(web=web, store={"image": "store"})
+    for more in ({"environment": {"LIMIT": "2"}}, {"image": "web:2"}, {"deploy": {"replicas": 2}}):
+        assert printed(web={**web, **more}, store={"image": "store"}).changed_since(before) == ["web"]
+    assert printed(web=web, store={"image": "store"}).changed_since(before) == []
+
+
+def test_more_than_services_having_changed_is_told_from_none() -> None:
+    before = printed(web={"image": "web"})
+    assert printed(web={"image": "web"}, store={"image": "store"}).changed_since(before) is None
+    elsewhere = PrintedProject.model_validate({"services": {"web": {"image": "web"}}, "networks": {"m": {}}})
+    assert elsewhere.changed_since(before) is None
+
+
+def test_the_variables_of_a_project_are_those_that_were_written_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ProjectSettings.read(tmp_path) == ProjectSettings()
+    (tmp_path / "settings.json").write_text('{"change": "3", "env": {"TAG": "v2"}}')
+    monkeypatch.setenv("TAG", "v1")
+    settings = ProjectSettings.read(tmp_path)
+    settings.act()
+    assert (settings.change, os.environ["TAG"]) == (3, "v2")

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from patternbench.lab.faults.admin import Admin, Delays, ProxyCounters
-from patternbench.lab.faults.by_proxy import ByProxy
+from patternbench.lab.faults.by_proxy import ProxyFault
 from patternbench.lab.host.processes import StartError
 
 Proxy = Callable[[object], Admin]
@@ -48,7 +48,7 @@ def test_the_deeds_of_proxies_add_up_and_the_latest_release_counts(proxy: Proxy)
     early = proxy({"at_ns": 5, "deeds": {"requests": 2, "late": {"mean_ns": 4000, "max_ns": 9000}}})
     late = proxy({"at_ns": 8, "deeds": {"requests": 3, "late": None}})
     with closing(early), closing(late):
-        assert ByProxy("delay", {}, [early, late]).end() == (
+        assert ProxyFault("delay", {}, [early, late]).end() == (
             8,
             {"requests": 5, "late_mean_us": 4.0, "late_max_us": 9.0},
         )

@@ -9,7 +9,7 @@ import pytest
 from tests.support.launches import settled
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.faults.links import links_of, needed, problems, proxies_of
+from patternbench.lab.faults.links import links_of, needed, problems
 from patternbench.lab.faults.replicas import at_each
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
@@ -92,9 +92,7 @@ def test_a_proxy_stands_on_its_way_and_on_no_other() -> None:
     found = {launch.name: launch for launch in proxied(topology(SHOP), [link]).launches}
     assert found["balancer-1"].via == {"redis": proxy_name(link)}
     assert found["balancer-2"].via == {}
-    assert proxies_of(faults({"stall": {"percentage": 5}, "where": "balancer-1 -> redis"})[0], [link]) == [
-        "balancer-1-to-redis"
-    ]
+    assert proxy_name(link) == "balancer-1-to-redis"
 
 
 SEVERAL = Topology(
@@ -111,7 +109,7 @@ def test_a_fault_on_a_way_acts_at_every_address_that_is_called_there() -> None:
     links = needed([stall], SEVERAL)
     assert links == [Link("shop", "db", "core"), Link("shop", "db")]
     assert list(dict.fromkeys(map(str, links))) == ["shop -> db"]
-    assert proxies_of(stall, links) == ["shop-to-db-at-core", "shop-to-db"]
+    assert [proxy_name(link) for link in links_of(stall, links)] == ["shop-to-db-at-core", "shop-to-db"]
 
 
 def test_a_proxy_stands_in_front_of_the_address_that_is_called_and_of_no_other() -> None:
@@ -150,6 +148,11 @@ def test_a_proxy_at_the_edge_is_where_load_goes() -> None:
         ({"freeze": {}, "where": "shp"}, "faults[0].where: there is no such component in the system (got 'shp')"),
         ({"stall": {"percentage": 5}, "where": "balancer-1 -> shp"}, "did you mean `balancer-1 -> shop`?"),
         ({"abort": {"percentage": 5}, "where": "balancer-1 -> redis"}, "only possible with HTTP"),
+        (
+            {"flush": {}, "where": "shop"},
+            "flush empties a cache, and shop doesn't speak Redis's protocol (got 'shop'); allowed: redis",
+        ),
+        ({"flush": {}, "where": "rediss"}, "did you mean `redis`?"),
     ],
 )
 def test_a_fault_that_would_act_nowhere_is_refused_at_its_place(fault: dict[str, Any], words: str) -> None:
@@ -162,6 +165,7 @@ def test_faults_that_can_be_are_not_refused() -> None:
         refused(
             SHOP,
             {"freeze": {}, "where": "redis"},
+            {"flush": {}, "where": "redis"},
             {"delay": {"percentage": 5, "duration": "1us"}, "where": "balancer-2 -> redis"},
         )
         == []
@@ -193,3 +197,9 @@ def test_a_fault_on_ways_of_an_entry_acts_at_each_of_its_replicas(where: str, pl
 def test_a_fault_of_an_entry_acts_on_each_of_its_replicas(where: str, places: list[str]) -> None:
     (fault,) = faults({"freeze": {}, "where": where, "when": {"for": "1s"}})
     assert [one.where for one in at_each(fault, REPLICAS)] == places
+
+
+def test_a_flush_in_a_system_without_a_cache_is_refused_by_the_components_name() -> None:
+    (problem,) = refused(TARGET, {"flush": {}, "where": "target", "when": {"for": "1s"}})
+    assert "flush empties a cache, and target doesn't speak Redis's protocol" in problem
+    assert "allowed: none of this system" in problem

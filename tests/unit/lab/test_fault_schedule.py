@@ -11,9 +11,9 @@ import pytest
 
 from patternbench.lab.faults import kinds
 from patternbench.lab.faults import schedule as module
-from patternbench.lab.faults.act import ActsTogether
+from patternbench.lab.faults.act import ActGroup
 from patternbench.lab.faults.acting import act_of
-from patternbench.lab.faults.by_proxy import ByProxy
+from patternbench.lab.faults.by_proxy import ProxyFault
 from patternbench.lab.faults.schedule import FaultSchedule, Moment, moments
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import KINDS, Fault, by_name
@@ -69,7 +69,7 @@ class Act:
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     clock, notes, fails = Clock(), [], [""]
-    monkeypatch.setattr(module, "act_of", lambda fault, name, site: Act(name, clock, notes, fails[0]))
+    monkeypatch.setattr(module, "act_of", lambda fault, name, setup: Act(name, clock, notes, fails[0]))
 
     class ScheduleRun:
         environment = Environment()
@@ -141,19 +141,19 @@ class AtReplica:
 
 
 def test_a_fault_at_replicas_acts_from_when_it_acts_at_all_of_them() -> None:
-    together = ActsTogether([AtReplica(2, 8), AtReplica(1, 9)])
+    together = ActGroup([AtReplica(2, 8), AtReplica(1, 9)])
     assert (together.begin(), together.end()) == (2, (9, {}))
 
 
 def test_deeds_of_replicas_add_up_and_of_what_was_late_the_latest_counts() -> None:
-    together = ActsTogether([AtReplica(1, 2, requests=3, late_us=70), AtReplica(1, 2, requests=4, late_us=50)])
+    together = ActGroup([AtReplica(1, 2, requests=3, late_us=70), AtReplica(1, 2, requests=4, late_us=50)])
     assert together.end()[1] == {"requests": 7, "late_us": 70}
 
 
 def test_a_fault_is_undone_at_every_replica_though_two_fail_which_are_both_told() -> None:
     acts = [AtReplica(1, None), AtReplica(2, 5), AtReplica(3, None), AtReplica(4, 5)]
     with pytest.raises(StartError, match="replica 1 hangs; replica 3 hangs"):
-        ActsTogether(acts).end()
+        ActGroup(acts).end()
     assert [act.requested for act in acts] == [1, 1, 1, 1]
 
 
@@ -258,8 +258,8 @@ def test_a_kind_on_a_way_without_its_own_file_is_ordered_from_the_proxies_there(
             return admins
 
     fault = Fault.model_validate(written)
-    site: Any = Link()
-    assert act_of(fault, "one", site) == ByProxy("one", {fault.kind: settings}, admins)
+    setup: Any = Link()
+    assert act_of(fault, "one", setup) == ProxyFault("one", {fault.kind: settings}, admins)
 
 
 def test_a_moment_is_a_time_of_the_study() -> None:

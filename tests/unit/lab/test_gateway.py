@@ -12,7 +12,7 @@ from patternbench.lab import environment, systems, topologies
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.components.gateway import Gateway
 from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES
-from patternbench.lab.host.launch import Launch, Renewal, Restart
+from patternbench.lab.host.launch import FreshStart, Launch, Renewal
 from patternbench.terms.problems import InputError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lab" / "gateway.json"
@@ -175,7 +175,7 @@ def test_a_gateway_without_adaptive_concurrency_has_no_such_filter() -> None:
 
 def test_what_an_adaptive_gateway_has_learnt_is_gone_with_the_next_round() -> None:
     adaptive = described(routes=[{"to": "shop"}], adaptive_concurrency={"max_concurrency_limit": 200})
-    assert (described(routes=[{"to": "shop"}]).reset, adaptive.reset) == ((Renewal(),), (Restart(),))
+    assert (described(routes=[{"to": "shop"}]).reset, adaptive.reset) == ((Renewal(),), (FreshStart(),))
 
 
 def test_an_upstream_of_another_machine_is_called_by_its_own_name() -> None:

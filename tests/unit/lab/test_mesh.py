@@ -7,7 +7,7 @@ import json
 import pytest
 
 from patternbench.lab import systems, topologies
-from patternbench.lab.host.launch import Launch, Restart
+from patternbench.lab.host.launch import FreshStart, Launch
 from patternbench.terms.roles import Role
 
 MARKS: dict[str, tuple[object, str]] = {
@@ -52,7 +52,7 @@ def test_a_mesh_of_one_host_calls_it_service_and_one_of_three_numbers_them() -> 
 @pytest.mark.parametrize("system", ["mesh", "layers"])
 def test_no_round_begins_with_what_another_has_left_in_the_queue(system: str) -> None:
     services = [launch for name, launch in launches(system).items() if name.startswith("service")]
-    assert [launch.reset for launch in services] == [(Restart(),)] * len(services)
+    assert [launch.reset for launch in services] == [(FreshStart(),)] * len(services)
     assert services
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from tests.support.launches import settled
+from tests.support.schemas import conforms
 
 from patternbench.lab import topologies
 from patternbench.lab.component import ComponentRegistry
@@ -48,7 +49,7 @@ def content(launch: Launch, path: str) -> Any:
 
 def rules(urls: dict[str, str] = URLS, **settings: Any) -> dict[str, Any]:
     made: dict[str, Any] = content(described(urls, **settings), "plan.json")
-    jsonschema.validate(made, SCHEMA)
+    conforms(made, SCHEMA)
     return made
 
 

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 from patternbench.lab.host.ready import (
-    Announced,
     Answers,
     Http,
     LogLine,
     Port,
-    Succeeds,
+    ReadyLine,
+    SuccessfulCommand,
     SuccessiveReadiness,
     announcements,
 )
 
 
 @dataclass
-class Starting:
+class StartingComponent:
     """A component of which the test says what can be seen."""
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Starting:
 
 
 @contextmanager
-def serving(answer: Callable[[socket.socket], Any]) -> Iterator[Starting]:
+def serving(answer: Callable[[socket.socket], Any]) -> Iterator[StartingComponent]:
     """A server that does one thing with each caller."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -60,7 +60,7 @@ def serving(answer: Callable[[socket.socket], Any]) -> Iterator[Starting]:
 
         threading.Thread(target=serve, daemon=True).start()
         try:
-            yield Starting({"http": server.getsockname()[1]})
+            yield StartingComponent({"http": server.getsockname()[1]})
         finally:
             server.shutdown(socket.SHUT_RDWR)
 
@@ -82,14 +82,14 @@ def answers(status: int, body: bytes = b"") -> Callable[[socket.socket], None]:
 
 
 @pytest.fixture
-def closed() -> Starting:
+def closed() -> StartingComponent:
     """A component whose port no one listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return Starting({"http": probe.getsockname()[1]})
+        return StartingComponent({"http": probe.getsockname()[1]})
 
 
-def test_a_port_is_ready_once_it_accepts(closed: Starting) -> None:
+def test_a_port_is_ready_once_it_accepts(closed: StartingComponent) -> None:
     assert not Port("http").met(closed)
     with serving(nothing) as starting:
         assert Port("http").met(starting)
@@ -118,7 +118,7 @@ def test_an_answer_counts_once_it_is_200_and_its_body_matches(status: int, patte
         assert Answers("http", "/config", pattern).met(starting) is ready
 
 
-def test_a_port_that_accepts_is_not_ready_before_it_answers_http(closed: Starting) -> None:
+def test_a_port_that_accepts_is_not_ready_before_it_answers_http(closed: StartingComponent) -> None:
     assert not Http("http").met(closed)
     with serving(nothing) as starting:
         assert not Http("http").met(starting)
@@ -138,7 +138,7 @@ def test_a_port_that_accepts_is_not_ready_before_it_answers_http(closed: Startin
     ],
 )
 def test_an_announcement_is_a_whole_line_of_json_with_its_key(text: str, ready: bool) -> None:
-    assert Announced("listening").met(Starting(text=text)) is ready
+    assert ReadyLine("listening").met(StartingComponent(text=text)) is ready
 
 
 def test_what_was_announced_first_counts() -> None:
@@ -147,26 +147,28 @@ def test_what_was_announced_first_counts() -> None:
 
 def test_a_line_of_the_log_is_looked_for_by_its_pattern() -> None:
     way = LogLine(r"^Started .* in \d+ seconds")
-    assert not way.met(Starting(text="Starting\n"))
-    assert way.met(Starting(text="x\nStarted Shop in 5 seconds\n"))
+    assert not way.met(StartingComponent(text="Starting\n"))
+    assert way.met(StartingComponent(text="x\nStarted Shop in 5 seconds\n"))
 
 
 def test_a_probe_of_the_components_own_decides() -> None:
-    assert not Succeeds(("redis-cli", "ping")).met(Starting())
-    assert Succeeds(("redis-cli", "ping")).met(Starting(works=True))
+    assert not SuccessfulCommand(("redis-cli", "ping")).met(StartingComponent())
+    assert SuccessfulCommand(("redis-cli", "ping")).met(StartingComponent(works=True))
 
 
-def test_urls_are_asked_after_the_own_way_and_each_once_those_before_are_answered_well(closed: Starting) -> None:
+def test_urls_are_asked_after_the_own_way_and_each_once_those_before_are_answered_well(
+    closed: StartingComponent,
+) -> None:
     with serving(answers(204)) as well, serving(answers(503)) as badly:
         good, bad = (f"http://127.0.0.1:{one.ports['http']}/list?x=1" for one in (well, badly))
-        up = Starting(text="up\n")
+        up = StartingComponent(text="up\n")
         assert SuccessiveReadiness(LogLine("up"), (good, good)).met(up)
         assert not SuccessiveReadiness(LogLine("up"), (good, bad)).met(up)
         assert not SuccessiveReadiness(LogLine("down"), (good,)).met(up)
         assert not SuccessiveReadiness(LogLine("up"), (f"http://127.0.0.1:{closed.ports['http']}",)).met(up)
 
 
-def test_what_is_not_ready_says_what_it_still_waits_for(closed: Starting) -> None:
+def test_what_is_not_ready_says_what_it_still_waits_for(closed: StartingComponent) -> None:
     with serving(answers(302)) as starting:
         url = f"http://127.0.0.1:{starting.ports['http']}/items"
         assert Http("http", "/items", status=200).lacks(starting) == f"{url} answers 302 instead of 200"
@@ -176,5 +178,5 @@ def test_what_is_not_ready_says_what_it_still_waits_for(closed: Starting) -> Non
     assert Http("http").lacks(closed) == f"http://127.0.0.1:{port}/ does not answer"
     assert SuccessiveReadiness(Port("http"), ()).lacks(closed) == f"nothing accepts connections at 127.0.0.1:{port}"
     assert LogLine("^Started").lacks(closed) == "no line of its output matches ^Started"
-    assert Announced("listening").lacks(closed) == "it has not printed `listening`"
-    assert Succeeds(("pg_isready",)).lacks(closed) == "`pg_isready` does not succeed"
+    assert ReadyLine("listening").lacks(closed) == "it has not printed `listening`"
+    assert SuccessfulCommand(("pg_isready",)).lacks(closed) == "`pg_isready` does not succeed"

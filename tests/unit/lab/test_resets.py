@@ -8,7 +8,7 @@ import pytest
 
 from patternbench.lab import startable, systems, topologies
 from patternbench.lab.host.calls import Call
-from patternbench.lab.host.launch import Preparation, Reset, Restart
+from patternbench.lab.host.launch import FreshStart, Preparation, Reset
 from patternbench.lab.resets import resets_of
 from patternbench.terms.problems import InputError
 
@@ -19,7 +19,7 @@ CALL = Call("POST", "${self.url}/reset")
 @pytest.mark.parametrize(
     ("message", "resets"),
     [
-        ("restart", (Restart(),)),
+        ("restart", (FreshStart(),)),
         ("none", ()),
         ("flush", (FLUSH,)),
         ({"call": {"method": "POST", "url": "${self.url}/reset"}}, (CALL,)),

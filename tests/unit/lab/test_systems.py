@@ -148,6 +148,27 @@ def test_a_place_that_names_no_setting_is_reported_with_its_line(tmp_path: Path)
     assert problem.hint == "did you mean `store`?"
 
 
+ARGUMENTS = FILE.replace("redis: {when", "redis: {arguments: WHERE, when")
+
+
+@pytest.mark.parametrize(
+    "where", ["'${stroe}'", "['--to', '${stroe}']", "{to: '${stroe}'}", "[{to: ['a', '${store} or ${stroe}']}]"]
+)
+def test_a_place_that_names_no_setting_is_found_however_deep_it_stands(tmp_path: Path, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        system(tmp_path, ARGUMENTS.replace("WHERE", where))
+    (problem,) = caught.value.problems
+    assert (problem.message, problem.path) == ("`${stroe}` isn't a setting", "components[1].redis.arguments")
+
+
+def test_the_settings_in_a_field_are_those_of_all_its_texts(tmp_path: Path) -> None:
+    pair = system(tmp_path, ARGUMENTS.replace("WHERE", "['${store}', {far: ['${distance}']}]"))
+    assert pair.settings_of("redis", "arguments") == ["store", "distance"]
+    assert pair.settings_of("redis", "arguments.1") == ["store", "distance"]
+    assert pair.settings_of("far", "delay") == ["distance"]
+    assert pair.settings_of("one", "upstream") == []
+
+
 def test_the_paths_of_a_system_count_from_the_folder_of_its_file(tmp_path: Path) -> None:
     assert system(tmp_path).folder == tmp_path / "systems"
 
@@ -252,3 +273,34 @@ def test_who_holds_a_lease_is_no_scenario_of_the_shop_where_there_is_none() -> N
     shop = systems.load("shop-behind-two-balancers")
     assert shop.refused({"lease_holder": "balancer"}) is not None
     assert shop.refused({"lease_holder": "balancer", "synchronisation": "lazy"}) is None
+
+
+GUARDED = """policies:
+  - when: {store: redis}
+    stack: [{timeout: "${distance}"}, {circuit_breaker: {failure_rate: 50}}]
+"""
+
+
+def test_the_policies_of_a_system_are_those_whose_condition_holds_with_their_levels(tmp_path: Path) -> None:
+    pair = system(tmp_path, FILE + GUARDED)
+    assert pair.policies_with({}) == []
+    ((part, stack),) = pair.policies_with({"store": "redis", "distance": "5ms"})
+    assert stack == [{"timeout": "5ms"}, {"circuit_breaker": {"failure_rate": 50}}]
+    assert part.named == {"distance"}
+
+
+def test_a_policy_of_a_system_that_names_no_setting_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        system(tmp_path, FILE + GUARDED.replace("distance", "distanse"))
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.hint) == ("policies[0].stack", "did you mean `distance`?")
+    assert problem.line == len(FILE.splitlines()) + 3
+
+
+def test_a_field_of_a_component_has_the_setting_that_fills_it_alone(tmp_path: Path) -> None:
+    pair = system(tmp_path, ARGUMENTS.replace("WHERE", "{to: ['${store}', {far: '${distance}'}], by: 'a ${store}'}"))
+    assert pair.settings_by_field("redis", {"store": "redis"}) == {
+        "arguments.to[0]": "store",
+        "arguments.to[1].far": "distance",
+    }
+    assert pair.settings_by_field("redis", {}) == {}, "it is not in use"

@@ -11,7 +11,7 @@ from patternbench.lab.host.accounts import Account
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.local_host import LocalHost
 from patternbench.lab.host.ready import LogLine
-from patternbench.lab.host.running import Running
+from patternbench.lab.host.running import RunningComponent
 
 SHOP = Launch("process", "shop", ("shop",), LogLine("up"))
 
@@ -35,6 +35,6 @@ def test_a_component_is_ended_before_those_that_it_refers_to(
     edge = replace(SHOP, name="edge", command=("edge", "${front.url}"))
     order = {launch.name: launch for launch in (replace(SHOP, name="store"), SHOP, front, edge)}
     for name, launch in order.items():
-        host.running[name] = Running(launch, launch, Up(name), tmp_path, nobody, {})  # type: ignore[arg-type]  # nothing is done to it
+        host.running[name] = RunningComponent(launch, launch, Up(name), tmp_path, nobody, {})  # type: ignore[arg-type]  # nothing is done to it
     host.change([order[name] for name in stays] or [replace(SHOP, name="next")])
     assert [process.name for process in ended] == [name for name in reversed(order) if name not in stays]

@@ -18,7 +18,7 @@ from patternbench.observe import registry
 from patternbench.observe.seam import ObservationError
 from patternbench.plan.order import Round
 from patternbench.records import attempts, damage, observed
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DAMAGED, DONE, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds
@@ -68,17 +68,17 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 def watch(run: RunFolder, degrees: str = "31") -> list[str]:
-    """Observe the round and keep what was seen; the kinds of doubt that it raised."""
+    """Observe the round and keep what was seen; the kinds of warning that it raised."""
     with observing.watched(run, "00000", {"station": degrees}) as observation:
         pass
-    return [doubt.kind for doubt in observation.keep({})]
+    return [warning.kind for warning in observation.keep({})]
 
 
 @pytest.mark.usefixtures("weather")
-def test_what_a_new_observer_sees_is_kept_doubted_measured_shown_and_exported(run: RunFolder, tmp_path: Path) -> None:
+def test_what_a_new_observer_sees_is_kept_warned_of_measured_shown_and_exported(run: RunFolder, tmp_path: Path) -> None:
     with observing.watched(run, "00000", {"station": "31"}) as observation:
         assert not run.observed.exists(), "nothing is kept before the load is over"
-    assert [doubt.kind for doubt in observation.keep({})] == ["hot"]
+    assert [warning.kind for warning in observation.keep({})] == ["hot"]
     assert (run.observed_of("00000") / "weather" / "series.csv").read_text() == "degrees\n31\n"
     report = gather(run)
     assert report.rounds["temperature"].tolist() == [32]

@@ -61,3 +61,9 @@ def test_a_step_for_each_captured_value_is_guessed_as_often_as_the_step_that_cap
     one = guessed("{path: /}")
     assert guessed(f"{create}, {each}") == pytest.approx(100 * one)
     assert guessed(f"{create}, {once}") == pytest.approx(51 * one)
+
+
+def test_a_schedule_of_steps_is_guessed_as_long_as_its_steps_together() -> None:
+    text = "patternbench: 1\nname: x\nsystem: target\nworkload: {open: {schedule: {steps: STEPS}}}\n"
+    steps = "[{rate: 280, for: 30s}, {rate: 80, for: 90s}]"
+    assert round_seconds(expand(loads(text.replace("STEPS", steps), "x.yaml")).scenarios[0]) == 120

@@ -145,3 +145,19 @@ def test_a_study_of_nothing_but_what_a_system_does_not_combine_is_refused() -> N
     system = SYSTEM.model_copy(update={"exclude": [{"limiter": ["none", "gcra"]}]})
     with pytest.raises(InputError, match="the system does not combine limiter: none or gcra"):
         expand(loads(STUDY, "study.yaml"), system)
+
+
+PLACED = """\
+patternbench: 1
+name: x
+system: {name: shop, in: [processes, containers], services: {web: {cpus: [none, 0.5], memory: [64MB, 1GiB]}}}
+workload: {closed: {users: 1, duration: 1s}}
+"""
+
+
+def test_where_services_run_is_a_pattern_and_so_is_what_they_may_use() -> None:
+    factors = expand(loads(PLACED, "study.yaml"), SYSTEM).factors
+    placed = [factors[name] for name in ("system.in", "system.services.web.cpus", "system.services.web.memory")]
+    assert {factor.role for factor in placed} == {Role.PATTERN}
+    assert [factor.none for factor in placed] == ["processes", None, None]
+    assert factors["system.services.web.cpus"].levels == ("none", 0.5)

@@ -20,7 +20,7 @@ from patternbench.drivers.rounds import ClientRound, client_round
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts, folder
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry, Journal
 from patternbench.report.build import refresh_rounds

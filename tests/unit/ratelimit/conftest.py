@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 
 LIMIT = {"algorithm": "fixed_window", "limit": 2, "window": "1s", "store": "redis"}

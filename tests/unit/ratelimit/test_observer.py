@@ -1,4 +1,4 @@
-"""What the observer of rate limiting contributes to a round: doubts and responses."""
+"""What the observer of rate limiting contributes to a round: warnings and responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from patternbench.analyze.recommend.recommendation import recommend
 from patternbench.lab import systems
 from patternbench.plan.expand import expand
 from patternbench.ratelimit.analyze.throttling import summarize
-from patternbench.ratelimit.observer import OBSERVER, store_doubts
+from patternbench.ratelimit.observer import OBSERVER, store_warnings
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records.decisions import Decisions
 from patternbench.ratelimit.responses import FROM_SUMMARY, RESPONSES, rule_of
@@ -37,20 +37,20 @@ def decided(*times_ms: int, allowed: int = 99, limit: EnforcedLimit = LIMIT, by:
 
 
 def test_decisions_that_the_store_made_raise_no_warning() -> None:
-    assert store_doubts(1000, 0) == []
+    assert store_warnings(1000, 0) == []
 
 
-def test_a_few_decisions_without_the_store_are_a_doubt_and_many_make_the_round_worthless() -> None:
-    fewest, few, many = (store_doubts(1000, number) for number in (1, 10, 11))
+def test_a_few_decisions_without_the_store_are_a_warning_and_many_make_the_round_worthless() -> None:
+    fewest, few, many = (store_warnings(1000, number) for number in (1, 10, 11))
     assert [(found[0].kind, found[0].invalidates) for found in (fewest, few)] == [("store_missing", False)] * 2
     assert many[0].invalidates
     assert "11 of 1,000 decisions" in many[0].message
     assert len(many[0].remedy.split()) > 4
 
 
-def test_the_doubt_about_the_store_counts_what_was_decided_by_policy() -> None:
-    (doubt,) = OBSERVER.doubts(decided(0, 10, by="policy_local"))
-    assert "2 of 2 decisions" in doubt.message
+def test_the_warning_about_the_store_counts_what_was_decided_by_policy() -> None:
+    (warning,) = OBSERVER.warnings(decided(0, 10, by="policy_local"))
+    assert "2 of 2 decisions" in warning.message
 
 
 def test_the_responses_of_a_round_are_those_of_the_judge_and_each_is_declared() -> None:

@@ -13,7 +13,7 @@ import pytest
 from patternbench.observe.section import Section
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
-from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, MapScenario, Simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, MapScenario, SimulationRecord
 from patternbench.ratelimit.report import accuracy, section, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
 from patternbench.records.folder import RunFolder
@@ -47,6 +47,13 @@ def test_who_is_accurate_enough_is_counted_and_named_where_they_are_few() -> Non
     assert f"{first}: fixed window over redis, sliding window log over redis." in words
     many = [row("gcra", 10, 0.0, synchronisation=f"{number}. lease") for number in range(accuracy.NAMED + 1)]
     assert "4 of 4 configurations are accurate enough." in reported(many)
+
+
+def test_the_first_screen_says_who_is_accurate_enough_without_the_scale() -> None:
+    rows = [row("no limiter", 10, 0), row("fixed window", 10.4, 0.6), row("gcra", 10.6, 5.0)]
+    short = accuracy.in_short(pd.DataFrame(rows))
+    assert short == "With the store 0ms away, 1 of 2 configurations is accurate enough: fixed window over redis."
+    assert accuracy.in_short(pd.DataFrame([row("gcra", 10, 0.0, valid=False)])) == ""
 
 
 def test_accuracy_that_holds_only_for_even_clients_is_said_to_be_so() -> None:
@@ -90,7 +97,7 @@ def judged_to(percent: float) -> JudgeSummary:
     return JudgeSummary.model_validate({"requests": 10, **measures})
 
 
-def whole_section(path: Path, found: Simulated, rows: pd.DataFrame) -> Section:
+def whole_section(path: Path, found: SimulationRecord, rows: pd.DataFrame) -> Section:
     """The section of a run next to which this was simulated; its clients saw what its balancers logged."""
     path.mkdir()
     run = RunFolder(path)
@@ -105,7 +112,7 @@ LIMIT = EnforcedLimit(algorithm="gcra", limit=10, window=Duration.parse("6s"), s
 def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) -> None:
     rows = [row("no limiter", 10, 0), row("gcra", 10.4, 0.0), row("fixed window", 777.7, 66.6, valid=False)]
     answer = judged_to(0.0)
-    found = whole_section(tmp_path / "run", Simulated({"0": answer}, [], 10, 0.1), pd.DataFrame(rows))
+    found = whole_section(tmp_path / "run", SimulationRecord({"0": answer}, [], 10, 0.1), pd.DataFrame(rows))
     shown = [table.frame.to_string() for table in found.tables] + [json.dumps(figure.spec) for figure in found.figures]
     assert len(found.tables) > 4
     assert found.figures
@@ -115,7 +122,7 @@ def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) 
 
 def test_a_run_of_which_no_limited_round_is_valid_has_a_section_that_says_so(tmp_path: Path) -> None:
     rows = pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10.4, 0.0, valid=False)])
-    found = whole_section(tmp_path / "run", Simulated({}, [], 0, 0.0), rows)
+    found = whole_section(tmp_path / "run", SimulationRecord({}, [], 0, 0.0), rows)
     assert found.words[0].startswith("No round with a limiter is valid")
     assert [table.title for table in found.tables] == ["The algorithms as configured (the paper's Table IV)"]
 
@@ -123,7 +130,7 @@ def test_a_run_of_which_no_limited_round_is_valid_has_a_section_that_says_so(tmp
 def test_a_simulation_of_rounds_whose_store_never_answered_is_no_comparison() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, missing=50.0)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer}, [], 10, 0.1), rows)
+    found = simulation.part(SimulationRecord({"0": answer}, [], 10, 0.1), rows)
     assert found.words[0] == "No valid round with an answering store could be compared with its simulation."
     assert not found.tables
     assert not found.figures
@@ -173,8 +180,8 @@ def test_stores_are_compared_over_the_algorithms_that_both_have() -> None:
 def test_without_the_simulator_the_section_says_why_and_is_whole_otherwise(tmp_path: Path) -> None:
     rows = pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10.4, 0)])
     answer = judged_to(0.0)
-    with_it = whole_section(tmp_path / "with", Simulated({"0": answer}, [], 10, 0.1), rows)
-    without = whole_section(tmp_path / "without", Simulated(missing="luajit is not on PATH: install it"), rows)
+    with_it = whole_section(tmp_path / "with", SimulationRecord({"0": answer}, [], 10, 0.1), rows)
+    without = whole_section(tmp_path / "without", SimulationRecord(missing="luajit is not on PATH: install it"), rows)
     why = "These rounds couldn't be simulated (luajit is not on PATH: install it)."
     assert without.words[-1] == why
     own = {table.title for table in without.tables}
@@ -187,7 +194,7 @@ def test_a_simulation_that_lies_apart_is_explained_and_those_that_agree_are_coun
     crdt = row("gcra", 10, 2.0, round=1, store="crdt")
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0), crdt, row("fixed window", 10, 2.0, round=2)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer, "1": judged_to(5.0), "2": answer}, [], 10, 0.1), rows)
+    found = simulation.part(SimulationRecord({"0": answer, "1": judged_to(5.0), "2": answer}, [], 10, 0.1), rows)
     assert "2 of 3 configurations deviate as measured, within 0.1 % of requests" in found.words[0]
     assert found.words[1].startswith("1 over copies differs, most of all gcra over crdt at 0ms: measured 2.00 %")
 
@@ -217,7 +224,7 @@ def a_map() -> LimitMap:
 def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(SimulationRecord({"0": answer}, [a_map()], 10, 0.1), rows)
     assert [figure.title.split(",")[0] for figure in found.figures] == [
         "Measured and simulated deviation",
         "Accuracy map",
@@ -232,7 +239,7 @@ def test_every_figure_holds_the_data_that_it_is_drawn_from() -> None:
 def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherwise() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(SimulationRecord({"0": answer}, [a_map()], 10, 0.1), rows)
     maps = found.figures[1:]
     assert len(maps) == 2
     for figure in maps:
@@ -243,7 +250,7 @@ def test_the_map_leaves_its_order_to_the_drawing_which_misplaces_headings_otherw
 def test_the_map_in_short_stands_between_the_ends_of_its_scale() -> None:
     rows = pd.DataFrame([row("gcra", 10, 2.0, round=0)])
     answer = judged_to(2.0)
-    found = simulation.part(Simulated({"0": answer}, [a_map()], 10, 0.1), rows)
+    found = simulation.part(SimulationRecord({"0": answer}, [a_map()], 10, 0.1), rows)
     short = found.tables[-1].frame
     assert short["algorithm"].tolist() == ["no limiter", "fixed window", "fixed window", "gcra", "exact log"]
     assert "recorded, 64 balancers" in short.columns

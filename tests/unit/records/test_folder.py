@@ -111,3 +111,58 @@ def test_what_cannot_be_written_whole_leaves_the_old_file_and_is_named(tmp_path:
         raise OSError(errno.ENOSPC, "while it was written")
     assert failed.value.filename == str(tmp_path / "a.csv")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.csv": "old"}
+
+
+def test_a_folder_that_is_moved_deleted_or_replaced_while_it_is_written_to_is_said_with_its_place(
+    tmp_path: Path,
+) -> None:
+    """Another run may lie in its place, whose records the next round would write over."""
+    folder = RunFolder(tmp_path / "run")
+    folder.create()
+    folder.check_held()
+    folder.path.rename(tmp_path / "moved")
+    other = RunFolder(tmp_path / "run")
+    other.create()
+    with pytest.raises(InputError, match=rf"was moved away .*; type `patternbench resume {tmp_path}/moved`"):
+        folder.check_held()
+    other.check_held()
+    for file in sorted((tmp_path / "moved").rglob("*"), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+    with pytest.raises(InputError, match="was deleted while the run went on"):
+        folder.check_held()
+
+
+def test_a_folder_that_no_one_locked_is_nobodys_to_lose(tmp_path: Path) -> None:
+    RunFolder(tmp_path / "none").check_held()
+
+
+@pytest.mark.parametrize("kind", ["a file", "a pipe", "a device"])
+def test_a_run_that_is_to_be_made_where_no_folder_is_says_so_and_changes_nothing(kind: str, tmp_path: Path) -> None:
+    place = Path("/dev/null") if kind == "a device" else tmp_path / "place"
+    if kind == "a file":
+        place.write_text("mine")
+    elif kind == "a pipe":
+        os.mkfifo(place)
+    with pytest.raises(InputError, match="isn't a folder; name a new or an empty folder with --out"):
+        RunFolder(place).create()
+    assert kind != "a file" or place.read_text() == "mine"
+
+
+def test_two_who_write_the_same_file_at_once_both_write_it_whole_and_leave_nothing_else(tmp_path: Path) -> None:
+    """Such as two reports of one run: with one draft for both, one of them would find it gone, or half written."""
+    path = tmp_path / "rounds.parquet"
+    with drafted(path) as one:
+        one.write_text("one, which takes longer")
+        with drafted(path) as other:
+            other.write_text("other")
+        assert path.read_text() == "other"
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(path.name, "one, which takes longer")]
+
+
+def test_a_file_that_others_may_not_read_stays_so_when_it_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    path.chmod(0o600)
+    with drafted(path) as draft:
+        draft.write_text("new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)

@@ -19,10 +19,10 @@ from patternbench.records.journal import (
     DONE,
     FAILED,
     WARM_UP,
-    Doubt,
     Entry,
     Journal,
     RerunSelection,
+    RoundWarning,
     checked,
     latest,
     read,
@@ -31,8 +31,8 @@ from patternbench.terms.problems import InputError
 
 
 def entry(index: int, status: str = DONE) -> Entry:
-    doubts = [Doubt("cpu_stolen", "é\n", "rest")] if index % 2 else []
-    return Entry(index, 0, f"s{index}", status, f"{index:05d}", 1.0, 2.0, doubts=doubts)
+    warnings = [RoundWarning("cpu_stolen", "é\n", "rest")] if index % 2 else []
+    return Entry(index, 0, f"s{index}", status, f"{index:05d}", 1.0, 2.0, doubts=warnings)
 
 
 def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
@@ -156,17 +156,19 @@ def test_damaged_rounds_are_run_again_when_asked_for_and_only_they() -> None:
 
 
 def test_rounds_run_again_only_for_the_reason_that_was_asked_for() -> None:
-    late = Entry(3, 0, "s", DONE, "00003", 1.0, 2.0, doubts=[Doubt("late_schedule", "late", "rest", invalidates=True)])
+    late = Entry(
+        3, 0, "s", DONE, "00003", 1.0, 2.0, doubts=[RoundWarning("late_schedule", "late", "rest", invalidates=True)]
+    )
     noisy, failed = entry(1), entry(2, FAILED)
     assert not any(RerunSelection().wants(each) for each in (late, noisy, failed))
     assert [RerunSelection(failed=True).wants(each) for each in (late, noisy, failed)] == [False, False, True]
     assert [RerunSelection(invalid=True).wants(each) for each in (late, noisy, failed)] == [True, False, False]
 
 
-def test_a_round_counts_when_it_is_done_and_no_doubt_invalidates_it() -> None:
+def test_a_round_counts_when_it_is_done_and_no_warning_invalidates_it() -> None:
     assert entry(0).counts
     assert entry(1).counts
-    assert not replace(entry(1), doubts=[Doubt("late", "was late", "slow down", invalidates=True)]).counts
+    assert not replace(entry(1), doubts=[RoundWarning("late", "was late", "slow down", invalidates=True)]).counts
     assert not entry(0, FAILED).counts
 
 

@@ -46,7 +46,16 @@ def test_an_input_is_never_written_over_by_whatever_name(tmp_path: Path) -> None
     assert "is read by this command" in refused(tmp_path / "link.csv", read=(tmp_path / "data.csv",), force=True)
 
 
-@pytest.mark.parametrize("name", ["journal.jsonl", "attempts/00000.parquet", "rounds.parquet", ".lock", "tables/a.csv"])
+OF_A_RUN = [
+    *("study.yaml", "study.json", "plan.json", "manifest.json", "journal.jsonl", ".lock"),
+    *("attempts/00000.parquet", "component-logs/00000/a.log", "observed/00000/x", "load/00000/summary.json"),
+    *("inputs/trace.csv", "logs/a.log", "simulated.json", "held-out.json", "later-traces.json", "model.yaml"),
+    *("rounds.parquet", "steps.parquet", "screen.json", "report.html", "figures/a.svg", "tables/a.csv"),
+]
+"""What a run's folder holds, by the names that are on disk: a list of its own, apart from that of the rule."""
+
+
+@pytest.mark.parametrize("name", OF_A_RUN)
 def test_no_file_of_a_run_is_written_even_with_force(run: Path, name: str) -> None:
     assert "is a file of a run" in refused(run / name, force=True)
 

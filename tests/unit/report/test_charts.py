@@ -1,4 +1,4 @@
-"""A user without a home, as a bare number in a container is, gets a report."""
+"""The library that describes charts: a user without a home can load it, and what it is told is valid."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from jsonschema import ValidationError
+from tests.support.synthetic_run import synthetic_run
 
-from patternbench.report.charts import some_home
+from patternbench.report.charts import COLOURS, alt, some_home
+from patternbench.report.charts import spec as spec_of
+from patternbench.report.figures import scenarios
+from patternbench.report.layout import layout
 
 HOMELESS = """
 import os, pathlib
@@ -31,3 +37,24 @@ def test_the_home_of_a_user_who_has_one_stays(monkeypatch: pytest.MonkeyPatch, t
     with some_home():
         assert os.environ["HOME"] == str(tmp_path)
     assert os.environ["HOME"] == str(tmp_path)
+
+
+def test_figures_of_a_run_are_valid_vega_lite_though_nobody_checks_them_when_they_are_drawn() -> None:
+    arrangement = layout(synthetic_run(rounds=2, users=[50], fault=[0, 80]))
+    specs = [scenarios.grid(arrangement, "p95", "points", narrow) for narrow in (False, True)]
+    for spec in [*specs, scenarios.distribution("points"), scenarios.drift("points")]:
+        alt.Chart.from_dict(spec, validate=True)
+
+
+def test_a_figure_that_is_not_valid_is_found_by_that_check() -> None:
+    wrong = alt.Chart().mark_line(color=COLOURS[0]).encode(x="x:Q").to_dict(validate=False)
+    wrong["mark"]["strokeWidth"] = "thick"
+    with pytest.raises(ValidationError):
+        alt.Chart.from_dict(wrong, validate=True)
+
+
+def test_a_figure_may_have_any_number_of_rows() -> None:
+    rows = pd.DataFrame({"x": range(6000), "y": range(6000)})
+    drawn = spec_of(alt.Chart(rows).mark_line().encode(x="x:Q", y="y:Q"))
+    assert isinstance(drawn["datasets"], dict)
+    assert sum(len(values) for values in drawn["datasets"].values()) == 6000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from patternbench.records.journal import DONE, Entry, RecordedStart, WarmUpRecord
-from patternbench.report.build import _warmth
 from patternbench.report.colder import COLDER, with_colder
+from patternbench.report.measures import _warmth
 
 
 def entry(number: int, warmed: WarmUpRecord | None, started: bool = False, scenario: str = "a") -> Entry:
@@ -15,7 +15,7 @@ def entry(number: int, warmed: WarmUpRecord | None, started: bool = False, scena
 
 
 def colder(*entries: Entry) -> list[int]:
-    return [one.round for one in with_colder(entries) if any(doubt.kind == COLDER for doubt in one.doubts)]
+    return [one.round for one in with_colder(entries) if any(warning.kind == COLDER for warning in one.doubts)]
 
 
 def test_a_round_after_a_start_without_warm_up_is_colder_than_the_others() -> None:
@@ -25,12 +25,12 @@ def test_a_round_after_a_start_without_warm_up_is_colder_than_the_others() -> No
     assert reported.doubts[0].message == "shop had just been started and got no warm-up, unlike in 2 other rounds"
 
 
-def test_rounds_that_are_all_as_cold_are_not_doubted() -> None:
+def test_rounds_that_are_all_as_cold_get_no_warning() -> None:
     none = WarmUpRecord("none", ["shop"])
     assert colder(entry(0, none, started=True), entry(1, none, started=True)) == []
 
 
-def test_a_warm_up_with_far_fewer_attempts_than_others_of_its_scenario_is_doubted() -> None:
+def test_a_warm_up_with_far_fewer_attempts_than_others_of_its_scenario_gets_a_warning() -> None:
     rounds = [
         entry(number, WarmUpRecord("within", ["shop"], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])
     ]
@@ -38,14 +38,14 @@ def test_a_warm_up_with_far_fewer_attempts_than_others_of_its_scenario_is_doubte
     assert colder(*(replace(one, scenario=f"s{one.round}") for one in rounds)) == []
 
 
-def test_a_short_warm_up_of_what_was_warm_already_is_not_doubted() -> None:
+def test_a_short_warm_up_of_what_was_warm_already_gets_no_warning() -> None:
     rounds = [
         entry(number, WarmUpRecord("within", [], attempts, 1.0)) for number, attempts in enumerate([40, 300, 310])
     ]
     assert colder(*rounds) == []
 
 
-def test_journals_of_before_that_know_no_warm_up_are_not_doubted() -> None:
+def test_journals_of_before_that_know_no_warm_up_get_no_warning() -> None:
     assert colder(entry(0, None, started=True), entry(1, None)) == []
 
 

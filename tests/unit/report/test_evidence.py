@@ -16,12 +16,14 @@ from tests.support.synthetic_run import synthetic_run
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Recommendation
 from patternbench.analyze.rounds import ScenarioRounds
+from patternbench.analyze.statements.verdict import ChoiceVerdict
 from patternbench.observe.section import Section
 from patternbench.plan.expand import expand
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
-from patternbench.report.sections.declared import counted, how_often_chosen, where_chosen, with_sections
+from patternbench.report.sections.choosing import how_often_chosen, where_chosen
+from patternbench.report.sections.declared import counted, with_sections
 from patternbench.report.sections.findings import findings, headlines
 
 STRATEGIES = ["baseline", "retry", "hedge", "circuit_breaker"]
@@ -118,7 +120,7 @@ def choice(fault: int, users: int, verdict: str, order: Sequence[str], sure: boo
     ties = tuple(each[name] for name in order) if verdict == "tie" else ()
     chosen = each["baseline" if verdict == "tie" and "baseline" in order else order[0]] if order else None
     given = {"abort.percentage": fault, "users": users}
-    return Choice(given, chosen, None, tuple(each.values()), (), "", verdict, ties, 0.0, sure)
+    return Choice(given, chosen, None, tuple(each.values()), (), "", ChoiceVerdict(verdict), ties, 0.0, sure)
 
 
 def candidate(levels: dict[str, object], means: dict[str, float]) -> Candidate:
@@ -161,7 +163,7 @@ def bundled(conditions: dict[str, object], chosen: int, *several: int) -> Choice
     levels: list[dict[str, object]] = [{"auto_bundle": "none", "method": "a"}]
     levels += [{"auto_bundle": "all", "method": one} for one in "ab"]
     candidates = tuple(candidate({**levels[one], **conditions}, {"failure_rate": 0.0}) for one in several)
-    return Choice(conditions, candidates[chosen], None, candidates, (), "", "clear", (), 0.0, True)
+    return Choice(conditions, candidates[chosen], None, candidates, (), "", ChoiceVerdict.CLEAR, (), 0.0, True)
 
 
 BUNDLES = factors(
@@ -188,7 +190,7 @@ def test_what_configurations_differ_in_under_another_condition_is_named_under_al
 def test_a_choice_is_named_as_figures_name_it() -> None:
     own = [{"strategy": "baseline", "retries": 0}, {"strategy": "baseline", "retries": 2}, {"strategy": "hedge"}]
     candidates = tuple(candidate(levels, {"failure_rate": 0.0}) for levels in own)
-    made = Choice({}, candidates[1], None, candidates, (), "", "clear", (), 0.0, True)
+    made = Choice({}, candidates[1], None, candidates, (), "", ChoiceVerdict.CLEAR, (), 0.0, True)
     known = factors({"strategy": ["baseline", "hedge"], "retries": [0, 2]}, patterns=["retries"])
     assert where_chosen(replace(recommended([made]), conditions=()), known) == ["Clearly baseline · 2 retries."]
 
@@ -238,7 +240,7 @@ def test_a_choice_that_is_not_clear_everywhere_is_not_shown_as_a_gain() -> None:
     run = synthetic_run()
     arrangement = layout(run)
     reported = [
-        headlines(findings(run, arrangement), arrangement, [replace(section, choice_is_clear=clear)])[0].verdict
+        headlines(findings(run), arrangement, [replace(section, choice_is_clear=clear)])[0].verdict
         for section in [sections()["recommendation"]]
         for clear in (False, True)
     ]

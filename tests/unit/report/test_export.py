@@ -17,14 +17,14 @@ from rich.table import Table
 from patternbench.cli import report as report_verb
 from patternbench.cli.export import export
 from patternbench.cli.main import main
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.plan.expand import expand
 from patternbench.records import all_attempts, attempts, folder, tables
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.records.tables import TableError
-from patternbench.report.build import Built, gather, refresh_rounds, units_of_responses
+from patternbench.report.build import BuiltReport, gather, refresh_rounds, units_of_responses
 from patternbench.report.export import ExportRequest, export_run, resiliencebench, rounds
 from patternbench.report.model import counting
 from patternbench.study.load import loads
@@ -36,7 +36,7 @@ system: target
 workload: {{closed: {{users: 2, successes: 1}}}}
 strategies: [{{client: native, <<: {strategy}}}]
 """
-LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
+LATE = RoundWarning("late_schedule", "sent late", "lower the rate", invalidates=True)
 RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
 
 
@@ -52,9 +52,9 @@ def recorded(path: Path, strategy: dict[str, Any]) -> RunFolder:
     folder.write_json(run.plan, {"factors": {}, "scenarios": [scenario], "rounds": places})
     folder.write_json(run.manifest, manifest)
     journal = Journal(run.journal)
-    for number, (status, doubts) in enumerate([(DONE, []), (DONE, [LATE]), (FAILED, [])]):
+    for number, (status, warnings) in enumerate([(DONE, []), (DONE, [LATE]), (FAILED, [])]):
         _attempts(run, f"{number:05d}")
-        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=doubts))
+        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=warnings))
     refresh_rounds(run)
     return run
 
@@ -125,7 +125,7 @@ def test_programs_are_told_which_file_was_written(run: RunFolder) -> None:
 def test_programs_are_reported_where_the_report_is_and_what_is_damaged(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_verb, "build", lambda *_: Built(Table(), ["round 1 can no longer be read"]))
+    monkeypatch.setattr(report_verb, "build", lambda *_: BuiltReport(Table(), ["round 1 can no longer be read"]))
     result = CliRunner().invoke(report_verb.report, [str(run.path), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout) == {
         "run": str(run.path),

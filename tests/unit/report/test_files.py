@@ -19,7 +19,7 @@ from patternbench.records.stored import PlannedScenario
 from patternbench.report import csv, svg
 from patternbench.report.html import render, write_html
 from patternbench.report.labels import RESPONSES
-from patternbench.report.model import RunReport, doubted, warnings
+from patternbench.report.model import RunReport, WarningCount, warnings, with_warnings, worst
 from patternbench.report.pages.models import page_html
 from patternbench.report.sections.summary import summary_table
 from patternbench.study.model.configuration import Configuration
@@ -90,7 +90,7 @@ def test_a_long_summary_shows_the_hardest_conditions_and_counts_the_rest(whole: 
 
 def test_the_findings_are_as_agreed(small: RunReport) -> None:
     page = render(small)
-    golden("findings.html", page[page.index('<section id="findings">') : page.index('<section id="what">')])
+    golden("findings.html", page[page.index('<section id="findings">') : page.index('<section id="noise">')])
 
 
 def test_a_figure_is_as_agreed(small: RunReport) -> None:
@@ -271,14 +271,33 @@ def test_a_run_of_one_scenario_and_one_round_says_what_it_lacks() -> None:
 
 def test_a_round_with_two_warnings_is_one_round_of_those_that_carry_one(small: RunReport) -> None:
     reported = [[{"message": "busy"}, {"message": "late"}]] + [None] * (len(small.rounds) - 1)
-    doubtful = replace(small, rounds=small.rounds.assign(warnings=reported))
-    assert doubted(doubtful) == 1
-    assert f"1 of {len(reported)} rounds has a warning, most often: busy." in render(doubtful)
+    warned = replace(small, rounds=small.rounds.assign(warnings=reported))
+    assert with_warnings(warned) == 1
+    assert f"1 of {len(reported)} rounds has a warning, most often: busy." in render(warned)
 
 
 def test_equal_warnings_are_counted_once(whole: RunReport) -> None:
     found = warnings(whole)
     assert [(each.remedy, each.rounds) for each in found] == [(REMEDY, 14)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "named"),
+    [
+        ({"machine_shared": (9, False), "nothing_succeeded": (1, False)}, "nothing_succeeded"),
+        ({"machine_shared": (9, False), "late_schedule": (1, True)}, "late_schedule"),
+        ({"late_schedule": (1, True), "nothing_succeeded": (5, False)}, "late_schedule"),
+        ({"machine_shared": (2, False), "few_calls": (3, False)}, "few_calls"),
+    ],
+)
+def test_the_banner_names_the_worst_warning_and_not_the_commonest(
+    kinds: dict[str, tuple[int, bool]], named: str
+) -> None:
+    reported = [WarningCount(kind, "", rounds, (), kind, invalid) for kind, (rounds, invalid) in kinds.items()]
+    found = worst(reported)
+    assert found is not None
+    assert found.kind == named
+    assert worst([]) is None
 
 
 def test_warnings_of_one_kind_are_reported_together_though_the_numbers_in_them_differ(small: RunReport) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from tests.support.memory import most_traced
 from tests.support.recorded_run import pinned
 
 from patternbench.cli.fit import fit
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts, folder
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, Entry, Journal
 from patternbench.report.build import gather
@@ -80,23 +80,13 @@ def pool() -> Iterator[pa.MemoryPool]:
     pa.set_memory_pool(before)
 
 
-def peak_of(work: Callable[[], object]) -> int:
-    """Return the bytes that Python and numpy hold at most."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("hashed", [True, False], ids=["records with a hash", "records of before, without one"])
 def test_memory_does_not_grow_with_the_number_of_rounds(tmp_path: Path, pool: pa.MemoryPool, hashed: bool) -> None:
     gather(recorded(tmp_path / "first", FEW, hashed))  # what is imported, and made once
     peaks, of_arrow = {}, {}
     for rounds in (FEW, MANY):
         run = recorded(tmp_path / str(rounds), rounds, hashed)
-        peaks[rounds] = peak_of(partial(gather, run))
+        peaks[rounds] = most_traced(partial(gather, run))
         of_arrow[rounds] = int(pool.max_memory())
     assert peaks[MANY] < peaks[FEW] + 2 * COLUMN
     assert of_arrow[MANY] < of_arrow[FEW] + COLUMN
@@ -106,7 +96,7 @@ def test_estimates_of_a_run_hold_one_round_at_a_time(tmp_path: Path) -> None:
     peaks = {}
     for name, rounds in (("first", FEW), ("few", FEW), ("many", MANY)):
         run = recorded(tmp_path / name, rounds)
-        peaks[name] = peak_of(partial(estimated, run.path))
+        peaks[name] = most_traced(partial(estimated, run.path))
     assert peaks["many"] < peaks["few"] + 2 * COLUMN
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from tests.support.call_times import call_seconds
 from tests.support.studies import ROOT
 
-from patternbench.analyze.metrics import call_seconds
 from patternbench.cli.fit import fit
 from patternbench.records import attempts, tables
 from patternbench.records.folder import RunFolder

@@ -13,11 +13,11 @@ from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
 from patternbench.observe.section import Drawing, Figure, Section, Spec, Table
+from patternbench.report.charts import COLOURS
 from patternbench.report.html import render
 from patternbench.report.markdown import markdown
 from patternbench.report.page import page_html
 from patternbench.report.pages.comparison import comparison_sections
-from patternbench.report.pages.model_figures import COLOURS
 
 TESTS = pd.DataFrame({"test": ["Jarque-Bera", "Groups"], "verdict": ["fails", "holds"]})
 WHOLE = Section(
@@ -28,7 +28,7 @@ WHOLE = Section(
     [Figure("Bars", {"mark": "bar"}, "Read them.")],
     drawings=[Drawing("Who calls whom", "<svg></svg>")],
     points=["One effect."],
-    doubts=["One doubt."],
+    warnings=["One warning."],
 )
 
 
@@ -36,16 +36,39 @@ def shown(page: str) -> str:
     return re.sub(r'data-section="\d+"', "", page.partition('<section id="whole">')[2].partition("</section>")[0])
 
 
+@pytest.mark.slow
 def test_a_section_has_one_markup_on_the_pages_of_reports_and_of_analyses() -> None:
     report = replace(synthetic_run(rounds=2), sections=[WHOLE])
     assert shown(render(report)) == shown(page_html("Analysis", [WHOLE]))
+
+
+@pytest.mark.parametrize(
+    ("first", "cells"),
+    [
+        (["a", "a", "b"], ['<td rowspan="2">a', "", "<td>b"]),
+        ([10, 10, 20], ["<td>10", "<td>10", "<td>20"]),
+        ([0.5, 0.5, 0.5], ["<td>0.5", "<td>0.5", "<td>0.5"]),
+    ],
+)
+def test_equal_names_are_one_cell_and_equal_numbers_are_each_their_own(first: list[object], cells: list[str]) -> None:
+    """A number that stands once for three rows would read as one measurement of which three things are said."""
+    table = Table("Rounds", pd.DataFrame({"first": first, "then": ["x", "y", "z"]}))
+    page = page_html("Analysis", [Section("one", "One", tables=[table])])
+    body = page.partition('<section id="one">')[2]
+    assert [row.partition("<td>" + then)[0] for row, then in zip(_rows(body), "xyz", strict=True)] == cells
+
+
+def _rows(body: str) -> list[str]:
+    """The rows of the first table of a page, without its heading."""
+    rows = [re.sub(r"\s*</?(tr|td|tbody|table)?>?\s*$", "", one).strip() for one in body.split("<tr>")]
+    return [one for one in rows if "<td" in one][:3]
 
 
 def test_every_part_of_a_section_is_shown() -> None:
     page = shown(page_html("Analysis", [WHOLE]))
     assert "A sentence with <code>code</code>." in page
     assert "<li>One effect.</li>" in page
-    assert re.search(r"<h3>Warnings</h3>\s*<ul class=\"doubts\">\s*<li>One doubt.</li>", page)
+    assert re.search(r"<h3>Warnings</h3>\s*<ul class=\"warnings\">\s*<li>One warning.</li>", page)
     assert "<svg></svg>" in page
     assert '<td class="worse">fails' in page
     assert '<td class="better">holds' in page
@@ -54,7 +77,7 @@ def test_every_part_of_a_section_is_shown() -> None:
 
 
 def test_a_section_in_markdown_has_its_lists() -> None:
-    assert "\n- One effect.\n\n- One doubt.\n" in markdown(WHOLE)
+    assert "\n- One effect.\n\n- One warning.\n" in markdown(WHOLE)
 
 
 def test_a_table_in_markdown_has_its_note_below_it() -> None:

@@ -17,7 +17,7 @@ from tests.support.synthetic_run import synthetic_run
 
 from patternbench.analyze.load.loadtest import _worst_status
 from patternbench.analyze.statements.sentences import size
-from patternbench.cli.terminal import Plain
+from patternbench.cli.terminal import PlainConsole
 from patternbench.report.figures.scenarios import points
 from patternbench.report.html import _facts, _flat, _in_short, render
 from patternbench.report.labels import RESPONSES
@@ -132,7 +132,7 @@ def test_a_table_in_a_terminal_never_cuts_what_tells_rows_apart(width: int) -> N
     table = Table("scenario", "p95", "p99", "failure rate", "goodput", "verdict")
     for name in names:
         table.add_row(name, *["12.3 ms"] * 4, "inconclusive")
-    console = Plain(width=width, record=True, file=io.StringIO())
+    console = PlainConsole(width=width, record=True, file=io.StringIO())
     console.print(table)
     text = "".join(line.split("│")[1].strip() for line in console.export_text().splitlines() if line.count("│") > 1)
     assert "".join(names) in text and "…" not in text

@@ -109,7 +109,7 @@ def test_each_scenario_is_compared_with_the_one_where_every_pattern_is_none() ->
 
 def test_findings_speak_of_patterns_of_both_sides_alone_and_together() -> None:
     made = report()
-    found = findings(made, layout(made)).by_scenario
+    found = findings(made).by_scenario
     reported = found[(found["response"] == "call_success_p95") & (found["condition"] == "lag 0 ms")].set_index("item")
     assert found["item"].nunique() == 15
     alone = reported.loc["baseline · bundle 25"]
@@ -165,7 +165,7 @@ def test_a_study_of_the_systems_patterns_needs_no_strategies() -> None:
     made = with_sections(report(ASKED), study(ASKED))
     arrangement = layout(made)
     assert arrangement.reference == "no limiter"
-    (choice, *_) = headlines(findings(made, arrangement), arrangement, made.sections)
+    (choice, *_) = headlines(findings(made), arrangement, made.sections)
     first = "Lag 0 ms: clearly gcra · bundle 25, balancing round robin, of those that kept failed calls at most"
     assert first in choice.lead
 
@@ -240,7 +240,7 @@ def test_levels_of_a_pattern_that_are_numbers_are_compared_with_the_first_one() 
     made = pools()
     arrangement = layout(made)
     assert arrangement.reference == "pool 2"
-    compared = findings(made, arrangement)
+    compared = findings(made)
     (row,) = compared.by_item.query("response == 'call_success_p95'").itertuples()
     assert (row.item, row.verdict) == ("pool 10", "better")
     assert row.change == pytest.approx(-80, abs=1)
@@ -254,5 +254,5 @@ def test_what_to_choose_is_on_the_first_screen_though_no_two_scenarios_are_compa
     only = replace(made, scenarios=made.scenarios[:1])
     section = Section("recommendation", "What to choose", [], choice=["Only one was measured."])
     arrangement = layout(only)
-    (reported,) = headlines(findings(only, arrangement), arrangement, [section])
+    (reported,) = headlines(findings(only), arrangement, [section])
     assert reported.lead == "Only one was measured."

@@ -27,7 +27,7 @@ def test_an_emoji_and_an_accent_stay_and_a_turn_of_direction_is_written_out() ->
 def test_neither_the_words_nor_the_data_of_a_page_hold_what_acts_on_it() -> None:
     acts = "a\x1bb\x00c\u202ed"
     figure = Figure(acts, {"title": acts, "data": {"values": [{acts: 1}]}}, acts)
-    sections = [Section("first", acts, [acts, "kept"], figures=[figure], points=[acts], doubts=[acts])]
+    sections = [Section("first", acts, [acts, "kept"], figures=[figure], points=[acts], warnings=[acts])]
     page = page_html(acts, sections, about=[acts]) + str(section_of(acts))
     outside_the_library = page.replace(str(_library()), "")
     assert not [one for one in "\x1b\x00\u202e" if one in outside_the_library]

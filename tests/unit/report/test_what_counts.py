@@ -9,11 +9,11 @@ import pytest
 from tests.support.packed import data_of
 from tests.support.recorded_run import STUDY, pinned
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, FAILED, Entry, Journal
 from patternbench.report import build, csv
@@ -21,7 +21,7 @@ from patternbench.report.html import render
 from patternbench.report.model import RunReport, counting
 from patternbench.study.load import loads
 
-LATE = Doubt("late_schedule", "sent late", "lower the rate", invalidates=True)
+LATE = RoundWarning("late_schedule", "sent late", "lower the rate", invalidates=True)
 QUICK_US, SLOW_US = 1_000, 9_000_000
 
 
@@ -33,9 +33,9 @@ def report(tmp_path: Path) -> RunReport:
     places = [Round(number, number, "a") for number in range(6)]
     run = pinned(RunFolder(tmp_path / "run"), [scenario], places, {"users": [2]})
     journal = Journal(run.journal)
-    for number, (status, doubts) in enumerate([*[(DONE, [])] * 4, (DONE, [LATE]), (FAILED, [])]):
+    for number, (status, warnings) in enumerate([*[(DONE, [])] * 4, (DONE, [LATE]), (FAILED, [])]):
         _attempts(run, f"{number:05d}", QUICK_US if number < 4 else SLOW_US)
-        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=doubts))
+        journal.append(Entry(number, number, "a", status, f"{number:05d}", 1e9 + number, 1.0, 2, doubts=warnings))
     return build.gather(run)
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from patternbench.analyze import metrics
 from patternbench.observe import registry
 from patternbench.plan.factors import Factor
-from patternbench.report.build import in_table
 from patternbench.report.labels import RESPONSES, factor_title, level_text, numeric, shown
+from patternbench.report.measures import in_table
 from patternbench.terms.quantities import number
 from patternbench.terms.roles import Role, Unit
 

@@ -1,4 +1,4 @@
-"""What is concluded from what a client delivers: who has finished, how many calls there were, what to doubt."""
+"""What is concluded from what a client delivers: who has finished, how many calls there were, what to warning."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 
 from patternbench.drivers.library import calls_of, finished_users
 from patternbench.lab.machine import MachineUse
-from patternbench.records.attempts import Batch, from_batches
-from patternbench.run.round import doubts
+from patternbench.records.attempts import from_batches
+from patternbench.records.batches import Batch
+from patternbench.run.round import warnings
 
 
 def batch(rows: list[tuple[int, int, int, int]]) -> Batch:
@@ -44,23 +45,23 @@ def test_a_user_that_made_no_attempt_is_not_finished() -> None:
         ((0.5, 0.5, 0.1), ["cpu_stolen"]),
     ],
 )
-def test_each_doubt_about_the_processors_comes_with_a_remedy(
+def test_each_warning_about_the_processors_comes_with_a_remedy(
     shares: tuple[float, float, float], kinds: list[str]
 ) -> None:
     generator, busy, stolen = shares
-    found = [*doubts.of_generator(generator, cores=2), *doubts.of_machine(MachineUse(busy, busy, stolen))]
-    assert [doubt.kind for doubt in found] == kinds
-    assert all(doubt.remedy for doubt in found)
+    found = [*warnings.of_generator(generator, cores=2), *warnings.of_machine(MachineUse(busy, busy, stolen))]
+    assert [warning.kind for warning in found] == kinds
+    assert all(warning.remedy for warning in found)
 
 
 @pytest.mark.parametrize(
     ("calls", "good", "kinds"),
     [(8, 8, ["few_calls"]), (99, 1, ["few_calls"]), (100, 1, []), (100, 0, ["nothing_succeeded"])],
 )
-def test_a_round_of_few_calls_or_without_a_success_is_doubted(calls: int, good: int, kinds: list[str]) -> None:
-    found = doubts.of_calls(calls, good)
-    assert [doubt.kind for doubt in found] == kinds
-    assert not any(doubt.invalidates for doubt in found)
+def test_a_round_of_few_calls_or_without_a_success_gets_a_warning(calls: int, good: int, kinds: list[str]) -> None:
+    found = warnings.of_calls(calls, good)
+    assert [warning.kind for warning in found] == kinds
+    assert not any(warning.invalidates for warning in found)
 
 
 def test_calls_are_counted_once_however_many_attempts_they_took() -> None:
@@ -69,6 +70,6 @@ def test_calls_are_counted_once_however_many_attempts_they_took() -> None:
 
 
 def test_answers_of_the_fault_proxy_itself_are_reported() -> None:
-    (doubt,) = doubts.of_proxy(37, 5000)
-    assert "37 of 5,000 attempts were answered by the fault proxy" in doubt.message
-    assert not doubts.of_proxy(0, 5000)
+    (warning,) = warnings.of_proxy(37, 5000)
+    assert "37 of 5,000 attempts were answered by the fault proxy" in warning.message
+    assert not warnings.of_proxy(0, 5000)

@@ -12,12 +12,13 @@ import pytest
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.launch import ResourceLimits
+from patternbench.lab.host.unfinished import NOTHING, Work
 from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.round import fixture as module
 from patternbench.run.round.fixture import RoundFixture, client_named
-from patternbench.study.model.system import NamedSystem, System
+from patternbench.study.model.system import NamedSystem, System, UrlSystem
 
 SPEC = ClientSpec("shop", ("shop-client",))
 
@@ -122,3 +123,70 @@ def test_a_client_that_is_dropped_is_closed_and_a_new_one_takes_its_place(fixtur
     fixture.drop_client(SPEC.name)
     second = fixture.client(SPEC)
     assert (first.closed, second is first, fixture.cold) == (True, False, {client_named(SPEC.name)})  # type: ignore[attr-defined]  # of the class above
+
+
+class Watched(Kept):
+    """An environment in which nothing runs, which is seen to work as long as it is told to."""
+
+    work = NOTHING
+    done: list[str]
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.done = []
+
+    def reset(self) -> list[str]:
+        self.done.append("reset")
+        return []
+
+    def still_doing(self) -> Work:
+        self.done.append("waited")
+        return self.work
+
+
+@pytest.fixture
+def watched(system: System, monkeypatch: pytest.MonkeyPatch) -> System:
+    monkeypatch.setattr(module, "Environment", Watched)
+    return system
+
+
+def test_a_round_waits_for_what_the_one_before_left_behind_and_resets_what_came_of_it(
+    fixture: RoundFixture, watched: System
+) -> None:
+    environment = fixture.environment(watched)
+    assert environment.done == ["reset"]  # type: ignore[attr-defined]  # of the class above
+    assert fixture.reset_seconds == 0
+    fixture.unfinished = "the last 3 attempts of the round before got no answer in time"
+    fixture.environment(watched)
+    assert environment.done == ["reset", "reset", "waited", "reset"]  # type: ignore[attr-defined]  # as above
+    assert fixture.reset_seconds > 0, "the wait is in the journal"
+    assert fixture.still_busy == ""
+    fixture.environment(watched)
+    assert environment.done[-2:] == ["reset", "reset"], "the round between was answered"  # type: ignore[attr-defined]  # as above
+
+
+def test_what_is_still_done_after_the_wait_is_told_of_this_round_alone(
+    fixture: RoundFixture, watched: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixture.environment(watched)
+    monkeypatch.setattr(Watched, "work", Work(0.9, 2))
+    fixture.unfinished = "the round before failed"
+    fixture.environment(watched)
+    told = (
+        "the round before failed, and before this one it kept 0.9 CPUs busy and had 2 requests whose callers had left"
+    )
+    assert fixture.still_busy == told
+    fixture.environment(watched)
+    assert fixture.still_busy == ""
+
+
+def test_of_a_service_that_runs_elsewhere_no_one_can_tell_whether_it_is_done(
+    fixture: RoundFixture, watched: System
+) -> None:
+    elsewhere = UrlSystem.model_validate({"url": "http://127.0.0.1:1"})
+    fixture.environment(elsewhere)
+    assert fixture.still_busy == ""
+    fixture.unfinished = "the last 3 attempts of the round before got no answer in time"
+    environment = fixture.environment(elsewhere)
+    assert fixture.still_busy.endswith(" in time, and whether the service was done with them can't be seen from here")
+    assert "waited" not in environment.done  # type: ignore[attr-defined]  # of the class above

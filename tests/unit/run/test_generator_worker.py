@@ -16,7 +16,7 @@ from patternbench.drivers.driver import DriverError
 from patternbench.drivers.load import JobError
 from patternbench.records.load_summaries import SUMMARY, LoadProgress
 from patternbench.run.lanes import generator_worker, ray_generators
-from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
+from patternbench.run.lanes.generator_worker import GeneratorNews, GeneratorWorker, LeftFile
 from patternbench.run.lanes.identity import identity
 from patternbench.run.lanes.ray_generators import SLOWEST_BYTES_PER_S, RayGenerator
 from patternbench.run.lanes.ray_lanes import CALL_S
@@ -179,13 +179,13 @@ def test_an_engine_that_fails_in_a_way_nobody_foresaw_ends_the_generator_with_wh
 def test_what_was_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ending(monkeypatch, [READY, {"progress": {"requests": 1}}, over()])
     worker = GeneratorWorker("generator-1", {"part": PART}, {})
-    assert worker.ready() == Heard()
+    assert worker.ready() == GeneratorNews()
     worker.begin(5)
     deadline = time.monotonic() + 10
     heard = worker.heard()
     while not heard.over and time.monotonic() < deadline:
         later = worker.heard()
-        heard = Heard(heard.progress + later.progress, later.over, later.error, later.problems)
+        heard = GeneratorNews(heard.progress + later.progress, later.over, later.error, later.problems)
     assert [LoadProgress.model_validate(one).requests for one in heard.progress] == [1]
-    assert worker.heard() == Heard(over=True)
+    assert worker.heard() == GeneratorNews(over=True)
     worker.close()

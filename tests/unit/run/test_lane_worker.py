@@ -16,7 +16,7 @@ from patternbench.drivers.contract import End
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes import identity, worker
 from patternbench.run.lanes.worker import LaneWorker

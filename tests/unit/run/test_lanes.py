@@ -20,7 +20,7 @@ from patternbench.records import journal
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, VOIDED, Entry, Journal, latest, standing, voids
 from patternbench.run.lanes import dealing
-from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
+from patternbench.run.lanes.dealing import DealingExecutor, LaneLoss, LaneResult
 from patternbench.run.lanes.receiving import UnusableError, checked, keep
 from patternbench.run.lanes.voiding import void_divided
 from patternbench.run.lanes.worker import LaneDelivery, sha256
@@ -61,7 +61,7 @@ class Scripted:
     late: list[str] = field(default_factory=list)
     source: random.Random = field(default_factory=lambda: random.Random(1))
     at: dict[str, RoundOrder] = field(default_factory=dict)
-    ghosts: deque[Delivered] = field(default_factory=deque)
+    ghosts: deque[LaneResult] = field(default_factory=deque)
     begun: list[str] = field(default_factory=list)
 
     def up(self) -> list[str]:
@@ -76,7 +76,7 @@ class Scripted:
     def drop(self, lane: str) -> None:
         self.names.remove(lane)
 
-    def event(self, within_s: float) -> Delivered | Lost | None:
+    def event(self, within_s: float) -> LaneResult | LaneLoss | None:
         if self.ghosts and self.source.random() < 0.5:
             return self.ghosts.popleft()
         if self.late and self.source.random() < 0.3:
@@ -89,11 +89,11 @@ class Scripted:
             self.losing -= 1
             self.names.remove(lane)
             self.late.append(f"{lane}+")
-            self.ghosts.append(Delivered(lane, delivery(order)))
-            return Lost(lane, "its node left the cluster")
+            self.ghosts.append(LaneResult(lane, delivery(order)))
+            return LaneLoss(lane, "its node left the cluster")
         if self.source.random() < 0.2:
-            self.ghosts.append(Delivered(lane, delivery(order)))
-        return Delivered(lane, delivery(order))
+            self.ghosts.append(LaneResult(lane, delivery(order)))
+        return LaneResult(lane, delivery(order))
 
 
 @pytest.fixture
@@ -140,13 +140,13 @@ def test_a_block_of_a_lane_that_was_lost_is_run_again_whole_and_its_rounds_are_k
     folder: RunFolder,
 ) -> None:
     class LosesTheFirst(Scripted):
-        def event(self, within_s: float) -> Delivered | Lost | None:
+        def event(self, within_s: float) -> LaneResult | LaneLoss | None:
             if "00001" in self.begun and "a" in self.names and "a" in self.at:
                 self.names.remove("a")
                 self.at.pop("a")
-                return Lost("a", "its node left the cluster")
+                return LaneLoss("a", "its node left the cluster")
             lane = sorted(self.at)[0]
-            return Delivered(lane, delivery(self.at.pop(lane)))
+            return LaneResult(lane, delivery(self.at.pop(lane)))
 
     entries = kept(folder, DealingExecutor(LosesTheFirst(["a", "b"]), folder), ORDERS)
     assert_whole(entries, ORDERS)
@@ -210,10 +210,10 @@ def test_a_new_block_begins_only_when_the_journal_has_the_one_before_on_which_it
 
 def test_a_lane_that_hands_over_damaged_records_is_given_up_and_its_block_runs_elsewhere(folder: RunFolder) -> None:
     class DamagesOnA(Scripted):
-        def event(self, within_s: float) -> Delivered | Lost | None:
+        def event(self, within_s: float) -> LaneResult | LaneLoss | None:
             lane = sorted(self.at)[0]
             made = delivery(self.at.pop(lane))
-            return Delivered(lane, replace(made, sha256=dict.fromkeys(made.files, "0")) if lane == "a" else made)
+            return LaneResult(lane, replace(made, sha256=dict.fromkeys(made.files, "0")) if lane == "a" else made)
 
     scripted = DamagesOnA(["a", "b"])
     executor = DealingExecutor(scripted, folder)
@@ -301,11 +301,11 @@ def test_a_block_of_an_earlier_session_that_loses_its_lane_is_left_to_the_caller
     """There are no orders of its rounds that were done before."""
 
     class LosesB(Scripted):
-        def event(self, within_s: float) -> Delivered | Lost | None:
+        def event(self, within_s: float) -> LaneResult | LaneLoss | None:
             if "b" in self.names:
                 self.names.remove("b")
                 self.at.pop("b", None)
-                return Lost("b", "its node left the cluster")
+                return LaneLoss("b", "its node left the cluster")
             return super().event(within_s)
 
     written = Journal(folder.journal)
@@ -320,7 +320,7 @@ def test_a_block_of_an_earlier_session_that_loses_its_lane_is_left_to_the_caller
 
 def test_an_open_block_waits_for_its_lane_that_is_still_coming_and_continues_there(folder: RunFolder) -> None:
     class ComesLate(Scripted):
-        def event(self, within_s: float) -> Delivered | Lost | None:
+        def event(self, within_s: float) -> LaneResult | LaneLoss | None:
             if len(self.begun) > 4 and "b" not in self.names:
                 self.names.append("b")
             return super().event(within_s)
@@ -339,10 +339,10 @@ def test_an_open_block_whose_lane_was_lost_before_it_was_due_is_voided_and_waits
     class NeverComes(Scripted):
         lost = False
 
-        def event(self, within_s: float) -> Delivered | Lost | None:
+        def event(self, within_s: float) -> LaneResult | LaneLoss | None:
             if not self.lost:
                 self.lost = True
-                return Lost("b", "can't run a lane")
+                return LaneLoss("b", "can't run a lane")
             return super().event(within_s)
 
     written = Journal(folder.journal)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.shipped_studies import shipped
 from tests.support.studies import study
 
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
 from patternbench.records.journal import Entry
@@ -66,8 +66,8 @@ def test_no_secret_travels_with_an_order(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_result_arrives_as_it_was_sent() -> None:
-    doubt = Doubt("few_calls", "only 3", "make rounds longer")
-    entry = Entry(1, 0, "abc", "done", "00001", 1.5, 2.5, 3, cpu_seconds=0.5, doubts=[doubt], sha256="0" * 64)
+    warning = RoundWarning("few_calls", "only 3", "make rounds longer")
+    entry = Entry(1, 0, "abc", "done", "00001", 1.5, 2.5, 3, cpu_seconds=0.5, doubts=[warning], sha256="0" * 64)
     warm = Entry(-1, -1, "abc", "warm_up", "warm-up-000", 1.0, 0.5)
     facts = {"machines": {"x": {"cores": 2}}, "accounts": {"redis": "redis"}}
     result = RoundResult(entry, [warm], ["attempts/00001.parquet"], facts)

@@ -11,7 +11,7 @@ import pytest
 
 from patternbench.analyze.load.rate_search import parse_objective
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.load_summaries import ATTEMPTS
 from patternbench.run.single.rate_rounds import RateFixture, RateRound
 from patternbench.terms.units import Duration
@@ -47,7 +47,7 @@ def test_a_round_in_which_all_or_none_missed_is_counted_so(
 
 
 @pytest.mark.parametrize("name", ["late_schedule", "generator_lost", "one that comes with a later engine"])
-def test_a_round_with_any_doubt_that_makes_it_invalid_is_no_result(tmp_path: Path, name: str) -> None:
+def test_a_round_with_any_warning_that_makes_it_invalid_is_no_result(tmp_path: Path, name: str) -> None:
     slow = SimpleNamespace(name="target_slow", message="slow", invalidates=False)
     failed = SimpleNamespace(name=name, message="the generator failed", invalidates=True)
     assert measured(tmp_path, [20], doubts=[slow, failed], valid=False).doubt == "the generator failed"

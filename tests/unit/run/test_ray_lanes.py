@@ -14,7 +14,7 @@ from tests.unit.run.test_lanes import ORDERS, delivery
 
 from patternbench.records.folder import RunFolder
 from patternbench.run.lanes import ray_lanes
-from patternbench.run.lanes.dealing import Delivered, Lost
+from patternbench.run.lanes.dealing import LaneLoss, LaneResult
 from patternbench.run.lanes.identity import identity
 from patternbench.run.lanes.places import LaneTask
 from patternbench.run.lanes.ray_lanes import RayLanes, RayPlace
@@ -202,11 +202,11 @@ def test_a_node_whose_lane_does_not_come_up_holds_up_nobody_and_is_given_up(lane
     made = delivery(ORDERS[0].on("host-a"))
     cluster.actors[0].calls[-1].answer, cluster.actors[0].calls[-1].ready = made, True
     begun = now[0]
-    assert lanes.event(0.5) == Delivered("host-a", made)
+    assert lanes.event(0.5) == LaneResult("host-a", made)
     assert now[0] == begun, "nobody waits for the one that comes"
     assert lanes.coming() == ["host-b"]
     now[0] += ray_lanes.START_S + 1
-    assert lanes.event(0.5) == Lost("host-b", "can't run a lane: it did not answer in time")
+    assert lanes.event(0.5) == LaneLoss("host-b", "can't run a lane: it did not answer in time")
     assert lanes.coming() == []
     assert noted["refused_lanes"] == {"host-b": "can't run a lane: it did not answer in time"}
     assert cluster.killed == [cluster.actors[1]]
@@ -224,11 +224,11 @@ def test_a_lane_whose_node_is_gone_is_given_up_however_busy_the_others_are(lanes
         call = cluster.actors[0].calls[-1]
         call.answer, call.ready = delivery(ORDERS[0].on("host-a")), True
         event = lanes.event(0.5)
-        if isinstance(event, Lost):
+        if isinstance(event, LaneLoss):
             break
         lanes.begin("host-a", ORDERS[0].on("host-a"))
         now[0] += 0.2
-    assert event == Lost("host-b", "its node left the cluster")
+    assert event == LaneLoss("host-b", "its node left the cluster")
     assert lanes.up() == ["host-a"]
     assert cluster.killed == [cluster.actors[1]]
 
@@ -243,10 +243,10 @@ def test_a_call_that_raises_or_never_answers_loses_its_lane_and_the_node_is_not_
         lanes.begin(name, ORDERS[0].on(name))
     call = cluster.actors[0].calls[-1]
     call.answer, call.ready = RayError("the actor is temporarily unavailable\nand more"), True
-    assert lanes.event(0.5) == Lost("host-a", "the actor is temporarily unavailable")
+    assert lanes.event(0.5) == LaneLoss("host-a", "the actor is temporarily unavailable")
     order = ORDERS[0]
     now[0] += order.time_limit.seconds + order.warm_up.seconds + ray_lanes.GRACE_S + 1
-    assert lanes.event(0.5) == Lost("host-b", "it did not answer in time")
+    assert lanes.event(0.5) == LaneLoss("host-b", "it did not answer in time")
     for _ in range(4):
         now[0] += 2
         lanes.event(0.5)
@@ -316,8 +316,8 @@ def test_a_lane_that_answers_with_the_result_of_another_order_is_lost_at_once(la
     lanes.begin("host-a", ORDERS[1].on("host-a"))
     stale = delivery(ORDERS[0].on("host-a"))
     cluster.actors[0].calls[-1].answer, cluster.actors[0].calls[-1].ready = stale, True
-    assert lanes.event(0.5) == Delivered("host-a", stale)
-    assert lanes.event(0.5) == Lost("host-a", "it handed over the result of another order")
+    assert lanes.event(0.5) == LaneResult("host-a", stale)
+    assert lanes.event(0.5) == LaneLoss("host-a", "it handed over the result of another order")
     assert cluster.killed == cluster.actors
 
 

@@ -75,3 +75,28 @@ def test_starts_are_counted_along_the_order_with_those_that_refer_to_them(
         "shop": "its reset is a restart" if reset else "its command changed",
         "way": "shop, which it refers to, was started",
     }
+
+
+CONTAINED = """\
+patternbench-system: 1
+name: own
+about: a project with a setting that its services read
+settings: {heap: {default: 1, about: read by services}, limit: {default: 1, about: read by nobody}}
+components:
+  - compose: {name: shop, file: ../compose.yaml, services: {web: 80}, env: {HEAP: "${heap}"}}
+  - nginx: {name: front, upstream: shop}
+endpoint: front
+"""
+
+
+def test_settings_of_a_compose_project_are_grouped_and_counted_as_starts_of_what_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "compose.yaml").write_text("services: {}\n")
+    (tmp_path / "systems" / "own.yaml").write_text(CONTAINED)
+    study = loads(STUDY, "x.yaml")
+    between, plan = Reconfigurations(study, Inputs(tmp_path)), expand(study)
+    groups = [between.group(scenario) for scenario in plan.scenarios]
+    assert groups[0] == groups[1] != groups[2] == groups[3]
+    starts = between.starts(plan.scenarios)
+    assert counted(starts) == {"shop": 2, "front": 1}
+    assert starts[2] == {"shop": "its settings changed"}

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from tests.support.rounds import Delivering, Nothing
 
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.unfinished import Work
 from patternbench.lab.machine import Meter
-from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
+from patternbench.observe.warning import RoundWarning
 from patternbench.plan.expand import expand
 from patternbench.plan.order import Round
+from patternbench.records import attempts
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder, write_json
 from patternbench.records.journal import Entry, RecordedStart, read
-from patternbench.run.round import executor, observing
-from patternbench.run.round.doubts import of_failed_start
+from patternbench.run.round import executor, fixture, observing
 from patternbench.run.round.executor import Executor, LocalExecutor
 from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.orders import Orders, RoundOrder, RoundResult
+from patternbench.run.round.warnings import of_failed_start
 from patternbench.run.runner import Runner
 from patternbench.study.load import loads
 
@@ -97,8 +103,8 @@ def test_the_same_study_draws_the_same_seeds_and_another_seed_draws_others(tmp_p
 class Elsewhere:
     """An executor on another machine: orders and results travel as plain data."""
 
-    def __init__(self, doubts: list[Doubt] | None = None) -> None:
-        self.doubts = doubts or []
+    def __init__(self, warnings: list[RoundWarning] | None = None) -> None:
+        self.warnings = warnings or []
         self.journal: list[int] = []
 
     def of(self, run: RunFolder) -> Executor:
@@ -111,7 +117,7 @@ class Elsewhere:
             yield RoundResult.from_json(self.result(RoundOrder.from_json(order.as_json())).as_json())
 
     def result(self, order: RoundOrder) -> RoundResult:
-        entry = Entry(order.index, order.block, order.treatment.id, "done", order.file, 1.0, 2.0, doubts=self.doubts)
+        entry = Entry(order.index, order.block, order.treatment.id, "done", order.file, 1.0, 2.0, doubts=self.warnings)
         warm = Entry(-1, -1, order.treatment.id, "warm_up", order.warm_up_file, 1.0, 0.5)
         return RoundResult(entry, [warm] if order.index < 2 else [], facts={"accounts": {"redis": "redis"}})
 
@@ -150,7 +156,7 @@ class Failing(Elsewhere):
     """An executor whose system does not start for the first of two scenarios."""
 
     def result(self, order: RoundOrder) -> RoundResult:
-        self.doubts = of_failed_start() if order.index % 2 == 0 else []
+        self.warnings = of_failed_start() if order.index % 2 == 0 else []
         return super().result(order)
 
 
@@ -171,7 +177,7 @@ def test_no_order_is_given_for_a_level_with_which_the_system_failed_to_start_twi
 
 
 def test_no_order_is_given_once_the_system_is_gone(tmp_path: Path) -> None:
-    gone = Doubt("target_gone", "gone", "start it", invalidates=True)
+    gone = RoundWarning("target_gone", "gone", "start it", invalidates=True)
     run, listener, _ = rounds(tmp_path / "run", 3, Elsewhere([gone]).of)
     assert len([entry for entry in read(run.journal) if entry.round >= 0]) == 1
     assert listener.reported == ["started", "ended 0"]
@@ -254,7 +260,12 @@ def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
 ) -> None:
     reported: list[tuple[object, ...]] = []
     watched = observing.watched
-    monkeypatch.setattr(observing, "watched", lambda *words: reported.append(words) or watched(*words))  # type: ignore[func-returns-value]
+
+    def noted(*words: Any, **named: Any) -> Any:
+        reported.append(words)
+        return watched(*words, **named)
+
+    monkeypatch.setattr(observing, "watched", noted)
     monkeypatch.setattr(RoundFixture, "environment", lambda *_: Reached())
     rounds(tmp_path / "run", 2, LocalExecutor)
     assert [(one[1], one[2]) for one in reported] == [
@@ -263,3 +274,84 @@ def test_observers_are_told_the_urls_of_the_system_and_what_the_study_watches(
     ]
     assert [one[4] for one in reported] == [Reached().processes()] * 2
     assert all(one[0] is not None and one[3] == loads(STUDY.format(seed=1), "x.yaml").watch for one in reported)
+
+
+class Overloaded(Delivering):
+    """A driver whose callers give up the last of their calls."""
+
+    def drive(self, task: Task, into: Path) -> DrivenRound:
+        answered, given_up = 0, 1
+        four = np.arange(4)
+        outcomes = np.array([answered, answered, given_up, given_up], dtype=np.int8)
+        status = np.array([200, 200, 0, 0], dtype=np.int16)
+        batch = Batch(0 * four, four, 0 * four + 1, 1000 * four, 0 * four + 500, outcomes, status)
+        attempts.write(into, attempts.from_batches([batch], warm_up=False))
+        return DrivenRound(rows=4, cpu_seconds=0.0, warnings=[], calls=4, successes=2)
+
+
+class Busy(Nothing):
+    """An environment of nothing that is seen to work whenever it is looked at."""
+
+    started = restarted = ()
+    tainted = False
+
+    def __init__(self, _: Path) -> None: ...
+
+    def change(self, *_: Any) -> None: ...
+
+    def reset(self) -> list[str]:
+        return []
+
+    def still_doing(self) -> Work:
+        return Work(1.0, 2)
+
+    def dead(self) -> list[str]:
+        return []
+
+    def finished_logs(self) -> dict[str, list[Path]]:
+        return {}
+
+    def accounts(self) -> dict[str, str]:
+        return {}
+
+    images = limits = accounts
+
+    def close(self) -> None: ...
+
+
+def still_busy(entry: Entry) -> list[str]:
+    return [warning.message for warning in entry.doubts if warning.kind == "still_busy"]
+
+
+def test_a_round_after_one_whose_last_calls_were_given_up_says_that_the_system_was_still_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fixture, "Environment", Busy)
+    found = {}
+    for driver in (Delivering, Overloaded):
+        monkeypatch.setattr(executor, "EngineDriver", driver)
+        run, _, _ = rounds(tmp_path / driver.__name__, 2, LocalExecutor)
+        found[driver] = [still_busy(entry) for entry in read(run.journal)]
+    assert found[Delivering] == [[], []]
+    first, (message,) = found[Overloaded]
+    assert first == [], "nothing was before it"
+    assert "the last 2 attempts of the round before got no answer in time" in message
+    assert message.endswith("it kept 1.0 CPUs busy and had 2 requests whose callers had left")
+
+
+class Refusing(Delivering):
+    """A driver that does nothing."""
+
+    def drive(self, task: Task, into: Path) -> DrivenRound:
+        raise DriverError("refused")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_clock_that_is_set_back_makes_no_round_shorter_than_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = itertools.count()
+    monkeypatch.setattr(executor, "EngineDriver", Refusing)
+    monkeypatch.setattr(time, "time", lambda: 1e9 - 3600 * next(hours))
+    run, _, _ = rounds(tmp_path / "run", 2, LocalExecutor)
+    assert [(entry.status, 0 <= entry.seconds < 60) for entry in read(run.journal)] == [("failed", True)] * 2

@@ -13,8 +13,10 @@ from tests.support.made_up_engine import MadeUp, ending, made_up, over
 
 from patternbench.analyze.load.rate_search import parse_objective
 from patternbench.drivers.driver import DriverError
+from patternbench.lab.environment import Environment
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import preflight
+from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.single import rate_rounds, trying
 from patternbench.study.load import StudyFile
 from patternbench.terms.problems import InputError
@@ -132,6 +134,25 @@ def test_a_service_that_answers_at_all_below_500_is_ready_and_one_that_does_not_
 def searched(file: StudyFile, rates: list[float]) -> list[Any]:
     with rate_rounds.rate_fixture(file, Duration.parse("3s"), parse_objective("p95 <= 100ms")) as rate_fixture:
         return [rate_fixture.measure(rate) for rate in rates]
+
+
+def test_each_round_of_a_search_begins_with_the_system_done_with_the_round_before(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an overload leaves waiting would otherwise be missed at the next, lower rate."""
+    begun_after: list[str] = []
+    plain = RoundFixture.environment
+
+    def noted(self: RoundFixture, *system: Any) -> Environment:
+        begun_after.append(self.unfinished)
+        return plain(self, *system)
+
+    monkeypatch.setattr(RoundFixture, "environment", noted)
+    behind = iter(["calls wait", "", ""])
+    monkeypatch.setattr(rate_rounds, "_unfinished", lambda _: next(behind))
+    ending(monkeypatch, *[[over()]] * 3)
+    searched(written(url, "workload: {open: {rate: 9, duration: 1m}}"), [20.0, 40.0, 20.0])
+    assert begun_after == ["", "calls wait", ""]
 
 
 def test_each_round_of_a_search_is_open_load_at_its_rate_with_its_own_seed(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from patternbench.observe.doubt import NOTHING_SEEN, Doubt
+from patternbench.observe.warning import NOTHING_SEEN, RoundWarning
 from patternbench.plan.order import Round
 from patternbench.records.inputs import Inputs
 from patternbench.records.journal import DONE, FAILED, Entry
-from patternbench.run.round import doubts, health_probe
+from patternbench.run.round import health_probe, warnings
 from patternbench.run.round.health_probe import TRIES, HealthProbe
 from patternbench.run.stopping_early import out_of_reach, stops
 from patternbench.run.verdict import lacking
@@ -21,13 +21,13 @@ from patternbench.study.model.system import declared
 from patternbench.study.models import Fault
 from patternbench.terms.problems import Problem
 
-LATE = Doubt("late_schedule", "sent late", "stop other work", invalidates=True)
-GONE = doubts.of_absence("http://x does not answer")[0]
-NOT_STARTED = doubts.of_failed_start()[0]
-USELESS = Doubt(doubts.NOTHING_SUCCEEDED, "not one of 9 calls succeeded", "look")
+LATE = RoundWarning("late_schedule", "sent late", "stop other work", invalidates=True)
+GONE = warnings.of_absence("http://x does not answer")[0]
+NOT_STARTED = warnings.of_failed_start()[0]
+USELESS = RoundWarning(warnings.NOTHING_SUCCEEDED, "not one of 9 calls succeeded", "look")
 
 
-def entry(index: int, block: int, *found: Doubt, status: str = DONE, scenario: str = "a") -> Entry:
+def entry(index: int, block: int, *found: RoundWarning, status: str = DONE, scenario: str = "a") -> Entry:
     return Entry(index, block, scenario, status, f"{index:05d}", float(index), 1.0, doubts=list(found))
 
 
@@ -101,7 +101,7 @@ def test_rounds_that_were_not_tried_are_counted_apart_from_those_to_go() -> None
 
 
 def test_a_counting_pass_that_has_nothing_to_count_ends_the_run_at_once() -> None:
-    nothing = Doubt(NOTHING_SEEN, "0 requests were traced instead of about 196", "see docs/traces.md")
+    nothing = RoundWarning(NOTHING_SEEN, "0 requests were traced instead of about 196", "see docs/traces.md")
     assert stops([entry(-1, -1, nothing)], Round(0, 0, "a"))
     assert not stops([entry(0, 0, nothing)], Round(1, 0, "a"))
 
@@ -110,7 +110,8 @@ def prepared(faults: dict[str, Any], rounds: int = 2) -> Any:
     injected = [Fault.model_validate({kind: given}) for kind, given in faults.items()]
     scenarios = [SimpleNamespace(id="a", faults=injected)]
     plan = SimpleNamespace(scenarios=scenarios)
-    return SimpleNamespace(plan=plan, rounds=[None] * rounds, folder=SimpleNamespace(path=Path("/runs/x")))
+    study, folder = SimpleNamespace(boundary=None), SimpleNamespace(path=Path("/runs/x"))
+    return SimpleNamespace(study=study, plan=plan, rounds=[None] * rounds, folder=folder)
 
 
 NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}

@@ -25,13 +25,13 @@ from patternbench.cli.report import report
 from patternbench.cli.resume import resume
 from patternbench.cli.run import run
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
-from patternbench.observe.doubt import Doubt
+from patternbench.observe.warning import RoundWarning
 from patternbench.records import attempts
 from patternbench.records.attempts import SCHEMA
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry, read
 from patternbench.report import build, html, svg
-from patternbench.report.build import Built
+from patternbench.report.build import BuiltReport
 from patternbench.report.model import RunReport
 from patternbench.run.before import preflight
 from patternbench.run.manifest import git_commit
@@ -54,8 +54,8 @@ strategies:
   - {client: native, retry: {max_attempts: 3, backoff: {fixed: {delay: [10ms, 40ms]}}}}
 """
 US = 1e6
-BUSY = Doubt("noise", "the machine was busy with other work", "close what else is running")
-LATE = Doubt("late", "too late", "use fewer users", invalidates=True)
+BUSY = RoundWarning("noise", "the machine was busy with other work", "close what else is running")
+LATE = RoundWarning("late", "too late", "use fewer users", invalidates=True)
 OUTCOMES = ("answered", "timeout", "connection_error", "rejected", "cancelled")
 
 
@@ -121,7 +121,7 @@ def table(rows: Sequence[Row]) -> Any:
 
 
 class MadeUp:
-    """A driver that makes its attempts up; some rounds fail, are doubted, or don't count."""
+    """A driver that makes its attempts up; some rounds fail, have warnings, or don't count."""
 
     tasks: ClassVar[list[Task]] = []
     rows: ClassVar[dict[str, list[Row]]] = {}
@@ -139,10 +139,10 @@ class MadeUp:
         self.rows[into.stem] = rows
         attempts.write(into, table(rows))
         task.begun(0)
-        doubts = [BUSY] if number == 2 else [LATE] if number == 7 else []
+        warnings = [BUSY] if number == 2 else [LATE] if number == 7 else []
         shortfall = "it fell short" if number == 9 else None
         warm = sum(row.warm_up for row in rows)
-        return DrivenRound(len(rows), 0.25, shortfall, doubts, 100, 80, 5_000, 50_005_000, warm)
+        return DrivenRound(len(rows), 0.25, shortfall, warnings, 100, 80, 5_000, 50_005_000, warm)
 
 
 def nothing_is_there(patched: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def nothing_is_there(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(preflight, "inexpressible", lambda *_: [])
     patched.setattr(svg, "write_figures", lambda *_: [])
     patched.setattr(html, "write_html", _titled)
-    patched.setattr(executor.doubts, "of_load", lambda measured, *_: list(measured.doubts))
+    patched.setattr(executor.warnings, "of_load", lambda measured, *_: list(measured.warnings))
 
 
 def _titled(reported: RunReport, path: Path) -> None:
@@ -385,6 +385,23 @@ def test_the_manifest_names_the_commit_of_the_study(tmp_path: Path, head: str, c
     assert git_commit(tmp_path / "studies") == commit
 
 
+def test_the_manifest_names_the_commit_of_a_study_in_a_worktree_whose_git_is_a_file(tmp_path: Path) -> None:
+    whole, own = tmp_path / "whole/.git", tmp_path / "whole/.git/worktrees/side"
+    (whole / "refs/heads").mkdir(parents=True)
+    own.mkdir(parents=True)
+    (whole / "HEAD").write_text("ref: refs/heads/main\n")
+    (whole / "refs/heads/main").write_text(f"{'a' * 40}\n")
+    (whole / "refs/heads/side").write_text(f"{'b' * 40}\n")
+    (own / "HEAD").write_text("ref: refs/heads/side\n")
+    (own / "commondir").write_text("../..\n")
+    side = tmp_path / "side"
+    side.mkdir()
+    (side / ".git").write_text(f"gitdir: {own}\n")
+    assert git_commit(side) == "b" * 40
+    (side / ".git").write_bytes(b"\xff\xfe")
+    assert git_commit(side) is None
+
+
 def test_a_run_with_failed_rounds_says_how_many_and_what_to_type(finished: Finished) -> None:
     message = " ".join(finished.result.output.split())
     assert finished.result.return_value == 1
@@ -419,7 +436,7 @@ def test_the_end_of_a_run_as_json_counts_its_rounds(environment: Path) -> None:
 def test_what_is_run_again_is_what_was_asked_for(
     environment: Path, flags: tuple[str, ...], again: set[int], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "build", lambda _: Built(Table()))
+    monkeypatch.setattr(build, "build", lambda _: BuiltReport(Table()))
     folder, _ = carried_out(environment)
     monkeypatch.setattr(MadeUp, "breaking", set())
     before = len(rounds_of(folder))

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from patternbench.observe import samples
-from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, Watched
+from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, WatchedRound
 from patternbench.series import api
 from patternbench.series.api import PrometheusApi
-from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, Asker
+from patternbench.series.asking import MOST_LABEL_SETS, MOST_TARGETS, SeriesReader
 from patternbench.series.observer import OBSERVER
 from patternbench.series.question import PrometheusAt, Series
 from patternbench.series.records import kept
@@ -79,11 +79,13 @@ UP = {
 }
 
 
-def asker(prometheus: Callable[[httpx.Request], httpx.Response], *, shared: bool = False, clock: float = 0) -> Asker:
+def asker(
+    prometheus: Callable[[httpx.Request], httpx.Response], *, shared: bool = False, clock: float = 0
+) -> SeriesReader:
     http = httpx.Client(transport=httpx.MockTransport(prometheus))
     ticks = iter(range(10_000))
     at = PrometheusApi("http://prometheus/base/", {"X-Scope-OrgID": "shop"}, http)
-    return Asker(at, shared, clock=lambda: BEGAN + 4 + clock + 0.1 * next(ticks), pause=lambda _: None)
+    return SeriesReader(at, shared, clock=lambda: BEGAN + 4 + clock + 0.1 * next(ticks), pause=lambda _: None)
 
 
 def requested_of(prometheus: MadeUp, query: str = "cpu", *, shared: bool = False) -> SeenSeries:
@@ -95,6 +97,14 @@ def test_the_values_of_a_query_are_kept_with_their_time_from_the_rounds_start() 
     assert seen.samples["second"].tolist() == [0, 1, 2, 3, 4]
     assert set(seen.samples["labels"]) == {'{"mode": "user"}'}
     assert (seen.requested.measured_from_s, seen.requested.length_s) == (1.0, 4.0)
+
+
+def test_a_series_is_the_same_one_in_whatever_order_its_labels_come() -> None:
+    """Prometheus promises no order, and the rounds of a series are compared by its labels."""
+    one, other = ({"mode": "user", "zone": "größe"}, {"zone": "größe", "mode": "user"})
+    seen = requested_of(MadeUp({"cpu": [line(**one), line(**other)]}, UP))
+    assert set(seen.samples["labels"]) == {'{"mode": "user", "zone": "größe"}'}
+    assert seen.requested.series["cpu"].label_sets == 1
 
 
 def test_values_that_are_no_finite_number_are_kept_as_prometheus_writes_them() -> None:
@@ -195,13 +205,13 @@ def test_what_is_kept_is_read_back_and_what_is_damaged_is_reported_with_its_file
 
 
 def test_a_system_without_the_component_that_is_to_answer_is_reported_before_the_load(tmp_path: Path) -> None:
-    watched = Watched({"shop": "http://localhost"}, tmp_path / "series", Watch(series={"cpu": Series(query="up")}))
+    watched = WatchedRound({"shop": "http://localhost"}, tmp_path / "series", Watch(series={"cpu": Series(query="up")}))
     with pytest.raises(ObservationError, match="no component `prometheus`"), OBSERVER.watch(watched):
         raise AssertionError("load was put on")
 
 
 def test_a_study_without_series_asks_no_one(tmp_path: Path) -> None:
-    with OBSERVER.watch(Watched({}, tmp_path / "series")):
+    with OBSERVER.watch(WatchedRound({}, tmp_path / "series")):
         pass
     assert not (tmp_path / "series").exists()
 
@@ -215,7 +225,10 @@ def test_a_secret_that_the_environment_lacks_is_reported_at_the_headers_of_prome
     (problem,) = OBSERVER.problems(watch)
     assert problem.path == "prometheus.headers"
     assert "NO_SUCH_TOKEN" in problem.message
-    with pytest.raises(ObservationError, match="NO_SUCH_TOKEN"), OBSERVER.watch(Watched({}, tmp_path / "s", watch)):
+    with (
+        pytest.raises(ObservationError, match="NO_SUCH_TOKEN"),
+        OBSERVER.watch(WatchedRound({}, tmp_path / "s", watch)),
+    ):
         raise AssertionError("load was put on")
 
 

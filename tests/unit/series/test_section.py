@@ -13,7 +13,7 @@ from tests.support.recorded_run import pinned
 from patternbench.cli.shared import factors
 from patternbench.plan.order import Round
 from patternbench.records import attempts, tables
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE, ActedFault, Entry, Journal
 from patternbench.report.build import gather, refresh_rounds

@@ -9,7 +9,7 @@ import pytest
 
 from patternbench.analyze.rounds import CHOSEN
 from patternbench.series.analyze.summaries import only_ones, summaries, typical
-from patternbench.series.gaps import doubts_of
+from patternbench.series.gaps import warnings_of
 from patternbench.series.observer import OBSERVER
 from patternbench.series.question import SERIES_PREFIX, Series
 from patternbench.series.records.kept import RequestedSeries, RoundQueries, ScrapedTarget, SeenSeries
@@ -93,14 +93,14 @@ def test_the_typical_course_is_the_median_of_the_rounds_at_each_step() -> None:
     ],
 )
 def test_what_may_mislead_about_series_is_reported_with_the_round(what: SeenSeries, kinds: list[str]) -> None:
-    doubts = list(doubts_of(what))
-    assert [doubt.kind for doubt in doubts] == kinds
-    assert all(doubt.remedy for doubt in doubts)
+    warnings = list(warnings_of(what))
+    assert [warning.kind for warning in warnings] == kinds
+    assert all(warning.remedy for warning in warnings)
 
 
-def test_a_doubt_names_the_series_and_the_target_that_it_is_about() -> None:
-    (empty,) = doubts_of(seen(CPU, cpu=requested(), gone=requested(0)))
+def test_a_warning_names_the_series_and_the_target_that_it_is_about() -> None:
+    (empty,) = warnings_of(seen(CPU, cpu=requested(), gone=requested(0)))
     assert "`gone`" in empty.message
     assert "`cpu`" not in empty.message
-    (down,) = doubts_of(seen(CPU, target(failed=2)))
+    (down,) = warnings_of(seen(CPU, target(failed=2)))
     assert "`shop shop-1`" in down.message

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import gmean
 from tests.support.studies import changed, problems
 
-from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, Watched
+from patternbench.observe.seam import LoadTimes, ObservationError, RoundFiles, WatchedRound
 from patternbench.plan.expand import expand
 from patternbench.run.before import evidence
 from patternbench.speed import samples
@@ -32,8 +32,8 @@ RUN = Path("no-run")
 """The section needs the table of rounds alone."""
 
 
-def watched(folder: Path, probe: SpeedProbe | None) -> Watched:
-    return Watched({}, folder, Watch(speed_probe=probe), LoadTimes())
+def watched(folder: Path, probe: SpeedProbe | None) -> WatchedRound:
+    return WatchedRound({}, folder, Watch(speed_probe=probe), LoadTimes())
 
 
 def kept(folder: Path) -> RoundFiles:
@@ -44,7 +44,7 @@ def probe_of(text: str) -> SpeedProbe | None:
     return loads(changed(speed_probe=text), "study.yaml").speed_probe
 
 
-def load_of(requested: Watched, seconds: float) -> None:
+def load_of(requested: WatchedRound, seconds: float) -> None:
     """A load that begins now and takes some time."""
     requested.load.began = requested.load.measured_from = time.time()
     time.sleep(seconds)

@@ -6,8 +6,10 @@ import pytest
 from tests.support.studies import changed, problems, study
 
 from patternbench.plan.expand import expand
+from patternbench.report.choice_rule import choice_rule_of
 from patternbench.run.before import evidence
 from patternbench.study.evidence import Rounds, fewest, most, plain
+from patternbench.study.load import loads
 from patternbench.terms.problems import InputError
 
 RULE = "{until: {response: p95, half_width: 5%}, min: 3, max: 30}"
@@ -87,3 +89,39 @@ def test_rounds_and_wishes_change_no_id() -> None:
     ids = [s.id for s in expand(study()).scenarios]
     requested = study(rounds=RULE, models="[p95 ~ users]", recommend="{objectives: [minimise p95]}")
     assert [s.id for s in expand(requested).scenarios] == ids
+
+
+CHOICE = "{until: {choice: within 5%}, min: 4, max: 40}"
+
+
+def test_rounds_may_end_once_the_choice_is_known() -> None:
+    read = study(rounds=CHOICE).rounds
+    assert plain(read) == {"until": {"choice": "within 5%"}, "min": 4, "max": 40}
+    rule = choice_rule_of(study(rounds=CHOICE))
+    assert rule is not None
+    assert (rule.margin, rule.looks) == (5.0, (4, 6, 9, 14, 21, 32, 40))
+    assert evidence.rule_of(study(rounds=CHOICE)) is None
+    assert choice_rule_of(study(rounds=RULE)) is None
+
+
+@pytest.mark.parametrize(
+    ("until", "message"),
+    [
+        ("{choice: clear}", "isn't how good a choice must be (got 'clear'); allowed: how much worse than the best"),
+        ("{choice: within 0%}", "must be greater than 0"),
+        ("{choice: within 5%, response: p95}", "unknown key; allowed: choice"),
+        ("{}", "`response` is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_choice_is_said_with_what_is_allowed(until: str, message: str) -> None:
+    found = [str(problem) for problem in problems(changed(rounds=f"{{until: {until}}}"))]
+    assert any(message in text for text in found), found
+
+
+def test_where_there_is_nothing_to_choose_from_rounds_cannot_end_by_a_choice() -> None:
+    alone = "[{client: native, baseline: {}}]"
+    text = "\n".join(line for line in changed(rounds=CHOICE).splitlines())
+    head = text.split("strategies:")[0]
+    requested = loads(f"{head}strategies: {alone}\nrounds: {CHOICE}\n", "study.yaml")
+    with pytest.raises(InputError, match="there is nothing to choose from"):
+        evidence.check(requested, expand(requested))

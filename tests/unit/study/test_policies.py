@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import jsonschema
 import pytest
+from tests.support.schemas import conforms, of_studies
 from tests.support.studies import levels, problems
 
 from patternbench.plan.expand import Plan, expand
 from patternbench.study.load import loads
-from patternbench.study.schema import study_schema
 from patternbench.study.text.document import parse
 from patternbench.terms.problems import InputError, Problem
 
@@ -30,7 +29,7 @@ def text(*strategies: str) -> str:
 
 def plan(*strategies: str) -> Plan:
     whole = text(*strategies)
-    jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
+    conforms(parse(whole, "x.yaml").value, of_studies())
     return expand(loads(whole, "x.yaml"))
 
 

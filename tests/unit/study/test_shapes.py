@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,38 @@ def test_every_shape_of_a_text_has_words() -> None:
 def test_a_wrong_name_is_told_what_names_look_like() -> None:
     (problem,) = problems(changed(name="'[A-Z'"))
     assert problem.allowed == "small letters, digits, `.`, `_` and `-`, with a letter or digit first"
+
+
+EXAMPLES = re.compile(r"`([^`]+)`")
+STANDING_FOR = {"HOST": "shop.example", "PORT": "8080", "/PATH": "/run/shop.sock"}
+SCHEMES = ("http://", "https://", "unix:")
+
+
+def example(words: str) -> str:
+    """An example that words give, with something in each of its places."""
+    for place, text in STANDING_FOR.items():
+        words = words.replace(place, text)
+    return words
+
+
+@pytest.mark.parametrize(("pattern", "words"), [(one, said) for one, said in SHAPES.items() if "://" in said])
+def test_the_words_for_a_url_name_each_scheme_that_is_taken_and_no_other(pattern: str, words: str) -> None:
+    said = [example(one) for one in EXAMPLES.findall(words)]
+    assert all(re.match(pattern, one) for one in said), said
+    named = {scheme for scheme in SCHEMES if any(one.startswith(scheme) for one in said)}
+    taken = {
+        scheme for scheme in SCHEMES if re.match(pattern, f"{scheme}{'/run/s' if scheme == 'unix:' else 'shop:1'}")
+    }
+    assert named == taken
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [("5%", True), ("20ms", True), ("3", True), ("5 %", True), ("1.5s", True), ("1h", False), ("-5%", False)],
+)
+def test_the_examples_of_an_amount_are_amounts(text: str, taken: bool) -> None:
+    (pattern,) = [one for one, words in SHAPES.items() if words.startswith("a share or an amount")]
+    assert bool(re.match(pattern, text)) is taken
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://127.0.0.1:0", "http://[::1", "http://h:x"])

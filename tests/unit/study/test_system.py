@@ -25,6 +25,7 @@ HTTPS = {"url": "https://h", "verify": False, "server_name": "n"}
 EVERY: list[tuple[Any, type[System]]] = [
     ("httpbin", NamedSystem),
     ({"name": "httpbin", "settings": {"workers": 2}}, NamedSystem),
+    ({"name": "shop", "in": "containers", "services": {"image": {"cpus": 0.5, "memory": "64MB"}}}, NamedSystem),
     ({"url": "http://localhost:1", "ready": "/health", "headers": {"A": "b"}}, UrlSystem),
     (HTTPS, UrlSystem),
     ({"url": "unix:/run/s.sock"}, SocketSystem),
@@ -58,7 +59,7 @@ def test_several_urls_and_sockets_are_reached_without_a_proxy() -> None:
     assert several.endpoints() == (Endpoint("http://a"), Endpoint("http://b", 3))
     assert declared({"url": "unix:/s"}).endpoints() == (Endpoint("unix:/s"),)
     assert declared({"url": "http://a"}).endpoints() == declared("x").endpoints() == ()
-    assert [declared(text).direct for text, _ in EVERY] == [False, False, False, False, True, True]
+    assert [declared(text).direct for text, _ in EVERY] == [False, False, False, False, False, True, True]
 
 
 def test_each_address_has_its_place_in_the_study() -> None:
@@ -127,3 +128,33 @@ def test_the_levels_of_a_url_vary() -> None:
     system = declared({"url": ["http://a", "http://b"]})
     assert isinstance(system, UrlSystem)
     assert system.url == Levels.of(["http://a", "http://b"], varied=True)
+
+
+def test_where_services_run_and_what_they_may_use_are_told_to_the_system_under_names_of_no_setting() -> None:
+    services = {"web": {"cpus": [0.5, "none"], "memory": "64 MB"}, "image": {"replicas": 2}}
+    system = declared({"name": "shop", "in": ["processes", "containers"], "settings": {"a": 1}, "services": services})
+    assert isinstance(system, NamedSystem)
+    assert {name: list(levels) for name, levels in system.given.items()} == {
+        **{"a": [1], ".in": ["processes", "containers"]},
+        **{"web.cpus": [0.5, "none"], "web.memory": ["64MB"], "image.replicas": [2]},
+    }
+
+
+def test_a_system_that_says_nothing_of_containers_has_the_configuration_that_it_always_had() -> None:
+    assert declared("shop").configuration == {"settings": {}, "ready": "/", "headers": {}, "name": "shop"}
+    assert {"in", "services"} <= set(declared({"name": "shop", "in": "processes", "services": {"a": {}}}).configuration)
+
+
+@pytest.mark.parametrize("key", ["in", "services"])
+def test_only_a_system_by_name_runs_in_containers(key: str) -> None:
+    value = "containers" if key == "in" else {"a": {"cpus": 1}}
+    with pytest.raises(ValidationError, match=key):
+        declared({"url": "http://a", key: value})
+
+
+@pytest.mark.parametrize(
+    "services", [{"a": {"cpus": 0}}, {"a": {"memory": "64"}}, {"a": {"replicas": 101}}, {"a": {"disk": 1}}]
+)
+def test_what_a_service_cannot_be_given_is_refused(services: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        declared({"name": "shop", "services": services})

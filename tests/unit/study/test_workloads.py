@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-import jsonschema
 import pytest
 from pydantic import BaseModel
+from tests.support.schemas import conforms, of_studies
 from tests.support.studies import ROOT, completed, levels, problems
 
 from patternbench.plan.expand import Plan, expand
@@ -14,7 +14,6 @@ from patternbench.study.load import loads
 from patternbench.study.model.parts import rate_of, written
 from patternbench.study.model.system import KINDS
 from patternbench.study.models import Study
-from patternbench.study.schema import study_schema
 from patternbench.study.text.document import parse
 from patternbench.study.workload.policies import (
     Bulkhead,
@@ -70,7 +69,7 @@ def problem(*lines: str) -> Problem:
 def test_every_schedule_can_be_said(schedule: str) -> None:
     line = f"open: {{schedule: {{{schedule}}}, duration: 3s}}"
     assert expand(read(line)).scenarios
-    jsonschema.validate(parse(text(line), "x.yaml").value, study_schema())
+    conforms(parse(text(line), "x.yaml").value, of_studies())
 
 
 def test_a_rate_may_carry_its_unit() -> None:
@@ -240,7 +239,7 @@ def examples() -> dict[str, Plan]:
 
 def planned(block: str) -> Plan:
     whole = completed(block)
-    jsonschema.validate(parse(whole, "x.yaml").value, study_schema())
+    conforms(parse(whole, "x.yaml").value, of_studies())
     return expand(loads(whole, "x.yaml"))
 
 

@@ -63,7 +63,7 @@ def test_findings_compare_what_is_traced_alike() -> None:
     made = report()
     arrangement = layout(made)
     assert {placed.condition for placed in arrangement.scenarios} == {f"traces sample {share}" for share in SLOWER}
-    reported = findings(made, arrangement).by_scenario.query("response == 'call_success_p95'")
+    reported = findings(made).by_scenario.query("response == 'call_success_p95'")
     assert reported["change"].tolist() == pytest.approx([-50.0] * 3, abs=0.1)
 
 

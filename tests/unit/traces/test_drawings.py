@@ -188,7 +188,15 @@ def test_the_section_names_repetitions_and_draws_scenarios_that_are_alike_once(t
     assert counted["calls: databases"].tolist() == ["9", "9", "2"]
     assert repeated["times per request"].tolist() == ["9"]
     assert shaped["widest fan"].tolist() == ["9 by shop", "2 by shop"]
+    assert made.in_short == made.words[0]
     assert [figure.title for figure in made.figures] == ["Time by type of call", "The critical path"]
+
+
+def test_without_repetitions_the_first_screen_says_where_the_time_of_the_most_frequent_request_goes(
+    tmp_path: Path,
+) -> None:
+    made = section([scenario(tmp_path, "one line", 1)])
+    assert made.in_short == "GET /orders/{id} takes 3 ms on average: 66.7 % in memory, 33.3 % databases."
 
 
 @pytest.mark.slow
@@ -204,3 +212,17 @@ def test_drawings_are_in_the_page_and_next_to_it_as_files(tmp_path: Path) -> Non
     files = svg.write_figures(report, tmp_path)
     (written,) = [file for file in files if file.name == "calls-drawing-1.svg"]
     assert re.match("<svg ", written.read_text())
+
+
+def test_a_line_is_the_thicker_the_more_calls_a_request_makes_and_never_thinner_than_one_of_none() -> None:
+    edges = [edge(EDGE, "a", 0.001), edge("a", "b", 1.0), edge("b", "c", 3.0), edge("c", "d", 63.0)]
+    root = ElementTree.fromstring(service_graph(edges, 10.0))
+    lines = [node for node in root.iter("{http://www.w3.org/2000/svg}path") if "way" in node.get("class", "")]
+    widths = sorted(float(node.get("stroke-width", "nan")) for node in lines)
+    assert widths == pytest.approx([1.4, 1.4 + 1.1, 1.4 + 2.2, 1.4 + 6.6], abs=0.01)
+
+
+def test_a_line_says_that_calls_fail_however_few_do() -> None:
+    root = ElementTree.fromstring(service_graph([edge(EDGE, "a"), edge("a", "b", errors=0.0001)], 10.0))
+    classes = [node.get("class") for node in root.iter("{http://www.w3.org/2000/svg}path")]
+    assert sorted(one for one in classes if one and one.startswith("way")) == ["way", "way failing"]

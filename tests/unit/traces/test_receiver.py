@@ -20,7 +20,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from patternbench.traces.analyze.trees import forest
-from patternbench.traces.columns import SCHEMA
+from patternbench.traces.columns import schema
 from patternbench.traces.receive import app, bounds
 from patternbench.traces.receive.app import Receiver, Scope
 from patternbench.traces.receive.bounds import MOST_BYTES
@@ -97,12 +97,46 @@ def test_a_span_in_protobuf_becomes_a_row_of_what_its_attributes_say(spool: Spoo
     assert answer.status_code == 200
     assert not ExportTraceServiceResponse.FromString(answer.content).partial_success.rejected_spans
     (row,) = kept(spool).to_dict("records")
-    assert list(row) == SCHEMA.names
+    assert list(row) == schema().names
     reported = {"service": "shop", "kind": "server", "method": "GET", "route": "/orders/{id}", "status": 500}
     reported |= {"path": "/orders/7", "error": True, "in_memory_calls": 52.0, "start_ns": NOW, "end_ns": NOW + 1000}
     reported |= {"trace_id": f"{1:032x}", "span_id": f"{1:016x}", "parent_id": b"12345678".hex(), "peer": "shop:80"}
     assert {name: row[name] for name in reported} == reported
     assert "secret" not in str(row)
+
+
+def test_a_consumer_names_the_trace_and_the_span_that_sent_its_message(spool: Spool) -> None:
+    links = [
+        Span.Link(trace_id=b"the trace of one", span_id=b"its span"),
+        Span.Link(trace_id=b"t" * 16, span_id=b"s" * 8),
+    ]
+    answers(spool, body(export(otlp_span(1, links=links), otlp_span(2))))
+    linked, plain = kept(spool).to_dict("records")
+    assert (linked["linked_trace"], linked["linked_span"]) == (b"the trace of one".hex(), b"its span".hex())
+    assert (plain["linked_trace"], plain["linked_span"]) == ("", "")
+
+
+OF_DATABASES = {"db.system.name": "mariadb", "db.namespace": "core", "db.query.text": "SELECT a FROM line"}
+OF_OLD_DATABASES = {"db.system": "mariadb", "db.name": "core", "db.statement": "SELECT a FROM line"}
+OF_MESSAGES = {"messaging.system": "rabbitmq", "messaging.destination.name": "orders"}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reported"),
+    [
+        (OF_DATABASES, {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line"}),
+        (OF_OLD_DATABASES, {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line"}),
+        (OF_MESSAGES, {"messaging": "rabbitmq", "destination": "orders"}),
+        ({"messaging.destination": "orders"}, {"messaging": "", "destination": "orders"}),
+        ({"http.method": "PUT", "http.status_code": 404}, {"method": "PUT", "status": 404}),
+    ],
+)
+def test_what_an_attribute_says_is_in_its_own_column_by_its_new_and_by_its_old_name(
+    attributes: dict[str, object], reported: dict[str, object], spool: Spool
+) -> None:
+    answers(spool, body(export(otlp_span(attributes=attributes))))
+    (row,) = kept(spool).to_dict("records")
+    assert {name: row[name] for name in reported} == reported
 
 
 def test_json_has_its_ids_in_hex_and_its_numbers_as_text_or_not(spool: Spool) -> None:

@@ -13,11 +13,12 @@ from click.testing import CliRunner
 from tests.support.studies import EXAMPLE, changed, problems, study
 
 from patternbench.cli.main import cli
+from patternbench.lab.announced import RECEIVER
 from patternbench.lab.host.launch import Launch
 from patternbench.lab.host.ready import Port
 from patternbench.lab.software import jvm_calls, otel_agent
 from patternbench.lab.topology import Topology
-from patternbench.lab.tracing import RECEIVER, Tracing, traced
+from patternbench.lab.tracing import Tracing, traced
 from patternbench.lab.tracing import problems as tracing_problems
 from patternbench.plan.expand import expand, size
 from patternbench.plan.order import Round, counting_passes, rounds_of

@@ -15,10 +15,10 @@ from tests.support.spans import BEGUN_NS, NS_PER_MS, keep, span, table
 
 from patternbench.observe.seam import RoundFiles
 from patternbench.records import attempts
-from patternbench.records.attempts import Batch
+from patternbench.records.batches import Batch
 from patternbench.study.watching import Traces
 from patternbench.traces import observer
-from patternbench.traces.columns import SCHEMA
+from patternbench.traces.columns import schema
 from patternbench.traces.records.collected import COUNTS, read
 from patternbench.traces.report.bars import figures
 from patternbench.traces.responses import of_round
@@ -67,7 +67,7 @@ def test_requests_and_attempts_of_the_warm_up_are_in_no_response_of_traces(tmp_p
 
 
 def test_a_run_in_which_no_span_came_has_a_report_without_bars() -> None:
-    nothing = SCHEMA.empty_table().to_pandas()
+    nothing = schema().empty_table().to_pandas()
     assert nothing.empty
     assert figures({}) == figures({"a": []}) == []
 

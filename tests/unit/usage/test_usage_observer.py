@@ -7,13 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from tests.support.studies import changed, problems
 
-from patternbench.observe.seam import RoundFiles, Watched
+from patternbench.observe import samples
+from patternbench.observe.seam import ObservationError, RoundFiles, WatchedRound
 from patternbench.plan.expand import expand
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import evidence, watch_problems
@@ -21,7 +23,7 @@ from patternbench.study.load import loads
 from patternbench.study.models import Study
 from patternbench.study.watching import Watch, counting_watch
 from patternbench.terms.problems import InputError
-from patternbench.usage.observer import OBSERVER, UsageObserver
+from patternbench.usage.observer import OBSERVER, UsageObserver, first_schema
 from patternbench.usage.report.section import sections
 from patternbench.usage.responses import names_in, responses
 
@@ -71,8 +73,8 @@ def component() -> Iterator[Component]:
             one.ends()
 
 
-def watched(folder: Path, processes: dict[str, tuple[int, ...]], **usage: tuple[str, ...]) -> Watched:
-    return Watched(
+def watched(folder: Path, processes: dict[str, tuple[int, ...]], **usage: tuple[str, ...]) -> WatchedRound:
+    return WatchedRound(
         {}, folder / "usage", Watch(usage={name: list(own) for name, own in usage.items()}), processes=processes
     )
 
@@ -122,6 +124,61 @@ def test_a_component_that_ends_during_the_load_leaves_its_usage_unknown(tmp_path
         used = OBSERVER.measured(seen_in(tmp_path), {})
     assert math.isnan(used["usage.all.cpu_s"])
     assert not math.isnan(used["usage.rest.cpu_s"])
+
+
+def meter(folder: Path, cpu_us: int, throttled_us: int, memory: int = 4) -> dict[str, str]:
+    """The files of a container's control group of version 2."""
+    folder.mkdir(exist_ok=True)
+    (folder / "cpu.stat").write_text(f"usage_usec {cpu_us}\nthrottled_usec {throttled_us}\n")
+    (folder / "memory.current").write_text(str(memory * 1024**2))
+    (folder / "memory.stat").write_text("inactive_file 0\n")
+    stat, memory_file = str(folder / "cpu.stat"), str(folder / "memory.current")
+    return {"service": folder.name, "cpu": stat, "throttled": stat, "memory": memory_file}
+
+
+def test_services_of_a_compose_project_are_measured_by_their_control_groups_and_throttling_too(tmp_path: Path) -> None:
+    web, store = meter(tmp_path / "web", 10**6, 0), meter(tmp_path / "store", 2 * 10**6, 10**6)
+    containers = {"shop": [web, store], "shop.web": [web], "shop.store": [store]}
+    asked = watched(tmp_path, {"shop": (1,)}, store=("shop.store",), services=("shop.web", "shop.store"), all=("shop",))
+    with OBSERVER.watch(replace(asked, containers=containers)):
+        meter(tmp_path / "web", 3 * 10**6, 0, memory=6)
+        meter(tmp_path / "store", 25 * 10**5, 15 * 10**5)
+    used = OBSERVER.measured(seen_in(tmp_path), {})
+    assert used == pytest.approx(
+        {
+            "usage.store.cpu_s": 0.5,
+            "usage.store.memory_mib": 4,
+            "usage.store.throttled_s": 0.5,
+            "usage.services.cpu_s": 2.5,
+            "usage.services.memory_mib": 10,
+            "usage.services.throttled_s": 0.5,
+            "usage.all.cpu_s": 2.5,
+            "usage.all.memory_mib": 10,
+        }
+    )
+
+
+def test_a_service_that_a_project_does_not_have_is_told(tmp_path: Path) -> None:
+    web = meter(tmp_path / "web", 0, 0)
+    asked = replace(watched(tmp_path, {}, store=("shop.stoer",)), containers={"shop": [web], "shop.web": [web]})
+    words = r"no container of shop\.stoer runs.*there are shop\.web"
+    with pytest.raises(ObservationError, match=words), OBSERVER.watch(asked):
+        pass
+
+
+def test_usage_that_was_kept_before_containers_were_known_is_read(tmp_path: Path) -> None:
+    rows = pd.DataFrame([("service", "shop", 1.5, 20.0)], columns=first_schema().names)
+    samples.write(tmp_path / "usage", rows, first_schema())
+    used = OBSERVER.measured(seen_in(tmp_path), {})
+    assert used == {"usage.service.cpu_s": 1.5, "usage.service.memory_mib": 20.0}
+
+
+def test_throttling_is_a_response_of_services_of_compose_projects_alone() -> None:
+    study = loads(changed(usage="{store: shop.store, both: [shop.web, redis]}"), "study.yaml")
+    names = [response.name for response in UsageObserver().responses_of(study.watch)]
+    assert [name for name in names if name.endswith("throttled_s")] == ["usage.store.throttled_s"]
+    assert names_in(names) == ["store", "both"]
+    assert names_in(names, "throttled_s") == ["store"]
 
 
 def test_a_study_that_asks_for_no_usage_keeps_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 use patternbench_fault_proxy::Settings;
 use patternbench_timing::{Nanos, parse_duration};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Pass TCP connections on, over a distance, with faults on the way.
@@ -20,15 +21,22 @@ pub struct Arguments {
     /// Address and port that orders come to; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     admin: SocketAddr,
-    /// Address and port to pass connections on to.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    to: SocketAddr,
+    /// Address and port to pass connections on to. Without it, each goes to where it was meant for before a rule of the
+    /// kernel (REDIRECT of iptables) brought it here.
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "network")]
+    to: Option<SocketAddr>,
     /// How long every byte is held in each direction, as in 25ms: a round trip takes twice that longer.
     #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = parse_duration)]
     distance: Nanos,
     /// Seed of what is drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The network in which it listens and connects, such as a container's: /proc/PID/ns/net. Orders come from outside it.
+    #[arg(long, value_name = "FILE")]
+    network: Option<PathBuf>,
+    /// The mark of its own connections, by which rules of the kernel can leave them alone; 0 for none.
+    #[arg(long, default_value_t = 0)]
+    mark: u32,
 }
 
 const EXAMPLE: &str = "Example:
@@ -42,6 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         to: arguments.to,
         distance: arguments.distance,
         seed: arguments.seed,
+        network: arguments.network.clone(),
+        mark: arguments.mark,
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ mod client;
 mod fault_proxy;
 mod guard;
 mod load;
+mod rare;
 mod simulate;
 mod steal_cpu;
 mod target;
@@ -33,6 +34,7 @@ enum Verb {
     FaultProxy(fault_proxy::Arguments),
     Guard(guard::Arguments),
     Load(load::Arguments),
+    Rare(rare::Arguments),
     Simulate(simulate::Arguments),
     StealCpu(steal_cpu::Arguments),
     Unite(unite::Arguments),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Verb::FaultProxy(arguments) => fault_proxy::run(&arguments),
         Verb::Guard(arguments) => guard::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
+        Verb::Rare(arguments) => rare::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::StealCpu(arguments) => steal_cpu::run(&arguments),
         Verb::Unite(arguments) => unite::run(&arguments),

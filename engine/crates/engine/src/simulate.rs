@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// The largest model that is read, in bytes.
 const LARGEST_MODEL: u64 = 16 << 20;
 
-/// Drive the load that a job describes in simulated time, against a service that a model describes.
+/// Drive the load that a job describes in simulated time, against services that a model describes.
 ///
 /// Users, policies, schedules and records are those of `load`; nothing is sent anywhere, and hours pass in seconds. The
 /// model is JSON as in contracts/load/README.md. Output and exit codes are those of `load`, and 2 for a wrong model.
@@ -40,6 +40,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let model = Model::parse(&text).map_err(|error| format!("{file}: {error}"))?;
     let stop = stopped_by_signals()?;
     let world = Simulated::new(&model);
+    let events = world.events();
     let summary = command_in(world, &arguments.job, &arguments.out, std::io::stdout(), &stop);
-    Ok(told(summary.map(|summary| json!({"end": summary}))))
+    Ok(told(summary.map(|mut summary| {
+        summary["events"] = json!(events.get());
+        json!({"end": summary})
+    })))
 }

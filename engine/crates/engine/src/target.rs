@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Serve HTTP with known workers, service times and queue, to measure against.
 ///
 /// Endpoints: /bytes/{n}, /status/{code}, /delay/{duration}, /anything, and, without queue or service time, /health and
-/// /stats. Prints {"listening": "HOST:PORT"} when ready.
+/// /stats, and POST /drop, which gives up all that was asked. Prints {"listening": "HOST:PORT"} when ready.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub struct Arguments {

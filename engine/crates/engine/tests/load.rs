@@ -66,6 +66,24 @@ fn a_wrong_job_is_explained_twice_and_nothing_is_started() {
     assert!(!folder.path().join("out").exists());
 }
 
+/// People read what is wrong on standard error, with the same value and the same limits as programs read them.
+#[test]
+fn what_people_read_of_a_wrong_job_has_its_value_and_what_is_allowed_in_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = job(&json!({"calls": 10}));
+    wrong["seed"] = json!("seven");
+    let output = engine(folder.path(), &wrong).output().unwrap();
+    let problems = &lines(&output.stdout)[0]["problems"];
+    let text = |name: &str| problems[0][name].as_str().unwrap().to_owned();
+    assert_eq!((text("path"), text("value")), ("seed".into(), "\"seven\"".into()));
+    let explained = format!(
+        "error: seed: {} (is \"seven\"; allowed: {})\n",
+        text("message"),
+        text("allowed")
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), explained);
+}
+
 #[test]
 fn a_generator_that_stood_still_until_after_the_end_says_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Served, agent, get, post, run};
+use common::{Served, agent, eventually, get, post, run};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::thread;
@@ -128,6 +128,38 @@ fn response_time_rises_with_load() {
         .max()
         .unwrap();
     assert!(longest_wait > 14_000, "behind three others: {longest_wait} us");
+}
+
+#[test]
+fn what_was_asked_is_given_up_on_request_so_that_nothing_of_it_keeps_later_requests_waiting() {
+    let log = logged(&["--workers", "1", "--service-time", "fixed:15s"], |target| {
+        let url = target.at("/bytes/10");
+        let asking = thread::spawn(move || ask(&url, 3, 1));
+        eventually("one is served and two wait", || {
+            let (_, text) = get(&target.at("/stats"));
+            let stats: serde_json::Value = serde_json::from_str(&text).unwrap();
+            (&stats["serving"], &stats["waiting"]) == (&1.into(), &2.into())
+        });
+        assert_eq!(get(&target.at("/drop")).0, 405, "only by POST");
+        assert_eq!(
+            post(&target.at("/drop"), ""),
+            (200, r#"{"dropped":2}"#.to_owned())
+        );
+        assert_eq!(asking.join().unwrap(), [503; 3]);
+        assert_eq!(
+            get(&target.at("/delay/1ms")).0,
+            200,
+            "it serves again, and at once"
+        );
+        assert_eq!(post(&target.at("/drop"), "").1, r#"{"dropped":0}"#);
+    });
+    let statuses: Vec<_> = log.iter().map(|line| (line.path.as_str(), line.status)).collect();
+    assert_eq!(statuses.iter().filter(|one| one.1 == 503).count(), 3);
+    let worked = log
+        .iter()
+        .filter(|line| line.status == 503 && line.started.is_some());
+    assert!(worked.map(Line::service).all(|took| took < 15_000_000));
+    assert!(statuses.contains(&("/delay/1ms", 200)), "{statuses:?}");
 }
 
 #[test]

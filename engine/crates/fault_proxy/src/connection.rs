@@ -2,15 +2,13 @@
 
 use crate::active::Faults;
 use crate::bucket::Bucket;
-use crate::door::new_socket;
 use crate::faults::End;
 use crate::line::{After, Delivered, Held, Line};
 use crate::request::{self, Swallowed};
 use patternbench_timing::Nanos;
-use rustix::io::Errno;
-use rustix::net::sockopt::{set_socket_linger, set_tcp_nodelay};
+use rustix::net::sockopt::set_socket_linger;
 use std::io::{self, ErrorKind, Read};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 /// How often a connection that always has more to say is listened to before others have their turn.
@@ -66,13 +64,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Joins a caller to the service.
-    pub fn new(caller: TcpStream, to: &SocketAddr) -> io::Result<Self> {
+    /// Joins a caller to the service, to which a connection has begun.
+    pub fn new(caller: TcpStream, service: TcpStream) -> io::Result<Self> {
         caller.set_nonblocking(true)?;
         caller.set_nodelay(true)?;
         Ok(Self {
             caller: Socket::new(caller),
-            service: Socket::new(connect(to)?),
+            service: Socket::new(service),
             there: Line::default(),
             back: Line::default(),
             state: State::Passing,
@@ -329,15 +327,5 @@ impl Socket {
     fn shut(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.is_shut = true;
-    }
-}
-
-/// Begins to connect; whether it succeeds shows when it is read from.
-fn connect(to: &SocketAddr) -> io::Result<TcpStream> {
-    let socket = new_socket(to)?;
-    set_tcp_nodelay(&socket, true)?;
-    match rustix::net::connect(&socket, to) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
-        Err(errno) => Err(errno.into()),
     }
 }

@@ -15,6 +15,7 @@ mod dice;
 mod door;
 mod faults;
 mod line;
+mod onward;
 mod request;
 mod server;
 mod settings;

@@ -6,6 +6,7 @@ use crate::bucket::Bucket;
 use crate::connection::{Connection, Pumped, World};
 use crate::door::Door;
 use crate::faults::Link;
+use crate::onward::{self, Onward};
 use crate::settings::Settings;
 use crate::timer::Timer;
 use patternbench_timing::{Nanos, now};
@@ -40,7 +41,7 @@ pub struct Server {
     timer: Timer,
     door: Door,
     admin: Admin,
-    to: SocketAddr,
+    onward: Onward,
     connections: Slab<Connection>,
     alarms: BinaryHeap<Reverse<(Nanos, usize)>>,
     world: World,
@@ -50,8 +51,12 @@ pub struct Server {
 
 impl Server {
     pub fn new(settings: &Settings) -> Result<Self, String> {
-        let door = Door::open(settings.listen).map_err(|error| refused(settings.listen, &error))?;
+        // Orders come from outside the network in which it works.
         let admin = Admin::open(settings.admin).map_err(|error| refused(settings.admin, &error))?;
+        if let Some(network) = &settings.network {
+            onward::enter(network)?;
+        }
+        let door = Door::open(settings.listen).map_err(|error| refused(settings.listen, &error))?;
         let room = if settings.distance == 0 {
             ROOM
         } else {
@@ -72,13 +77,17 @@ impl Server {
         };
         let (poller, timer) = made().map_err(|error| format!("cannot wait for sockets: {error}"))?;
         let (connections, alarms) = (Slab::new(), BinaryHeap::new());
-        let (to, link, scratch) = (settings.to, Link::default(), vec![0; SCRATCH]);
+        let (link, scratch) = (Link::default(), vec![0; SCRATCH]);
+        let onward = Onward {
+            to: settings.to,
+            mark: settings.mark,
+        };
         let server = Self {
             poller,
             timer,
             door,
             admin,
-            to,
+            onward,
             connections,
             alarms,
             world,
@@ -173,13 +182,14 @@ impl Server {
             && let Ok((caller, _)) = listener.accept()
         {
             if let Err(error) = self.join(caller) {
-                eprintln!("a connection to {} was not made: {error}", self.to);
+                eprintln!("a connection was not passed on: {error}");
             }
         }
     }
 
     fn join(&mut self, caller: TcpStream) -> io::Result<()> {
-        let connection = Connection::new(caller, &self.to)?;
+        let service = self.onward.connect(&caller)?;
+        let connection = Connection::new(caller, service)?;
         let index = self.connections.vacant_key();
         for (socket, side) in connection.sockets().into_iter().zip(0..) {
             self.poller.add(socket, FIRST + 2 * index as u64 + side)?;

@@ -21,6 +21,7 @@ mod units;
 
 pub use command::{CommandError, check, command, command_begun_by, command_in, listed};
 pub use doubts::Doubt;
+pub use job::policies::client_policies;
 pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
 pub use run::{Epoll, Exchange, Finished, RunError, Totals, World, run, run_from, run_in};

@@ -55,6 +55,32 @@ fn what_is_put_into_a_list_is_escaped_where_the_list_is() {
     assert_eq!(seen[4].1, texts);
 }
 
+/// Servers read a body by its type: one without it is refused with 415, or taken for nothing.
+#[test]
+fn a_body_says_what_it_is_unless_the_study_says_it() {
+    let server = Server::start(|_| ok(""));
+    let own = json!({"content-type": "application/merge-patch+json"});
+    let steps = json!([
+        {"method": "POST", "path": "/json", "json": {"a": 1}},
+        {"method": "POST", "path": "/form", "form": {"a": "1"}},
+        {"method": "POST", "path": "/text", "body": "a"},
+        {"method": "PATCH", "path": "/own", "json": {"a": 1}, "headers": own},
+        {"path": "/none"},
+    ]);
+    run(&job(&server.url(), ONCE(), steps));
+    let seen = server.seen.lock().unwrap();
+    let types: Vec<Option<&str>> = seen.iter().map(|seen| seen.header("content-type")).collect();
+    let (as_json, as_form) = ("application/json", "application/x-www-form-urlencoded");
+    let merged = "application/merge-patch+json";
+    assert_eq!(types, [Some(as_json), Some(as_form), None, Some(merged), None]);
+    let lines = |name: &str| name.eq_ignore_ascii_case("content-type");
+    let said = seen[3]
+        .headers
+        .lines()
+        .filter(|line| line.split(':').next().is_some_and(lines));
+    assert_eq!(said.count(), 1);
+}
+
 #[test]
 fn a_list_is_filled_in_entry_by_entry_in_paths_and_bodies() {
     let server = Server::start(|_| ok(""));

@@ -327,23 +327,23 @@ fn a_late_user_catches_up_or_shifts_as_asked() {
     let run_with = |late: &str| {
         // The first answer takes as long as five calls.
         let server =
-            Server::start(|seen| after(Duration::from_millis(if seen.number == 0 { 105 } else { 0 }), ""));
-        let workload = json!({"closed": {"users": 1, "pace": {"every_us": 20_000, "late": late}, "until": {"calls": 8}}});
+            Server::start(|seen| after(Duration::from_millis(if seen.number == 0 { 505 } else { 0 }), ""));
+        let workload = json!({"closed": {"users": 1, "pace": {"every_us": 100_000, "late": late}, "until": {"calls": 8}}});
         run(&job(&server.url(), workload, json!([{}]))).attempts
     };
     let caught_up = run_with("catch_up");
     assert_eq!(
         caught_up.iter().map(|row| row.intended_us).collect::<Vec<_>>(),
-        (0..8).map(|k| k * 20_000).collect::<Vec<_>>()
+        (0..8).map(|k| k * 100_000).collect::<Vec<_>>()
     );
-    assert!(caught_up[1].start_us - caught_up[1].intended_us >= 80_000);
+    assert!(caught_up[1].start_us - caught_up[1].intended_us >= 400_000);
     let shifted = run_with("shift");
-    assert!(shifted[1].intended_us >= 105_000);
+    assert!(shifted[1].intended_us >= 505_000);
     assert!(
         shifted
             .iter()
             .skip(1)
-            .all(|row| row.start_us - row.intended_us < 80_000)
+            .all(|row| row.start_us - row.intended_us < 400_000)
     );
 }
 

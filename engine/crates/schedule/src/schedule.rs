@@ -32,6 +32,16 @@ impl Schedule {
         }
     }
 
+    /// Forgets the arrival that was drawn last, which has not come by a moment, in seconds from the start; the next one
+    /// is drawn from there on. False of arrivals that are not a Poisson process, which are not to be forgotten.
+    pub fn forget(&mut self, seconds: f64) -> bool {
+        let is_poisson = self.spacing == Spacing::Poisson;
+        if is_poisson {
+            self.reached = self.curve.arrivals_by(seconds);
+        }
+        is_poisson
+    }
+
     /// The next arrival, in nanoseconds from the start, or `None` when there are no more.
     ///
     /// Times never go back. A Poisson process on a rate that varies is placed by the time-rescaling theorem:
@@ -174,6 +184,23 @@ mod tests {
         let times = arrivals(Curve::ramp(0.0, 400.0, 20.0).unwrap(), Spacing::Poisson, 20.0);
         let critical = 1.628 / (times.len() as f64).sqrt();
         assert!(kolmogorov_smirnov(times, |at| (at / 20.0).powi(2)) < critical);
+    }
+
+    #[test]
+    fn a_poisson_schedule_goes_on_from_where_it_forgot_its_next_arrival() {
+        let mut random = Pcg64::seed_from_u64(3);
+        let curve = Curve::ramp(0.0, 400.0, 20.0).unwrap();
+        let mut schedule = Schedule::new(curve.clone(), Spacing::Poisson);
+        schedule.next(&mut random);
+        assert!(schedule.forget(10.0));
+        let times: Vec<f64> = std::iter::from_fn(|| schedule.next(&mut random))
+            .map(|at| at as f64 / 1e9)
+            .take_while(|at| *at < 20.0)
+            .collect();
+        assert!(times[0] >= 10.0 - 1e-9);
+        let critical = 1.628 / (times.len() as f64).sqrt();
+        assert!(kolmogorov_smirnov(times, |at| (at.powi(2) - 100.0) / 300.0) < critical);
+        assert!(!Schedule::new(curve, Spacing::Regular).forget(10.0));
     }
 
     #[test]

@@ -5,12 +5,18 @@ use crate::times::uniform;
 use rand_pcg::Pcg64;
 use serde::Deserialize;
 
-/// A fault and when it acts.
+/// A fault, where and when it acts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     /// What happens.
     pub kind: FaultKind,
+    /// The service to which it happens, or to which the link leads; by default the one where load comes in.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// The service that calls over the link; by default the load.
+    #[serde(default)]
+    pub from: Option<String>,
     /// When it begins, in microseconds from the round's start.
     pub from_us: i64,
     /// When it ends.
@@ -43,7 +49,42 @@ pub enum FaultKind {
         percentage: f64,
         /// How long.
         duration_us: i64,
+        /// How much longer or shorter at most, evenly.
+        #[serde(default)]
+        spread_us: i64,
     },
+    /// Nothing passes the link, in either direction; what waits arrives when it ends.
+    Partition {},
+    /// New connections are refused, and those that are open are reset.
+    Refuse {},
+    /// The connection of that share of the requests is reset instead of being answered.
+    Reset {
+        /// In percent.
+        percentage: f64,
+    },
+    /// That share of the requests is never answered; their connections are reset when it ends.
+    Stall {
+        /// In percent.
+        percentage: f64,
+    },
+}
+
+impl FaultKind {
+    /// Whether it happens to a service itself, and not to a link.
+    pub fn is_of_service(&self) -> bool {
+        matches!(self, Self::Freeze {} | Self::Crash {} | Self::Cpu { .. })
+    }
+
+    /// The share that it hits, in percent.
+    fn share(&self) -> Option<f64> {
+        match self {
+            Self::Abort { percentage, .. }
+            | Self::Delay { percentage, .. }
+            | Self::Reset { percentage }
+            | Self::Stall { percentage } => Some(*percentage),
+            _ => None,
+        }
+    }
 }
 
 impl Fault {
@@ -55,14 +96,15 @@ impl Fault {
                 self.to_us, self.from_us
             ));
         }
+        if self.from.is_some() && self.kind.is_of_service() {
+            return Some("happens to a service; leave out `from`".to_owned());
+        }
+        if let Some(share) = self.kind.share().filter(|share| !(0.0..=100.0).contains(share)) {
+            return Some(format!("a share of {share} %; allowed: 0 to 100"));
+        }
         match self.kind {
             FaultKind::Cpu { percentage } if !(0.0..=99.0).contains(&percentage) => {
                 Some(format!("a share of {percentage} %; allowed: 0 to 99"))
-            }
-            FaultKind::Abort { percentage, .. } | FaultKind::Delay { percentage, .. }
-                if !(0.0..=100.0).contains(&percentage) =>
-            {
-                Some(format!("a share of {percentage} %; allowed: 0 to 100"))
             }
             FaultKind::Abort { status, .. } if !(200..=599).contains(&status) => {
                 Some(format!("a status of {status}; allowed: 200 to 599"))
@@ -70,7 +112,32 @@ impl Fault {
             FaultKind::Delay { duration_us, .. } if duration_us < 0 => {
                 Some(format!("a delay of {duration_us} us; allowed: 0 or more"))
             }
+            FaultKind::Delay {
+                duration_us,
+                spread_us,
+                ..
+            } if !(0..=duration_us).contains(&spread_us) => {
+                Some(format!("a spread of {spread_us} us; allowed: 0 to {duration_us}"))
+            }
             _ => None,
+        }
+    }
+
+    /// What it does to a request that it hits.
+    fn falls_on(&self, fate: &mut Fate, random: &mut Pcg64) {
+        match self.kind {
+            FaultKind::Abort { status, .. } => fate.ends(End::Aborted(status)),
+            FaultKind::Stall { .. } => fate.ends(End::Stalled(self.ends())),
+            FaultKind::Reset { .. } => fate.ends(End::Cut),
+            FaultKind::Delay {
+                duration_us,
+                spread_us,
+                ..
+            } => {
+                let held = nanos(spread(duration_us, spread_us, random));
+                fate.held = fate.held.saturating_add(held);
+            }
+            _ => {}
         }
     }
 
@@ -101,16 +168,36 @@ pub fn nanos(us: i64) -> Nanos {
     Nanos::try_from(us).unwrap_or(0).saturating_mul(1_000)
 }
 
-/// What becomes of a request on its way to the service.
+/// How a request that was sent ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It reaches the service after a time.
-    Passed(Nanos),
-    /// It is answered with a status in the service's place.
-    Answered(u16),
+pub enum End {
+    /// By the service's answer.
+    Answered,
+    /// By an answer with this status in the service's place.
+    Aborted(u16),
+    /// Never; its connection is reset at this moment, `Nanos::MAX` for never.
+    Stalled(Nanos),
+    /// By a reset in the place of the service's answer.
+    Cut,
 }
 
-/// All faults of a round.
+/// What becomes of a request on its way to the service: how long it is held back, and how it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fate {
+    pub held: Nanos,
+    pub end: End,
+}
+
+impl Fate {
+    /// Ends it so, unless another fault has already decided on its end.
+    fn ends(&mut self, end: End) {
+        if self.end == End::Answered {
+            self.end = end;
+        }
+    }
+}
+
+/// The faults of one place: of a service, or of a link.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(pub Vec<Fault>);
 
@@ -118,13 +205,16 @@ impl Faults {
     /// When work that begins now is done, where the service needs `work` nanoseconds at its usual speed;
     /// `Nanos::MAX` where it never is, because the service stands still for good.
     pub fn done(&self, now: Nanos, work: f64) -> Nanos {
+        if self.0.is_empty() {
+            return now.saturating_add(work.round() as Nanos);
+        }
         let (mut at, mut left) = (now, work);
         loop {
             let (speed, until) = (self.speed(at), self.next_change(at));
             let room = until.saturating_sub(at) as f64 * speed;
             if left <= room || until == Nanos::MAX {
                 return if speed > 0.0 {
-                    at + (left / speed).round() as Nanos
+                    at.saturating_add((left / speed).round() as Nanos)
                 } else {
                     Nanos::MAX
                 };
@@ -153,38 +243,65 @@ impl Faults {
 
     /// The moments at which the service crashes, in no order.
     pub fn crashes(&self) -> impl Iterator<Item = Nanos> {
+        self.beginnings(FaultKind::Crash {})
+    }
+
+    /// The moments from which on a link refuses connections, in no order.
+    pub fn refusals(&self) -> impl Iterator<Item = Nanos> {
+        self.beginnings(FaultKind::Refuse {})
+    }
+
+    fn beginnings(&self, kind: FaultKind) -> impl Iterator<Item = Nanos> {
         self.0
             .iter()
-            .filter(|one| one.kind == FaultKind::Crash {} && one.to_us > one.from_us)
+            .filter(move |one| one.kind == kind && one.to_us > one.from_us)
             .map(Fault::begins)
     }
 
     /// Whether the service is down.
     pub fn is_down(&self, now: Nanos) -> bool {
-        self.0
-            .iter()
-            .any(|one| one.kind == FaultKind::Crash {} && one.acts_at(now))
+        self.acts(&FaultKind::Crash {}, now)
     }
 
-    /// What becomes of a request that is sent now: the first fault that answers decides, delays add up.
+    /// Whether the link refuses connections.
+    pub fn refuses(&self, now: Nanos) -> bool {
+        self.acts(&FaultKind::Refuse {}, now)
+    }
+
+    fn acts(&self, kind: &FaultKind, now: Nanos) -> bool {
+        self.0.iter().any(|one| one.kind == *kind && one.acts_at(now))
+    }
+
+    /// When what sets out on the link at a moment gets through: then, or when a partition ends.
+    pub fn passes(&self, now: Nanos) -> Nanos {
+        let ends = self.0.iter().filter(|one| one.kind == FaultKind::Partition {});
+        let held = ends.filter(|one| one.acts_at(now)).map(Fault::ends).max();
+        // Another partition may begin before this one has ended.
+        held.map_or(now, |end| if end == Nanos::MAX { end } else { self.passes(end) })
+    }
+
+    /// What becomes of a request that is sent now, as in the fault proxy: the first fault that ends it decides, and all
+    /// that hold it back add up, also before an answer in the service's place.
     pub fn fate(&self, now: Nanos, random: &mut Pcg64) -> Fate {
-        let mut held = 0;
+        let mut fate = Fate {
+            held: 0,
+            end: End::Answered,
+        };
         for one in self.0.iter().filter(|one| one.acts_at(now)) {
-            match one.kind {
-                FaultKind::Abort { percentage, status } if hits(percentage, random) => {
-                    return Fate::Answered(status);
-                }
-                FaultKind::Delay {
-                    percentage,
-                    duration_us,
-                } if hits(percentage, random) => {
-                    held += nanos(duration_us);
-                }
-                _ => {}
+            if one.kind.share().is_some_and(|share| hits(share, random)) {
+                one.falls_on(&mut fate, random);
             }
         }
-        Fate::Passed(held)
+        fate
     }
+}
+
+/// A time within a spread around its middle; without one nothing is drawn.
+fn spread(middle: i64, around: i64, random: &mut Pcg64) -> i64 {
+    if around == 0 {
+        return middle;
+    }
+    middle + ((2.0 * uniform(random) - 1.0) * around as f64).round() as i64
 }
 
 fn hits(percentage: f64, random: &mut Pcg64) -> bool {
@@ -198,7 +315,28 @@ mod tests {
     use rand_core::SeedableRng;
 
     fn fault(kind: FaultKind, from_us: i64, to_us: i64) -> Fault {
-        Fault { kind, from_us, to_us }
+        Fault {
+            kind,
+            at: None,
+            from: None,
+            from_us,
+            to_us,
+        }
+    }
+
+    fn delay(percentage: f64, duration_us: i64, spread_us: i64) -> FaultKind {
+        FaultKind::Delay {
+            percentage,
+            duration_us,
+            spread_us,
+        }
+    }
+
+    fn passed(held: Nanos) -> Fate {
+        Fate {
+            held,
+            end: End::Answered,
+        }
     }
 
     #[test]
@@ -232,34 +370,81 @@ mod tests {
 
     #[test]
     fn a_share_of_the_requests_is_hit() {
-        let faults = Faults(vec![
-            fault(
-                FaultKind::Abort {
-                    percentage: 20.0,
-                    status: 503,
-                },
-                0,
-                10,
-            ),
-            fault(
-                FaultKind::Delay {
-                    percentage: 50.0,
-                    duration_us: 7,
-                },
-                0,
-                10,
-            ),
-        ]);
+        let abort = FaultKind::Abort {
+            percentage: 20.0,
+            status: 503,
+        };
+        let faults = Faults(vec![fault(abort, 0, 10), fault(delay(50.0, 7, 0), 0, 10)]);
         let mut random = Pcg64::seed_from_u64(1);
         let fates: Vec<Fate> = (0..20_000).map(|_| faults.fate(5_000, &mut random)).collect();
-        let share = |wanted| fates.iter().filter(|fate| **fate == wanted).count() as f64 / 20_000.0;
-        assert!((share(Fate::Answered(503)) - 0.2).abs() < 0.015);
-        assert!((share(Fate::Passed(7_000)) - 0.4).abs() < 0.015);
+        let share = |wanted: &dyn Fn(&Fate) -> bool| {
+            fates.iter().filter(|fate| wanted(fate)).count() as f64 / 20_000.0
+        };
+        assert!((share(&|fate| fate.end == End::Aborted(503)) - 0.2).abs() < 0.015);
+        assert!((share(&|fate| *fate == passed(7_000)) - 0.4).abs() < 0.015);
         assert_eq!(
             faults.fate(10_000, &mut random),
-            Fate::Passed(0),
+            passed(0),
             "a window ends before its end"
         );
+    }
+
+    #[test]
+    fn connections_are_cut_and_stalled() {
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut end = |kind| Faults(vec![fault(kind, 0, 10)]).fate(5_000, &mut random).end;
+        assert_eq!(end(FaultKind::Reset { percentage: 100.0 }), End::Cut);
+        assert_eq!(end(FaultKind::Stall { percentage: 100.0 }), End::Stalled(10_000));
+    }
+
+    #[test]
+    fn an_answer_in_the_services_place_waits_for_what_holds_a_request_back_in_either_order() {
+        let abort = || FaultKind::Abort {
+            percentage: 100.0,
+            status: 503,
+        };
+        let mut random = Pcg64::seed_from_u64(1);
+        for kinds in [[delay(100.0, 7, 0), abort()], [abort(), delay(100.0, 7, 0)]] {
+            let faults = Faults(kinds.map(|kind| fault(kind, 0, 10)).to_vec());
+            let wanted = Fate {
+                held: 7_000,
+                end: End::Aborted(503),
+            };
+            assert_eq!(faults.fate(5_000, &mut random), wanted);
+        }
+        let both = [FaultKind::Reset { percentage: 100.0 }, abort()];
+        let faults = Faults(both.map(|kind| fault(kind, 0, 10)).to_vec());
+        assert_eq!(faults.fate(5_000, &mut random).end, End::Cut, "the first decides");
+    }
+
+    #[test]
+    fn work_that_would_take_longer_than_there_is_time_never_ends() {
+        let slow = Faults(vec![fault(FaultKind::Cpu { percentage: 50.0 }, 0, 10)]);
+        assert_eq!(slow.done(5, 1e300), Nanos::MAX);
+        assert_eq!(Faults::default().done(5, 1e300), Nanos::MAX);
+    }
+
+    #[test]
+    fn a_delay_is_spread_evenly_around_its_middle() {
+        let faults = Faults(vec![fault(delay(100.0, 100, 50), 0, 10)]);
+        let mut random = Pcg64::seed_from_u64(1);
+        let held: Vec<f64> = (0..20_000)
+            .map(|_| faults.fate(0, &mut random).held as f64 / 1000.0)
+            .collect();
+        assert!(held.iter().all(|us| (50.0..=150.0).contains(us)));
+        assert!((held.iter().sum::<f64>() / 20_000.0 - 100.0).abs() < 1.0);
+        assert!((held.iter().filter(|us| **us < 75.0).count() as f64 / 20_000.0 - 0.25).abs() < 0.02);
+    }
+
+    #[test]
+    fn what_waits_at_a_partition_passes_when_all_of_them_are_over() {
+        let faults = Faults(vec![
+            fault(FaultKind::Partition {}, 10, 20),
+            fault(FaultKind::Partition {}, 15, 30),
+            fault(FaultKind::Partition {}, 40, 50),
+        ]);
+        let found = [5_000, 10_000, 25_000, 30_000, 49_999].map(|at| faults.passes(at));
+        assert_eq!(found, [5_000, 30_000, 30_000, 30_000, 50_000]);
     }
 
     #[test]
@@ -267,40 +452,25 @@ mod tests {
         let wrong = |kind, from, to| fault(kind, from, to).mistake();
         assert!(wrong(FaultKind::Freeze {}, 5, 4).is_some_and(|text| text.contains("before it begins")));
         assert!(wrong(FaultKind::Cpu { percentage: 100.0 }, 0, 1).is_some());
+        assert!(wrong(FaultKind::Reset { percentage: -1.0 }, 0, 1).is_some());
+        assert!(wrong(FaultKind::Stall { percentage: f64::NAN }, 0, 1).is_some());
+        assert!(wrong(delay(101.0, 0, 0), 0, 1).is_some());
+        assert!(wrong(delay(1.0, -1, 0), 0, 1).is_some());
+        assert!(wrong(delay(1.0, 5, 6), 0, 1).is_some_and(|text| text.contains("0 to 5")));
+        let abort = |status| FaultKind::Abort {
+            percentage: 10.0,
+            status,
+        };
+        assert!(wrong(abort(199), 0, 1).is_some());
+        assert_eq!(wrong(abort(503), 0, 1), None);
+        let from = Fault {
+            from: Some("a".to_owned()),
+            ..fault(FaultKind::Freeze {}, 0, 1)
+        };
         assert!(
-            wrong(
-                FaultKind::Abort {
-                    percentage: 101.0,
-                    status: 503
-                },
-                0,
-                1
-            )
-            .is_some()
+            from.mistake()
+                .is_some_and(|text| text.contains("leave out `from`"))
         );
-        assert!(
-            wrong(
-                FaultKind::Abort {
-                    percentage: 1.0,
-                    status: 99
-                },
-                0,
-                1
-            )
-            .is_some()
-        );
-        assert!(
-            wrong(
-                FaultKind::Delay {
-                    percentage: 1.0,
-                    duration_us: -1
-                },
-                0,
-                1
-            )
-            .is_some()
-        );
-        assert_eq!(wrong(FaultKind::Crash {}, 0, 1), None);
     }
 
     proptest! {

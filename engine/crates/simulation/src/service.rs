@@ -1,13 +1,18 @@
-//! A service's workers and its queue.
+//! A service's workers and its queue: one replica of it.
 
 use crate::Nanos;
 use crate::faults::{Faults, nanos};
-use crate::model::{Order, ServiceModel};
+use crate::model::{Order, QueueModel};
+use crate::times::Times;
 use rand_pcg::Pcg64;
 use std::collections::VecDeque;
 
-/// The number of a request, in the order in which they were sent.
-pub type Number = u64;
+/// A request: its place among all that are under way, and its number, which no other has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id {
+    pub place: u32,
+    pub number: u32,
+}
 
 /// What becomes of a request that a worker could take, or that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,71 +25,88 @@ pub enum Taken {
     Waiting,
 }
 
-/// The workers and the queue at a moment.
-pub struct Service {
-    model: ServiceModel,
-    busy: usize,
-    /// Who waits, and since when.
-    waiting: VecDeque<(Number, Nanos)>,
+/// What is the same for all replicas of a service.
+pub struct Rules {
+    pub workers: usize,
+    pub slowdown: Vec<(f64, f64)>,
+    pub queue: QueueModel,
+    /// How long it works, by operation.
+    pub times: Vec<Times>,
 }
 
-impl Service {
-    pub fn new(model: ServiceModel) -> Self {
-        Self {
-            model,
-            busy: 0,
-            waiting: VecDeque::new(),
-        }
+/// What a worker needs to know when it begins: its service's rules and faults, the moment, chance.
+pub struct Moment<'a> {
+    pub rules: &'a Rules,
+    pub faults: &'a Faults,
+    pub now: Nanos,
+    pub random: &'a mut Pcg64,
+}
+
+/// Who waits, since when, and what for.
+struct Waits {
+    id: Id,
+    since: Nanos,
+    operation: usize,
+}
+
+/// The workers and the queue at a moment.
+#[derive(Default)]
+pub struct Replica {
+    busy: usize,
+    waiting: VecDeque<Waits>,
+}
+
+impl Replica {
+    /// How many requests it has.
+    pub fn load(&self) -> usize {
+        self.busy + self.waiting.len()
+    }
+
+    /// How many wait for a worker.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// A request comes.
-    pub fn arrive(&mut self, number: Number, now: Nanos, faults: &Faults, random: &mut Pcg64) -> Taken {
-        if self.busy < self.model.workers {
-            return self.begin(now, faults, random);
+    pub fn arrive(&mut self, id: Id, operation: usize, at: &mut Moment<'_>) -> Taken {
+        let queue = &at.rules.queue;
+        if self.busy < at.rules.workers {
+            return self.begin(operation, at);
         }
-        if self
-            .model
-            .queue
-            .limit
-            .is_some_and(|limit| self.waiting.len() >= limit)
-        {
-            return Taken::Refused(self.model.queue.full_status);
+        if queue.limit.is_some_and(|limit| self.waiting.len() >= limit) {
+            return Taken::Refused(queue.full_status);
         }
-        self.waiting.push_back((number, now));
+        let since = at.now;
+        self.waiting.push_back(Waits { id, since, operation });
         Taken::Waiting
     }
 
     /// A worker is done; it takes the next one that waits, if there is one, and says what becomes of that.
-    pub fn next(&mut self, now: Nanos, faults: &Faults, random: &mut Pcg64) -> Option<(Number, Taken)> {
+    pub fn next(&mut self, at: &mut Moment<'_>) -> Option<(Id, Taken)> {
         self.busy -= 1;
-        let (number, since) = match self.model.queue.order {
+        let queue = &at.rules.queue;
+        let next = match queue.order {
             Order::Fifo => self.waiting.pop_front(),
             Order::Lifo => self.waiting.pop_back(),
         }?;
-        let waited = now - since;
-        if self
-            .model
-            .queue
-            .deadline_us
-            .is_some_and(|most| waited > nanos(most))
-        {
+        let waited = at.now - next.since;
+        if queue.deadline_us.is_some_and(|most| waited > nanos(most)) {
             // The worker is as free as before: whoever asks goes on with the one after it.
             self.busy += 1;
-            return Some((number, Taken::Refused(self.model.queue.full_status)));
+            return Some((next.id, Taken::Refused(queue.full_status)));
         }
-        Some((number, self.begin(now, faults, random)))
+        Some((next.id, self.begin(next.operation, at)))
     }
 
     /// Everything is lost.
     pub fn crash(&mut self) {
-        self.busy = 0;
-        self.waiting.clear();
+        *self = Self::default();
     }
 
-    fn begin(&mut self, now: Nanos, faults: &Faults, random: &mut Pcg64) -> Taken {
+    fn begin(&mut self, operation: usize, at: &mut Moment<'_>) -> Taken {
         self.busy += 1;
-        let work = self.model.times.draw(random) * factor(&self.model.slowdown, self.busy as f64);
-        Taken::Until(faults.done(now, work))
+        let work = at.rules.times[operation].draw(at.random) * factor(&at.rules.slowdown, self.busy as f64);
+        Taken::Until(at.faults.done(at.now, work))
     }
 }
 
@@ -105,42 +127,70 @@ fn factor(points: &[(f64, f64)], busy: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Model, QueueModel};
     use rand_core::SeedableRng;
 
-    fn service(queue: QueueModel) -> Service {
-        let text = r#"{"model": 1, "service": {"workers": 1, "times": {"fixed_us": 10}, "slowdown": [[1, 1], [3, 2]]}}"#;
-        let model = Model::parse(text).expect("it is right");
-        Service::new(ServiceModel {
-            queue,
-            ..model.service
-        })
+    struct One {
+        rules: Rules,
+        replica: Replica,
+        random: Pcg64,
     }
 
-    fn arrive(service: &mut Service, number: Number, now: Nanos) -> Taken {
-        service.arrive(number, now, &Faults::default(), &mut Pcg64::seed_from_u64(1))
+    impl One {
+        fn with(queue: QueueModel) -> Self {
+            let rules = Rules {
+                workers: 1,
+                slowdown: vec![(1.0, 1.0), (3.0, 2.0)],
+                queue,
+                times: vec![Times::Fixed(10.0)],
+            };
+            Self {
+                rules,
+                replica: Replica::default(),
+                random: Pcg64::seed_from_u64(1),
+            }
+        }
+
+        fn arrive(&mut self, number: u32, now: Nanos) -> Taken {
+            let mut at = Moment {
+                rules: &self.rules,
+                faults: &Faults::default(),
+                now,
+                random: &mut self.random,
+            };
+            self.replica.arrive(id(number), 0, &mut at)
+        }
+
+        fn next(&mut self, now: Nanos) -> Option<(Id, Taken)> {
+            let mut at = Moment {
+                rules: &self.rules,
+                faults: &Faults::default(),
+                now,
+                random: &mut self.random,
+            };
+            self.replica.next(&mut at)
+        }
     }
 
-    fn next(service: &mut Service, now: Nanos) -> Option<(Number, Taken)> {
-        service.next(now, &Faults::default(), &mut Pcg64::seed_from_u64(1))
+    fn id(number: u32) -> Id {
+        Id { place: 0, number }
     }
 
     #[test]
     fn who_waits_is_taken_in_the_queues_order() {
         for (order, numbers) in [(Order::Fifo, [1, 2, 3]), (Order::Lifo, [3, 2, 1])] {
-            let mut one = service(QueueModel {
+            let mut one = One::with(QueueModel {
                 order,
                 ..QueueModel::default()
             });
-            assert_eq!(arrive(&mut one, 0, 0), Taken::Until(10_000));
-            assert!((1..=3).all(|number| arrive(&mut one, number, 0) == Taken::Waiting));
+            assert_eq!(one.arrive(0, 0), Taken::Until(10_000));
+            assert!((1..=3).all(|number| one.arrive(number, 0) == Taken::Waiting));
             for (turn, wanted) in (1..).zip(numbers) {
                 let now = turn * 10_000;
-                assert_eq!(next(&mut one, now), Some((wanted, Taken::Until(now + 10_000))));
+                assert_eq!(one.next(now), Some((id(wanted), Taken::Until(now + 10_000))));
             }
-            assert_eq!(next(&mut one, 40_000), None);
+            assert_eq!(one.next(40_000), None);
             assert_eq!(
-                arrive(&mut one, 9, 50_000),
+                one.arrive(9, 50_000),
                 Taken::Until(60_000),
                 "the worker is free again"
             );
@@ -149,22 +199,22 @@ mod tests {
 
     #[test]
     fn a_queue_has_room_for_so_many_and_answers_who_waited_too_long() {
-        let queue = QueueModel {
+        let mut one = One::with(QueueModel {
             limit: Some(1),
             deadline_us: Some(5),
             full_status: 429,
             ..QueueModel::default()
-        };
-        let mut one = service(queue);
-        arrive(&mut one, 0, 0);
-        assert_eq!(arrive(&mut one, 1, 1_000), Taken::Waiting);
-        assert_eq!(arrive(&mut one, 2, 2_000), Taken::Refused(429));
+        });
+        one.arrive(0, 0);
+        assert_eq!(one.arrive(1, 1_000), Taken::Waiting);
+        assert_eq!(one.arrive(2, 2_000), Taken::Refused(429));
+        assert_eq!(one.replica.load(), 2);
         assert_eq!(
-            next(&mut one, 10_000),
-            Some((1, Taken::Refused(429))),
+            one.next(10_000),
+            Some((id(1), Taken::Refused(429))),
             "after nine microseconds"
         );
-        assert_eq!(next(&mut one, 10_000), None);
+        assert_eq!(one.next(10_000), None);
     }
 
     #[test]
@@ -178,11 +228,11 @@ mod tests {
 
     #[test]
     fn a_crash_loses_all() {
-        let mut one = service(QueueModel::default());
-        arrive(&mut one, 0, 0);
-        arrive(&mut one, 1, 0);
-        one.crash();
-        assert_eq!(arrive(&mut one, 2, 5_000), Taken::Until(15_000));
-        assert_eq!(next(&mut one, 15_000), None);
+        let mut one = One::with(QueueModel::default());
+        one.arrive(0, 0);
+        one.arrive(1, 0);
+        one.replica.crash();
+        assert_eq!(one.arrive(2, 5_000), Taken::Until(15_000));
+        assert_eq!(one.next(15_000), None);
     }
 }

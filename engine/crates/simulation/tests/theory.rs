@@ -3,47 +3,18 @@
 
 mod common;
 
-use common::{jobs, simulated, sojourns_ms};
+use common::{hits, jobs, simulated, sojourns_ms};
 
 /// How many seeds each queue is simulated with, and how many of them must have the theory within their interval: with
 /// 95 % each, 16 or fewer of 20 come up less than once in a hundred times.
 const SEEDS: u64 = 20;
 const AT_LEAST: u64 = 17;
 
-/// How many of the seeds have a mean within the interval of its batch means.
-fn hits(expected_ms: f64, model: &str, rate: f64) -> u64 {
-    (1..=SEEDS)
-        .filter(|seed| {
-            let (mean, half) = batch_means(&sojourns_ms(&simulated(
-                &jobs::poisson(rate, 4_000, *seed),
-                model,
-                *seed,
-            )));
-            (mean - expected_ms).abs() <= half
-        })
-        .count() as u64
-}
-
-/// The mean after a start, and the half of its 95 % interval, by the means of twenty batches (t with 19 degrees).
-fn batch_means(times: &[f64]) -> (f64, f64) {
-    const BATCHES: usize = 20;
-    const T: f64 = 2.093;
-    let kept = &times[times.len() / 20..];
-    let means: Vec<f64> = kept
-        .chunks_exact(kept.len() / BATCHES)
-        .take(BATCHES)
-        .map(|batch| batch.iter().sum::<f64>() / batch.len() as f64)
-        .collect();
-    let mean = means.iter().sum::<f64>() / BATCHES as f64;
-    let variance = means.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (BATCHES - 1) as f64;
-    (mean, T * (variance / BATCHES as f64).sqrt())
-}
-
 #[test]
 fn one_worker_with_exponential_times_is_an_m_m_1() {
     // 1 / (100 - 60) seconds.
     let model = r#"{"model": 1, "service": {"workers": 1, "times": {"exponential_us": 10000}}}"#;
-    let found = hits(25.0, model, 60.0);
+    let found = hits(25.0, model, 60.0, SEEDS);
     assert!(found >= AT_LEAST, "{found} of {SEEDS}");
 }
 
@@ -55,7 +26,7 @@ fn several_workers_are_an_m_m_c() {
     let full = load.powi(3) / 6.0 / (1.0 - load / 3.0);
     let waits = full / (terms + full);
     let model = r#"{"model": 1, "service": {"workers": 3, "times": {"exponential_us": 10000}}}"#;
-    let found = hits(10.0 + 1000.0 * waits / 90.0, model, 210.0);
+    let found = hits(10.0 + 1000.0 * waits / 90.0, model, 210.0, SEEDS);
     assert!(found >= AT_LEAST, "{found} of {SEEDS}");
 }
 
@@ -63,7 +34,7 @@ fn several_workers_are_an_m_m_c() {
 fn any_times_follow_pollaczek_and_khinchine() {
     // Uniform from 0 to 20 ms: mean 10, second moment 400 / 3; the wait is rate * second / 2 / (1 - load).
     let model = r#"{"model": 1, "service": {"workers": 1, "times": {"quantiles_us": [[0, 0], [1, 20000]]}}}"#;
-    let found = hits(10.0 + 0.06 * (400.0 / 3.0) / 2.0 / 0.4, model, 60.0);
+    let found = hits(10.0 + 0.06 * (400.0 / 3.0) / 2.0 / 0.4, model, 60.0, SEEDS);
     assert!(found >= AT_LEAST, "{found} of {SEEDS}");
 }
 

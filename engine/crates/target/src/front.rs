@@ -12,7 +12,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use patternbench_timing::now;
 use rand_pcg::Pcg64Mcg;
@@ -189,6 +189,10 @@ impl Front {
                 Ok(json_answer(&stats(self.workers, self.shop.queue.counts()))),
                 None,
             ),
+            Ok(Route::Drop) if parts.method == Method::POST => {
+                (Ok(json_answer(&self.drop_all().await)), None)
+            }
+            Ok(Route::Drop) => self.refuse(arrival, only_by_post()),
             Ok(route) => self.queue_up(route, arrival, parts, body).await,
             Err(refusal) => self.refuse(arrival, refusal),
         }
@@ -201,6 +205,7 @@ impl Front {
         };
         match self.serve(route, arrival).await {
             Ok((Outcome::Answer, entry)) => (Ok(self.response(route, &parts, &body)), Some(entry)),
+            Ok((Outcome::GivenUp, entry)) => (Ok(too_busy()), Some(entry)),
             // Nothing is written: the entry ends here.
             Ok((Outcome::Reset, _)) => (Err(ConnectionReset), None),
             Err(entry) => (Ok(too_busy()), entry),
@@ -231,6 +236,31 @@ impl Front {
         outcome.await.map_err(|_| None)
     }
 
+    /// Gives up all that it was asked, and answers once no worker is busy with any of it.
+    ///
+    /// A request of a caller who has left may still be on its way here: so it looks again until nothing is left.
+    async fn drop_all(&self) -> Value {
+        let mut dropped = self.give_up();
+        while self.shop.queue.counts().serving > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            dropped += self.give_up();
+        }
+        json!({"dropped": dropped})
+    }
+
+    /// Gives up what waits and what is being served; how many waited.
+    fn give_up(&self) -> usize {
+        let waiting = self.shop.queue.clear();
+        let count = waiting.len();
+        for job in waiting {
+            let Order { arrival, reply, .. } = job.payload;
+            let entry = self.unserved(job.id, arrival, StatusCode::SERVICE_UNAVAILABLE);
+            // Who has left does not hear it: then the entry ends here.
+            let _ = reply.send((Outcome::GivenUp, entry));
+        }
+        count
+    }
+
     fn response(&self, route: Route, parts: &Parts, body: &Bytes) -> Answer {
         match route {
             Route::Bytes(n) => with_type("application/octet-stream", self.noise.take(n)),
@@ -254,6 +284,10 @@ impl Front {
         };
         Entry::new(&self.shop.log, id, arrival, ending)
     }
+}
+
+fn only_by_post() -> Refusal {
+    Refusal(StatusCode::METHOD_NOT_ALLOWED, "/drop: only by POST".into())
 }
 
 fn status_of(route: Route) -> StatusCode {

@@ -14,6 +14,8 @@ pub struct Job<T> {
     pub work: Work,
     /// What it is about.
     pub payload: T,
+    /// How often the queue had been cleared when it came.
+    cleared: u64,
 }
 
 /// Counts for people who ask how the target is doing.
@@ -44,6 +46,7 @@ struct Inside<T> {
     jobs: VecDeque<Job<T>>,
     counts: Counts,
     dice: Dice,
+    cleared: u64,
 }
 
 impl<T> Queue<T> {
@@ -57,6 +60,7 @@ impl<T> Queue<T> {
             jobs: VecDeque::new(),
             counts: Counts::default(),
             dice,
+            cleared: 0,
         };
         Self {
             inside: Mutex::new(inside),
@@ -79,7 +83,13 @@ impl<T> Queue<T> {
             return Err((id, payload));
         }
         let work = adjust(inside.dice.next());
-        inside.jobs.push_back(Job { id, work, payload });
+        let cleared = inside.cleared;
+        inside.jobs.push_back(Job {
+            id,
+            work,
+            payload,
+            cleared,
+        });
         drop(inside);
         self.arrival.notify_one();
         Ok(())
@@ -105,6 +115,19 @@ impl<T> Queue<T> {
         let mut inside = self.lock();
         inside.counts.serving -= 1;
         inside.counts.finished += 1;
+    }
+
+    /// Gives back all that wait, which count as refused; those that are being served are given up from now on.
+    pub fn clear(&self) -> Vec<Job<T>> {
+        let mut inside = self.lock();
+        inside.cleared += 1;
+        inside.counts.refused += inside.jobs.len() as u64;
+        inside.jobs.drain(..).collect()
+    }
+
+    /// Whether the queue was cleared since a request came.
+    pub fn gave_up(&self, job: &Job<T>) -> bool {
+        job.cleared < self.lock().cleared
     }
 
     /// Counts a request that is answered without a worker, and gives its number.
@@ -169,6 +192,24 @@ mod tests {
         let counts = queue.counts();
         assert_eq!((counts.received, counts.refused, counts.finished), (6, 2, 1));
         assert_eq!((counts.waiting, counts.serving), (3, 0));
+    }
+
+    #[test]
+    fn a_cleared_queue_gives_back_what_waits_and_gives_up_what_is_served_but_nothing_that_comes_after() {
+        let queue = queue(1, QueueLimit::AtMost(2));
+        assert!(push(&queue, "a") && push(&queue, "b") && push(&queue, "c"));
+        let served = queue.pop();
+        assert!(!queue.gave_up(&served));
+        let back: Vec<_> = queue.clear().iter().map(|job| (job.id, job.payload)).collect();
+        assert_eq!(back, [(1, "b"), (2, "c")]);
+        assert!(queue.gave_up(&served));
+        assert!(push(&queue, "d"), "there is room again");
+        queue.done();
+        let next = queue.pop();
+        assert_eq!((next.id, next.payload), (3, "d"));
+        assert!(!queue.gave_up(&next));
+        let counts = queue.counts();
+        assert_eq!((counts.received, counts.refused, counts.finished), (4, 2, 1));
     }
 
     #[test]

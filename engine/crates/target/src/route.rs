@@ -22,6 +22,8 @@ pub enum Route {
     Health,
     /// How the target is doing: without queue or service time, not counted.
     Stats,
+    /// Everything that it was asked is to be given up: without queue or service time, not counted.
+    Drop,
 }
 
 /// Why a path cannot be served: the status and one sentence.
@@ -42,13 +44,14 @@ pub fn route(path: &str) -> Result<Route, Refusal> {
         ("anything", _) => Ok(Route::Anything),
         ("health", None) => Ok(Route::Health),
         ("stats", None) => Ok(Route::Stats),
+        ("drop", None) => Ok(Route::Drop),
         _ => Err(Refusal(StatusCode::NOT_FOUND, unknown(path))),
     }
 }
 
 fn unknown(path: &str) -> String {
     format!(
-        "no endpoint {path}: /bytes/{{n}}, /status/{{code}}, /delay/{{duration}}, /anything, /health, /stats"
+        "no endpoint {path}: /bytes/{{n}}, /status/{{code}}, /delay/{{duration}}, /anything, /health, /stats, /drop"
     )
 }
 
@@ -105,12 +108,13 @@ mod tests {
         assert_eq!(route("/anything/at/all"), Ok(Route::Anything));
         assert_eq!(route("/health"), Ok(Route::Health));
         assert_eq!(route("/stats"), Ok(Route::Stats));
+        assert_eq!(route("/drop"), Ok(Route::Drop));
     }
 
     #[test]
     fn what_cannot_be_served_is_refused_with_what_can() {
         let refused = |path| route(path).unwrap_err();
-        for path in ["/", "/byte/1", "/bytes", "/health/x", "*", ""] {
+        for path in ["/", "/byte/1", "/bytes", "/health/x", "/drop/x", "*", ""] {
             assert_eq!(refused(path).0, StatusCode::NOT_FOUND, "{path}");
         }
         for path in [

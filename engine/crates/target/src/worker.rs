@@ -4,7 +4,7 @@ use crate::log::{Arrival, Ending, Entry, Log, RESET};
 use crate::queue::{Job, Queue};
 use crate::service::finish;
 use crate::settings::Pause;
-use patternbench_timing::{Nanos, now, sharpen, sleep_until};
+use patternbench_timing::{Nanos, S, now, sharpen, sleep_until};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -18,6 +18,11 @@ pub struct Order {
     pub reply: oneshot::Sender<(Outcome, Entry)>,
 }
 
+/// How long a worker sleeps at most before it looks whether its request was given up.
+const LOOK: Nanos = S / 10;
+/// The status of a request that was given up.
+const GIVEN_UP: u16 = 503;
+
 /// What a worker says of a request that it has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -25,6 +30,8 @@ pub enum Outcome {
     Answer,
     /// Reset its connection.
     Reset,
+    /// Say that it was given up, together with all that the target had been asked.
+    GivenUp,
 }
 
 /// What all workers share.
@@ -65,8 +72,12 @@ fn work(shop: &Shop) {
 
 fn serve(shop: &Shop, job: Job<Order>) {
     let started = now();
-    sleep_until(shop.opened + finish(started - shop.opened, job.work.service, shop.pause));
-    let (outcome, status) = ending(&job);
+    let end = shop.opened + finish(started - shop.opened, job.work.service, shop.pause);
+    let (outcome, status) = if worked_until(end, shop, &job) {
+        ending(&job)
+    } else {
+        (Outcome::GivenUp, GIVEN_UP)
+    };
     let ending = Ending {
         started: Some(started),
         finished: now(),
@@ -76,6 +87,18 @@ fn serve(shop: &Shop, job: Job<Order>) {
     let Order { arrival, reply, .. } = job.payload;
     // No one waits any more when the connection was closed meanwhile: then the entry ends here.
     let _ = reply.send((outcome, Entry::new(&shop.log, job.id, arrival, ending)));
+}
+
+/// Spends the time of a request up to its end; false if it was given up before.
+fn worked_until(end: Nanos, shop: &Shop, job: &Job<Order>) -> bool {
+    while now() + LOOK < end {
+        sleep_until(now() + LOOK);
+        if shop.queue.gave_up(job) {
+            return false;
+        }
+    }
+    sleep_until(end);
+    true
 }
 
 fn ending(job: &Job<Order>) -> (Outcome, u16) {

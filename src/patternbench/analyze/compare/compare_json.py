@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patternbench.analyze.compare.comparison import Comparison, Difference, Interval
 from patternbench.analyze.compare.gate import GateVerdict, rounds_to_decide
-from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.plain_json import notes_json, plain
 from patternbench.analyze.statements.verdict import Verdict
 
 FORMAT = "patternbench/comparison/1"

@@ -248,6 +248,24 @@ def compare_with_baseline(
     return _comparison([pair for pair, _ in matched], all_of_them, columns, how, [*notes, *left])
 
 
+def changes_within_blocks(
+    table: pd.DataFrame, baseline: Sequence[str], how: ComparisonOptions, response: str, relative: bool
+) -> list[Floats]:
+    """Return the changes of a response within blocks, for each scenario that is compared with its baseline.
+
+    Of logarithms where they are relative; a scenario with a value that has none is left out, and so are unpaired ones.
+    """
+    columns = varying(table, roles(table, how.by, how.responses, how.factors))
+    every = scenarios(table, columns)
+    expected = dict(level_of(text, table, "--baseline", how.factors) for text in baseline)
+    pairs, _ = partners(every, _bases(every, expected, how.factors), {*expected, *how.factors.patterns})
+    matched = [matched_by_block(a, b, (response,))[0] for a, b in pairs]
+    sides = [(a.values[response], b.values[response]) for a, b in matched if are_paired(a, b, response)]
+    if relative:
+        return [np.log(y / x) for x, y in sides if (x > 0).all() and (y > 0).all()]
+    return [y - x for x, y in sides]
+
+
 def _bases(
     every: Sequence[ScenarioRounds], expected: Mapping[str, object], factors: FactorTable
 ) -> list[ScenarioRounds]:
@@ -306,7 +324,7 @@ def _unpaired_notes(matched: Sequence[tuple[tuple[ScenarioRounds, ScenarioRounds
     return [Note("unpaired", text)] if lost else []
 
 
-class _Loss(NamedTuple):
+class _PairedCounts(NamedTuple):
     """How many values both sides of a pair have in a response, while both ran."""
 
     baseline: ScenarioRounds
@@ -326,7 +344,7 @@ def _selected_notes(pairs: Sequence[Pair], responses: Sequence[str]) -> list[Not
 
     Which rounds are lost may not be by chance.
     """
-    losses = [_Loss(a, b, name, *_while_both_ran(a, b, name)) for a, b in pairs for name in responses]
+    losses = [_PairedCounts(a, b, name, *_while_both_ran(a, b, name)) for a, b in pairs for name in responses]
     worst = max(losses, key=lambda loss: loss.unequal, default=None)
     if worst is None or worst.unequal < UNEQUAL_LOSS:
         return []
@@ -469,10 +487,10 @@ def _firm_interval_of(estimate: Estimate, level: float, paired: bool) -> Interva
 
 def _interval(estimate: Estimate, ends: tuple[Numbers, Numbers], paired: bool) -> Interval:
     low, high = ends
-    constant = estimate.error == 0
+    constant = "constant" if estimate.calls is None else "calls"
     if np.isnan(low):
-        return Interval(None, None, "constant" if constant else "none")
-    return Interval(float(low), float(high), "constant" if constant else "paired t" if paired else "welch")
+        return Interval(None, None, constant if estimate.error == 0 else "none")
+    return Interval(float(low), float(high), constant if estimate.error == 0 else "paired t" if paired else "welch")
 
 
 def percent_interval(estimate: Estimate, level: float, paired: bool) -> Interval:
@@ -544,7 +562,8 @@ def _detectable(reported: Estimate, in_percent: bool, level: float) -> float | N
 
     The confidence is that of one of all comparisons that are made together, so a correction finds it too.
     """
-    if not np.isfinite(reported.error) or not reported.error > 0:
+    error = float(reported.whole_error)
+    if not np.isfinite(error) or not error > 0:
         return None
-    reach = errors_to_find(round(float(reported.df), 2), round(level, 9)) * float(reported.error)
+    reach = errors_to_find(round(float(reported.df), 2), round(level, 9)) * error
     return or_none(percent(reach) if in_percent else float(reach))

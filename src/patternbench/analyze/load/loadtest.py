@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.signal import savgol_filter
+from scipy import signal, stats
 
 from patternbench.analyze.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
@@ -197,7 +196,7 @@ def smooth(load: float, rows: pd.DataFrame, window: int | None = None) -> Smooth
     chosen = _odd(window or min(PUBLISHED_WINDOW, len(values) // _SHARE), len(values))
     if chosen < _SMALLEST_WINDOW:
         return Smoothed(load, ordered["time"].to_numpy(dtype=float), values, 1, "Too few requests to smooth.")
-    smooth_values = savgol_filter(values, chosen, _POLYNOMIAL)
+    smooth_values = signal.savgol_filter(values, chosen, _POLYNOMIAL)
     shown = np.unique(np.linspace(0, len(values) - 1, min(_SHOWN, len(values))).astype(np.int64))
     times = ordered["time"].to_numpy(dtype=float)[shown]
     note = f"Savitzky-Golay, {chosen:,} requests wide, quadratic; {len(shown)} of {len(values):,} points kept."
@@ -352,18 +351,42 @@ def in_words(load_test: LoadTest) -> Sequence[str]:
     return [*sentences, worst] if worst else sentences
 
 
+def in_short(load_test: LoadTest) -> Sequence[str]:
+    """Say what a load test shows without its statistics: from which load on answers take longer, and what fails."""
+    if load_test.knee.load is not None:
+        shape = _turn(load_test.knee)
+    else:
+        shape = load_test.knee.note if load_test.linearity is None else f"{_followed(load_test.linearity)}."
+    return [shape, *filter(None, [_worst_status(load_test.shares)])]
+
+
+def _turn(knee: Knee) -> str:
+    """Say where response times turn, and by how much."""
+    assert knee.load is not None and knee.slope_before is not None and knee.slope_after is not None
+    where = f"a load of {knee.load:.3g} ({knee.low:.3g} to {knee.high:.3g}) on"
+    if 0 < knee.slope_before < knee.slope_after:
+        return f"From {where}, response times rise {knee.slope_after / knee.slope_before:.2g} times as fast."
+    change = f"{knee.slope_after:.3g} per unit of load, before by {knee.slope_before:.3g}"
+    return f"From {where}, response times change by {change}."
+
+
 def _shape(linearity: Linearity) -> str:
+    """How response times follow the load, with the statistics."""
+    stated = _followed(linearity)
+    bend = "" if linearity.p_quadratic is None else f"; p of a bend {linearity.p_quadratic:.2g}"
+    pearson = f"Pearson {linearity.r:.3f}, {linearity.low:.3f} to {linearity.high:.3f}"
+    return f"{stated} ({pearson}, {linearity.levels} levels{bend})."
+
+
+def _followed(linearity: Linearity) -> str:
     """How response times follow the load; that no bend is seen does not show that there is none."""
     direction = "rise" if linearity.r > 0 else "fall"
-    stated = {
+    return {
         "linear": f"Response times {direction} with the load; whether they bend is inconclusive",
         "bends_up": "Response times bend upwards with the load",
         "bends_down": "Response times bend downwards with the load",
         "flat": "Whether response times change with the load is inconclusive",
     }[linearity.verdict]
-    bend = "" if linearity.p_quadratic is None else f"; p of a bend {linearity.p_quadratic:.2g}"
-    pearson = f"Pearson {linearity.r:.3f}, {linearity.low:.3f} to {linearity.high:.3f}"
-    return f"{stated} ({pearson}, {linearity.levels} levels{bend})."
 
 
 def _worst_status(shares: pd.DataFrame) -> str:

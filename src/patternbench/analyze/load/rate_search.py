@@ -23,7 +23,7 @@ import numpy as np
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.load.crossing import Logits, crossing, logits
-from patternbench.analyze.stopping.doubts import order_p
+from patternbench.analyze.stopping.warnings import order_p
 from patternbench.terms.data_problems import DataError, DataProblem
 
 _OBJECTIVE = re.compile(r"^\s*p([0-9]{2,4})\s*<=\s*([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s)\s*$")
@@ -42,9 +42,9 @@ _SLOPED = 1 / 3
 BEYOND = 1.1
 """How far, as a ratio, an answer may lie beyond the rates that were repeated: a line says nothing further out."""
 
-_DOUBT, _MAYBE = 0.05, 0.35
+_SHOWN, _MAYBE = 0.05, 0.35
 """Below these p rounds surely, or perhaps, resemble the ones before them. On a drifting machine the interval holds the
-usual rate in 51 to 61 % of searches, and does or is doubted in 77 to 95 %."""
+usual rate in 51 to 61 % of searches, and does or may be too narrow in 77 to 95 %."""
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,11 @@ _NARROW = "the interval is too narrow: simulated on such a machine, it held the 
 
 
 def _wandered(residuals: Floats) -> str:
-    """Return what to doubt where a round resembles the one before it: the rounds then tell less than their number."""
+    """Return the warning where a round resembles the one before it: the rounds then tell less than their number."""
     p = order_p([residuals[residuals != 0]])
     if p > _MAYBE:
         return ""
-    if p > _DOUBT:
+    if p > _SHOWN:
         return f"rounds may resemble the ones before them; if the machine's speed wandered, {_NARROW}"
     return f"rounds resemble the ones before them, so the machine's speed wandered and {_NARROW}"
 

@@ -35,6 +35,7 @@ from patternbench.analyze.models.formula import (
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula, ticked
 from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
 from patternbench.analyze.models.linear import Summary
+from patternbench.analyze.threads import one_thread
 from patternbench.terms.data_problems import DataProblem, Note, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
@@ -70,7 +71,8 @@ def estimates(
     look = first_look(parsed, table, factors)
     spans = {name: len(levels) - 1 for name, levels in look.levels.items()}
     raise_if_any(too_wide(look.parsed, spans, at_least=max(spans.values(), default=0) >= MOST_LEVELS))
-    return tuple(_solved(look, _triangle(look, table), level))
+    with one_thread():
+        return tuple(_solved(look, _triangle(look, table), level))
 
 
 def _formula_problems(parsed: Parsed, table: Blocks) -> list[DataProblem]:

@@ -117,9 +117,9 @@ def ljung_box_test(residuals: Floats, lag: int | None = None) -> Test:
     n, chosen = len(residuals), lag or default_lag(len(residuals))
     # acorr_ljungbox would correlate each row with every other.
     covariances = acovf(residuals, fft=False, nlag=chosen)
-    statistics, doubts = q_stat(covariances[1:] / covariances[0], n)
+    statistics, p_values = q_stat(covariances[1:] / covariances[0], n)
     note = f"Lag {chosen}, in the order of the run."
-    return Test("Ljung-Box", "independence", float(statistics[-1]), float(doubts[-1]), note)
+    return Test("Ljung-Box", "independence", float(statistics[-1]), float(p_values[-1]), note)
 
 
 def breusch_pagan_test(residuals: Floats, basis: Floats) -> Test:

@@ -40,7 +40,7 @@ from patternbench.terms.factors import FactorTable
 
 Rows = npt.NDArray[np.int64]
 MOST_LEVELS = 1 << 16
-"""Levels of a category that are told apart. An id has as many as there are rows, and memory holds no table of them."""
+"""Levels of a category that are kept apart. An id has as many as there are rows, and memory holds no table of them."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def first_look(parsed: Parsed, table: Blocks, factors: FactorTable) -> FirstLook
 
     Raises ``DataError`` where the formula or the table cannot be fitted.
     """
-    applying, found = _Applying(), _Complete()
+    applying, found = _ApplicableRows(), _CompleteRows()
     texts = Texts(parsed)
     for begin, block in _blocks(parsed, table):
         texts.add(block, begin)
@@ -91,9 +91,9 @@ def first_look(parsed: Parsed, table: Blocks, factors: FactorTable) -> FirstLook
     return FirstLook(parsed, varying, levels, nests, (*notes, *found.notes(), *dropped))
 
 
-def _filled(parsed: Parsed, table: Blocks, nests: Sequence[Nest], before: _Complete) -> _Complete:
+def _filled(parsed: Parsed, table: Blocks, nests: Sequence[Nest], before: _CompleteRows) -> _CompleteRows:
     """Look again with the nulls of nested factors filled; the types of the columns stay those that they had."""
-    found = _Complete(floats=before.floats)
+    found = _CompleteRows(floats=before.floats)
     for _, block in _blocks(parsed, table, nests):
         found.add(parsed, block)
     return found
@@ -127,7 +127,7 @@ def _bad_cells(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 @dataclass
-class _Complete:
+class _CompleteRows:
     """The complete rows: the levels of each category, the ends of each number, and how many rows lack which column.
 
     ``floats`` are the columns of which a block holds floats. In a block without missing values whole numbers may be
@@ -200,7 +200,7 @@ class _Complete:
 
 
 @dataclass
-class _Applying:
+class _ApplicableRows:
     """Rows at each level of the categories, those where a column has no value, and what stands in for its nulls.
 
     A category of too many levels to decide anything isn't counted on.
@@ -241,7 +241,7 @@ class _Applying:
             self.least[name] = min([*known, *values.unique().tolist()], key=by_kind)
 
     def nests(
-        self, parsed: Parsed, found: _Complete, factors: FactorTable
+        self, parsed: Parsed, found: _CompleteRows, factors: FactorTable
     ) -> tuple[tuple[Nest, ...], tuple[Note, ...]]:
         """Return the nested factors of a formula, with a note on each."""
         nests, notes = [], []
@@ -252,11 +252,11 @@ class _Applying:
                 notes.append(nested_note(nests[-1], presence(by).elsewhere, factors))
         return tuple(nests), tuple(notes)
 
-    def _presence(self, found: _Complete, column: str, by: str) -> Presence:
+    def _presence(self, found: _CompleteRows, column: str, by: str) -> Presence:
         rows = {found.typed(by, level): count for level, count in self.rows[by].items()}
         return Presence(rows, self.lacking.get((column, by), Counter()), self.total)
 
-    def _filling(self, column: str, found: _Complete) -> object:
+    def _filling(self, column: str, found: _CompleteRows) -> object:
         if column in self.rows:
             return found.typed(column, self.least[column])
         return self.sums[column] / (self.total - self.nulls[column])

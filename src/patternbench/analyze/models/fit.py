@@ -1,4 +1,4 @@
-"""Fits formulas to a table and gathers everything a reader needs to trust or doubt each model."""
+"""Fits formulas to a table and gathers everything a reader needs to trust each model, or not to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ from patternbench.analyze.models.linear import (
 )
 from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
-from patternbench.analyze.models.structure import FEWEST_GROUPS, Surroundings, structure_tests
+from patternbench.analyze.models.structure import FEWEST_GROUPS, SharedTests, structure_tests
+from patternbench.analyze.threads import one_thread
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, gathered, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
@@ -154,7 +155,8 @@ def fit_formulas(table: pd.DataFrame, formulas: Sequence[str], settings: Setting
     names = RowNames(table)
     chosen = _resolved(table, settings or Settings())
     _refuse(table, formulas, chosen.factors)
-    fitted = gathered(*(partial(_fitted, text, names, chosen) for text in formulas))
+    with one_thread():
+        fitted = gathered(*(partial(_fitted, text, names, chosen) for text in formulas))
     models = tuple(model for one in fitted for model in one.models)
     return Analysis(models, tuple(one.together for one in fitted if one.together is not None), chosen, len(table))
 
@@ -254,10 +256,10 @@ def _resolved(table: pd.DataFrame, settings: Settings) -> Settings:
 
 
 @dataclass(frozen=True)
-class _Shared:
+class _SharedParts:
     """What the models of a formula share: what is tested around it, the names of rows, and the column of groups."""
 
-    around: Surroundings
+    around: SharedTests
     names: RowNames
     grouping: Grouping
 
@@ -270,14 +272,14 @@ def _models(design: DesignMatrix, basis: Factorization, names: RowNames, setting
         groups = np.arange(len(groups), dtype=np.int64)
     validations = cross_validate(design, basis, groups, np.random.default_rng(settings.seed))
     grouping = _grouping(design, table, settings)
-    shared = _Shared(Surroundings(design, basis, table, grouping.column), names, grouping)
+    shared = _SharedParts(SharedTests(design, basis, table, grouping.column), names, grouping)
     return [
         _model(fit_linear(design, basis, j, settings.level), shared, validations[j], settings)
         for j in range(design.y.shape[1])
     ]
 
 
-def _model(fit: LinearFit, shared: _Shared, validation: CrossValidation, settings: Settings) -> ModelResult:
+def _model(fit: LinearFit, shared: _SharedParts, validation: CrossValidation, settings: Settings) -> ModelResult:
     structure, influence = structure_tests(fit, shared.around), Influence(fit)
     tests = (*residual_tests(fit.residuals, fit.basis.q), *structure.tests)
     rows, flagged = suspicious_rows(fit, influence, shared.names)

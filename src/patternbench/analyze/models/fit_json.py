@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-
-import numpy as np
 
 from patternbench.analyze.models.crossval import CrossValidation, Errors
 from patternbench.analyze.models.diagnostics import Histogram, QuantilePoints, Test, histogram, normal_quantiles
@@ -17,8 +14,8 @@ from patternbench.analyze.models.manova import TermTest
 from patternbench.analyze.models.model_file import FORMAT
 from patternbench.analyze.models.robust import Remedy
 from patternbench.analyze.models.saved_model import inference_json
-from patternbench.analyze.models.words import doubts, effects, headline, preferred, statistics
-from patternbench.terms.data_problems import Note
+from patternbench.analyze.models.words import effects, headline, preferred, statistics, warnings
+from patternbench.analyze.plain_json import notes_json, plain
 
 
 def analysis_json(analysis: Analysis) -> dict[str, object]:
@@ -58,7 +55,7 @@ def model_json(result: ModelResult) -> dict[str, object]:
         "formula": fit.design.parsed.text,
         "response": fit.response,
         "in_words": [headline(result), *(e.sentence for e in effects(result))],
-        "doubts": list(doubts(result)),
+        "doubts": list(warnings(result)),
         "n": summary.n,
         "terms": coefficients_json(fit.coefficients),
         "reference_levels": {name: levels[0] for name, levels in fit.design.levels.items()},
@@ -226,25 +223,3 @@ def histogram_json(bins: Histogram) -> dict[str, object]:
 def quantiles_json(points: QuantilePoints) -> dict[str, object]:
     """Lay out the points of a quantile-quantile plot."""
     return {"expected": points.expected.tolist(), "observed": points.observed.tolist(), "rule": points.rule}
-
-
-def notes_json(notes: Sequence[Note]) -> list[dict[str, str]]:
-    """Lay out notes."""
-    return [{"kind": note.kind, "text": note.text} for note in notes]
-
-
-def plain(laid_out: Mapping[str, object]) -> dict[str, object]:
-    """Turn numpy values into plain ones, and numbers that do not exist into null."""
-    return {str(key): _plain(value) for key, value in laid_out.items()}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return plain(value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,7 @@ class DesignMatrix:
         return combinations([self.frame[name] for name in self.parsed.right])
 
     def forget(self) -> None:
-        """Give up what is as long as the table and can be made anew: ``x``, the largest of all, and ``cells``."""
+        """Give up what is as long as the table and can be made again: ``x``, the largest of all, and ``cells``."""
         self.__dict__.pop("x", None)
         self.__dict__.pop("cells", None)
 
@@ -145,12 +145,12 @@ def build_design(text: str, table: pd.DataFrame, factors: FactorTable = NOTHING_
     frame = _as_categories(parsed, frame, factors)
     constants = {name: frame[name].iloc[0] for name in parsed.right if _is_constant(frame[name])}
     varying, dropped = without_constants(parsed, constants)
-    usable = _Usable(frame, rows, [*nested.notes, *notes, *dropped], nested.nests, factors)
+    usable = _UsableRows(frame, rows, [*nested.notes, *notes, *dropped], nested.nests, factors)
     return _assemble(varying, usable)
 
 
 @dataclass(frozen=True)
-class _Usable:
+class _UsableRows:
     """The rows of a table that a formula can use, their positions in it, and what there is to say of them."""
 
     frame: pd.DataFrame
@@ -324,7 +324,16 @@ def _complete_rows(
     lacking = {name: cells for name, cells in missing.items() if name not in explained}
     notes = _row_notes("missing", lacking) + _row_notes("infinite", infinite)
     kept = frame.loc[~bad] if bad.any() else frame
-    return kept.reset_index(drop=True), np.flatnonzero(~bad), notes
+    rows = np.flatnonzero(~bad) if bad.any() else _every_row(len(table))
+    return kept.reset_index(drop=True), rows, notes
+
+
+@lru_cache(maxsize=1)
+def _every_row(count: int) -> npt.NDArray[np.int64]:
+    """Return the positions of all rows of a table, which the designs of several formulas share."""
+    rows = np.arange(count)
+    rows.flags.writeable = False
+    return rows
 
 
 def _infinite(column: pd.Series) -> Bools:
@@ -407,7 +416,7 @@ def _constant_text(parsed: Parsed, term: object, name: str, value: object) -> st
 # ----------------------------------------------------------------------------------------------------
 
 
-def _assemble(parsed: Parsed, usable: _Usable) -> DesignMatrix:
+def _assemble(parsed: Parsed, usable: _UsableRows) -> DesignMatrix:
     """Make the design of a formula whose columns all vary; ``x`` is at hand until it is forgotten."""
     frame, rows = usable.frame, usable.rows
     raise_if_any(_too_wide(parsed, frame))

@@ -97,11 +97,6 @@ def parse_formula(text: str) -> Parsed:
     return _laid_out(text, fixed, names, random)
 
 
-def variables_of(text: str) -> tuple[str, ...]:
-    """Return the names of the columns that the right side of formula ``text`` reads."""
-    return parse_formula(text).right
-
-
 def at(text: str) -> str:
     """Say where a problem of formula ``text`` is."""
     return f"formula '{text if len(text) <= _LONGEST else text[:60] + '...'}'"

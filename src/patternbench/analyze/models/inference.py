@@ -103,8 +103,8 @@ class Inference:
         estimate, error, df = (np.array(column) for column in zip(*estimates, strict=True))
         ratio = np.divide(estimate, error, out=np.full_like(estimate, np.inf), where=error > 0)
         tested = ContrastResults(effect=estimate, sd=error, t=ratio, df_denom=df)
-        ends, doubts = tested.conf_int(1 - level).tolist(), np.atleast_1d(tested.pvalue).tolist()
-        rows = zip(columns, estimate.tolist(), error.tolist(), ends, ratio.tolist(), doubts, strict=True)
+        ends, p_values = tested.conf_int(1 - level).tolist(), np.atleast_1d(tested.pvalue).tolist()
+        rows = zip(columns, estimate.tolist(), error.tolist(), ends, ratio.tolist(), p_values, strict=True)
         return tuple(
             Coefficient(name, b, se, low, high, t, p, vif.get(name)) for name, b, se, (low, high), t, p in rows
         )

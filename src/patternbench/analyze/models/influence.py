@@ -51,7 +51,7 @@ class Influence:
     @property
     def standardized(self) -> Floats:
         """The residuals by their own spread; 0 where a row alone determines a coefficient, and has none to judge."""
-        # statsmodels' OLSInfluence computes the leverages anew for this one.
+        # statsmodels' OLSInfluence computes the leverages again for this one.
         free = np.where(self.leverage < ALONE, 1 - self.leverage, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.fit.residuals / (self.fit.summary.sigma * np.sqrt(free))
@@ -165,7 +165,7 @@ def suspicious_rows(fit: LinearFit, influence: Influence, names: RowNames) -> tu
     A row is flagged as an outlier (studentized residual) or as influential (Cook's distance); high leverage
     by itself isn't a fault, and is only mentioned together with one of these. ``names`` are those of the fitted table.
     """
-    judged, limits = _Judged.of(fit, influence), thresholds(fit)
+    judged, limits = _JudgedFit.of(fit, influence), thresholds(fit)
     outlier = np.abs(judged.studentized) > limits.studentized
     flagged = outlier | (judged.cooks > limits.cooks)
     order = np.flatnonzero(flagged)
@@ -177,7 +177,7 @@ def suspicious_rows(fit: LinearFit, influence: Influence, names: RowNames) -> tu
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _JudgedFit:
     """A fit with what is asked of single rows (n each), and ``total``, the sum of squares of y around its ``mean``."""
 
     fit: LinearFit
@@ -189,7 +189,7 @@ class _Judged:
     total: float
 
     @classmethod
-    def of(cls, fit: LinearFit, influence: Influence) -> _Judged:
+    def of(cls, fit: LinearFit, influence: Influence) -> _JudgedFit:
         """Compute each for all rows, once."""
         mean = float(fit.y.mean()) if fit.design.intercept else 0.0
         total = float(((fit.y - mean) ** 2).sum())
@@ -236,7 +236,7 @@ def _chance_repeats(y: Floats) -> float | None:
 
 
 def _describe(
-    judged: _Judged, limits: Thresholds, names: RowNames, i: int, values: dict[Hashable, object]
+    judged: _JudgedFit, limits: Thresholds, names: RowNames, i: int, values: dict[Hashable, object]
 ) -> SuspiciousRow:
     fit, row = judged.fit, int(judged.fit.design.rows[i])
     adj_r2, sigma = _quality_without(judged, i)
@@ -261,7 +261,7 @@ def _applying(fit: LinearFit, values: dict[Hashable, object]) -> dict[str, objec
     return {str(name): value for name, value in values.items() if name not in away}
 
 
-def _reasons(judged: _Judged, limits: Thresholds, i: int) -> tuple[str, ...]:
+def _reasons(judged: _JudgedFit, limits: Thresholds, i: int) -> tuple[str, ...]:
     side = "above" if judged.residuals[i] > 0 else "below"
     errors, cooks, leverage = abs(judged.studentized[i]), judged.cooks[i], judged.leverage[i]
     reasons = []
@@ -274,7 +274,7 @@ def _reasons(judged: _Judged, limits: Thresholds, i: int) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _beta_without(judged: _Judged, i: int) -> Floats:
+def _beta_without(judged: _JudgedFit, i: int) -> Floats:
     fit, free = judged.fit, max(1 - judged.leverage[i], 1e-12)
     without: Floats = fit.beta - fit.basis.r_inverse @ fit.basis.q[i] * (judged.residuals[i] / free)
     return without
@@ -285,7 +285,7 @@ def _moves(fit: LinearFit, without: Floats) -> dict[str, tuple[float, float]]:
     return {c.name: (c.estimate, float(new)) for c, new in pairs if abs(new - c.estimate) > c.std_error}
 
 
-def _quality_without(judged: _Judged, i: int) -> tuple[float | None, float]:
+def _quality_without(judged: _JudgedFit, i: int) -> tuple[float | None, float]:
     fit, n, df = judged.fit, judged.fit.summary.n, judged.fit.summary.df_residual
     if df < 2:  # noqa: PLR2004 - one row less leaves no degree of freedom
         return fit.summary.adj_r2, fit.summary.sigma

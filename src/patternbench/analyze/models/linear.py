@@ -46,7 +46,7 @@ class Summary:
 class Factorization:
     """The QR decomposition of a design, computed once and shared by all its responses.
 
-    ``remade`` makes the orthonormal columns anew, ``r_inverse`` is p x p, ``leverage`` the diagonal of the hat matrix
+    ``remade`` makes the orthonormal columns again, ``r_inverse`` is p x p, ``leverage`` the diagonal of the hat matrix
     (n).
     """
 
@@ -85,7 +85,7 @@ class LinearFit:
 
     @property
     def residuals(self) -> Floats:
-        """What is left of the response (n); computed anew each time, because tables may be large."""
+        """What is left of the response (n); computed again each time, because tables may be large."""
         return self.y - self.fitted
 
     @property

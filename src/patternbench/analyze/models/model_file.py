@@ -11,7 +11,7 @@ from patternbench.terms.factors import FactorRow
 
 #: Name and version of the format; a reader refuses any other.
 FORMAT = "patternbench/models/1"
-REMAKE = "Make it anew: patternbench fit ... --save FILE."
+REMAKE = "Make it again: patternbench fit ... --save FILE."
 #: What a part must be, by what pydantic calls it when it is something else.
 _KINDS = {
     "string_type": "text",

@@ -147,11 +147,11 @@ def _row(model: SavedModel, frame: pd.DataFrame) -> Floats:
 
 def _interval(model: SavedModel, row: Floats, at: Mapping[str, object], level: float) -> Prediction:
     centre, mean_low, mean_high = model.inference.interval(row, level)
-    ends, method, doubts = _ends(model, row, centre, level)
+    ends, method, notes = _ends(model, row, centre, level)
     target, base = undo_log(model.response)
     values = (centre, *ends, mean_low, mean_high)
     estimate, low, high, mean_low, mean_high = (float(v if base is None else np.power(base, v)) for v in values)
-    warnings = (*_range_warnings(model, at), *_hull_warning(model, at, row), *doubts)
+    warnings = (*_range_warnings(model, at), *_hull_warning(model, at, row), *notes)
     return Prediction(target, model.formula, at, estimate, low, high, mean_low, mean_high, level, method, warnings)
 
 

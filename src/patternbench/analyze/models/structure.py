@@ -40,7 +40,7 @@ _Kind = Literal["model", "means"]
 
 
 @dataclass(frozen=True)
-class _Rests:
+class _Residuals:
     """What a larger model leaves of every response: sums of squares (q), degrees of freedom, ``rows`` makes q x n."""
 
     squares: Floats
@@ -53,7 +53,7 @@ class _Rests:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SharedTests:
     """What the tests of all responses of a design share, each part computed once when it is first asked for.
 
     ``group`` names the column that groups rows.
@@ -63,7 +63,7 @@ class Surroundings:
     basis: Factorization
     table: pd.DataFrame
     group: str | None
-    _kept: dict[tuple[str, _Kind], list[tuple[str, _Rests]]] = field(default_factory=dict)
+    _kept: dict[tuple[str, _Kind], list[tuple[str, _Residuals]]] = field(default_factory=dict)
 
     @cached_property
     def codes(self) -> _Codes | None:
@@ -81,7 +81,7 @@ class Surroundings:
             return _ModelSpace(self.basis.q)
         return None if int(self.design.cells.max()) + 1 > _MOST_CELLS else _MeansSpace(self.design.cells)
 
-    def rests(self, what: str, kind: _Kind, codes: _Codes, base: _Space) -> list[tuple[str, _Rests]]:
+    def rests(self, what: str, kind: _Kind, codes: _Codes, base: _Space) -> list[tuple[str, _Residuals]]:
         """Return what GROUPS, ``SLOPES`` or ``LEVELS`` leave of all responses, for each factor that may have them."""
         if (what, kind) not in self._kept:
             self._kept[what, kind] = list(_RESTS[what](self, codes, base))
@@ -114,7 +114,7 @@ class Structure:
 LACK_OF_FIT, GROUPS, SLOPES, LEVELS = "Lack of fit", "Groups", "Slopes of groups", "Levels by group"
 
 
-def structure_tests(fit: LinearFit, around: Surroundings) -> Structure:
+def structure_tests(fit: LinearFit, around: SharedTests) -> Structure:
     """Test the shape of ``fit``, then the independence of its rows by groups and by the order of the run."""
     if exact_fit_note(fit):
         return Structure((), (), fit.residuals)
@@ -169,7 +169,7 @@ def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str =
 
 def _around(values: Floats, codes: _Codes) -> Floats:
     """Return the values around the mean of their group."""
-    return _Apart(codes)(values)
+    return _GroupCentring(codes)(values)
 
 
 # --- what is left apart from groups
@@ -177,7 +177,7 @@ def _around(values: Floats, codes: _Codes) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Apart:
+class _GroupCentring:
     """Takes out of values the mean of each group, and its slope on a ``column`` (n, around the groups' means), if any.
 
     ``codes`` (n) has the number of each row's group.
@@ -226,7 +226,7 @@ class _Space(Protocol):
     def left(self, y: Floats) -> Floats:
         """Return what it leaves of y (q x n)."""
 
-    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+    def beside(self, apart: _GroupCentring, y: Floats) -> tuple[Floats, int]:
         """Return what it leaves of y (q x n) together with what is taken apart, and the degrees of freedom."""
 
 
@@ -249,7 +249,7 @@ class _ModelSpace:
         left: Floats = y - (y @ self.q) @ self.q.T
         return left - (left @ self.q) @ self.q.T
 
-    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+    def beside(self, apart: _GroupCentring, y: Floats) -> tuple[Floats, int]:
         """Return what columns and groups leave of y (q x n), and the degrees of freedom.
 
         Their own space is found in their triangle, as decomposing all rows takes much longer. Nothing is left of a
@@ -290,7 +290,7 @@ class _MeansSpace:
         """Return the rows of y (q x n) around the means of the combinations."""
         return np.array([_around(one, self.cells) for one in y])
 
-    def beside(self, apart: _Apart, y: Floats) -> tuple[Floats, int]:
+    def beside(self, apart: _GroupCentring, y: Floats) -> tuple[Floats, int]:
         """Return what means of combinations and groups leave of y (q x n), and the degrees of freedom."""
         values, vectors = np.linalg.eigh(self._products(apart))
         kept = values > _OWN_PRODUCT
@@ -302,7 +302,7 @@ class _MeansSpace:
                 left[j] -= apart((weights / self._lengths)[self.cells])
         return left, y.shape[1] - int(kept.sum()) - apart.taken
 
-    def _products(self, apart: _Apart) -> Floats:
+    def _products(self, apart: _GroupCentring) -> Floats:
         """Return the products (size x size) of the columns at length 1, with what is taken out of each."""
         made = np.eye(self.size)
         for weights in apart.weights():
@@ -329,7 +329,7 @@ def _untested(fit: LinearFit) -> _Groups:
     return _Groups((), (), fit.residuals)
 
 
-def _group_tests(fit: LinearFit, around: Surroundings, kind: _Kind, codes: _Codes) -> _Groups:
+def _group_tests(fit: LinearFit, around: SharedTests, kind: _Kind, codes: _Codes) -> _Groups:
     if int(codes.max()) + 1 < FEWEST_GROUPS:
         return _untested(fit)
     base, group = around.base(kind), str(around.group)
@@ -362,13 +362,13 @@ def _strongest_test(tried: Sequence[Test]) -> list[Test]:
     return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
 
 
-def _of_groups(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
+def _of_groups(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what its own mean for each group leaves; its rows are kept, because every response needs them."""
-    left, df = base.beside(_Apart(codes), around.design.y.T)
-    yield "", _Rests(_squares(left), df, lambda: left)
+    left, df = base.beside(_GroupCentring(codes), around.design.y.T)
+    yield "", _Residuals(_squares(left), df, lambda: left)
 
 
-def _of_levels(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
+def _of_levels(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what its own mean for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
@@ -376,22 +376,22 @@ def _of_levels(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tu
     """
     for name, level in around.categories:
         cells = np.asarray(pd.factorize(codes * (int(level.max()) + 1) + level)[0], dtype=np.int64)
-        yield name, _beside(around, base, _Apart(cells))
+        yield name, _beside(around, base, _GroupCentring(cells))
 
 
-def _of_slopes(around: Surroundings, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Rests]]:
+def _of_slopes(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what a mean and its own slope for each group leave."""
     for name, column in _varying(around.design, codes):
-        yield name, _beside(around, base, _Apart(codes, column))
+        yield name, _beside(around, base, _GroupCentring(codes, column))
 
 
 _RESTS = {GROUPS: _of_groups, LEVELS: _of_levels, SLOPES: _of_slopes}
 
 
-def _beside(around: Surroundings, base: _Space, apart: _Apart) -> _Rests:
-    """Return the sums of squares that base and groups leave; their rows are made anew for the few that need them."""
+def _beside(around: SharedTests, base: _Space, apart: _GroupCentring) -> _Residuals:
+    """Return the sums of squares that base and groups leave; their rows are made again for the few that need them."""
     left, df = base.beside(apart, around.design.y.T)
-    return _Rests(_squares(left), df, lambda: base.beside(apart, around.design.y.T)[0])
+    return _Residuals(_squares(left), df, lambda: base.beside(apart, around.design.y.T)[0])
 
 
 def _squares(left: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from patternbench.analyze.covariates import is_moved
 from patternbench.analyze.models.contrasts import Contrast, contrasts, entangled
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.fit import ModelResult
@@ -16,13 +17,12 @@ from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.influence import SuspiciousRow
 from patternbench.analyze.models.linear import Summary
 from patternbench.terms.factors import FactorTable
-from patternbench.terms.quantities import apart, number, quantity, span
+from patternbench.terms.quantities import apart, number, p_value, quantity, span
 
 _LEVEL = re.compile(r"^(?:C\()?`?([^`\[\]()]+)`?\)?\[T\.(.*)\]$")
 _LOGGED = re.compile(r"^(log|log2|log10)\(`?([^`()]+)`?\)$")
 _LOG_OF_TWO = {"log": float(np.log(2)), "log2": 1.0, "log10": float(np.log10(2))}
 _GOOD_ERROR = 30.0
-_MOVED = 0.05
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,6 @@ class Effect:
     shown: bool
     change: float
     subject: str
-
-
-def p_value(p: float) -> str:
-    """Write a p-value. Below 2.2e-16, doubles can't distinguish it from zero; R prints it in the same way."""
-    smallest = 2.2e-16
-    return "< 2.2e-16" if p < smallest else f"{p:.3g}"
 
 
 def preferred(result: ModelResult) -> tuple[Sequence[Coefficient], str]:
@@ -78,7 +72,7 @@ def _held(result: ModelResult, one: Contrast, rest: str) -> Effect:
         subject = f"{one.factor} = {after} instead of {before}"
     sentence = _sentence(result, f"{subject}{where}", one.estimate, one.low, one.high)
     subject = f"{subject}{where}"
-    return Effect(one.factor, sentence, one.low > 0 or one.high < 0, changed(result, one.estimate), subject)
+    return Effect(one.factor, sentence, _is_shown(one.low, one.high), changed(result, one.estimate), subject)
 
 
 def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
@@ -89,9 +83,14 @@ def _effect(result: ModelResult, block: Block, c: Coefficient) -> Effect | None:
         return None
     subject, step = requested
     low, high = sorted((c.ci_low * step, c.ci_high * step))
-    shown = low > 0 or high < 0
     change = c.estimate * step
-    return Effect(c.name, _sentence(result, subject, change, low, high), shown, changed(result, change), subject)
+    sentence = _sentence(result, subject, change, low, high)
+    return Effect(c.name, sentence, _is_shown(low, high), changed(result, change), subject)
+
+
+def _is_shown(low: float, high: float) -> bool:
+    """Whether an interval excludes that there is no effect."""
+    return low > 0 or high < 0
 
 
 def changed(result: ModelResult, change: float) -> float:
@@ -145,7 +144,7 @@ def _sentence(result: ModelResult, subject: str, change: float, low: float, high
     tail = " %" if base is not None else ""
     unit = result.fit.design.factors.unit(name)
     interval = f"between {apart(span(name, low, high, unit, 'and'))}{tail}"
-    if low <= 0 <= high:
+    if not _is_shown(low, high):
         return f"{subject}: {_not_shown(result, target, change_share(result, low, high, base))} ({interval})."
     verb = "raises" if change > 0 else "cuts"
     least, most = sorted((abs(low), abs(high)))
@@ -238,7 +237,7 @@ def summary_line(s: Summary) -> str:
     )
 
 
-def doubts(result: ModelResult) -> tuple[str, ...]:
+def warnings(result: ModelResult) -> tuple[str, ...]:
     """List the warnings: failed assumptions, weak prediction, rows that stand out."""
     sentences = [_remedy_text(result, i) for i in range(len(result.remedies))]
     unseen = result.cross_validation.errors.mape
@@ -252,10 +251,10 @@ def doubts(result: ModelResult) -> tuple[str, ...]:
         rest = result.flagged_rows - len(result.suspicious)
         more = f"; and {rest:,} more" if rest else ""
         sentences.append(f"{result.flagged_rows:,} of {result.fit.summary.n:,} rows stand out: {named}{more}.")
-    return (*_covariate_doubts(result), *sentences, *(note.text for note in result.notes))
+    return (*_covariate_warnings(result), *sentences, *(note.text for note in result.notes))
 
 
-def _covariate_doubts(result: ModelResult) -> Iterator[str]:
+def _covariate_warnings(result: ModelResult) -> Iterator[str]:
     """Yield what a covariate did to each change, whether scenarios move it, and what a small move of it would do."""
     if result.adjusted is None:
         return
@@ -283,7 +282,7 @@ def _moved_text(name: str, p: float) -> str:
     if not np.isfinite(p):
         return f"Whether {name} depends on the scenario was not tested: it needs positive values in repeated rounds."
     stated = f"{name} by scenario, within blocks: p {p_value(p)}"
-    if p < _MOVED:
+    if is_moved(p):
         why = "A covariate that scenarios move takes a part of their effects away"
         return f"{stated}. {why}: believe the changes without it."
     return f"{stated}. That shows no dependence, but few blocks find only large ones."

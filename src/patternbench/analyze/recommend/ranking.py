@@ -31,21 +31,26 @@ from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import Estimate, is_relative, middle, paired
 from patternbench.analyze.statements.family import any_error
 from patternbench.analyze.statements.pairing import against
-from patternbench.analyze.statements.shown import UNSURE, PValue, PValues, all_of, either
+from patternbench.analyze.statements.shown import UNSURE, PValue, PValues, all_of, either, least
 from patternbench.terms.quantities import SHARES
 
 RARE = 0.2
 """The share of rounds that episodes strike which a limit must have survived: rarer ones may always be missed."""
+_LEADERS = 5
+"""How many of the first in rank are asked whether they are better than another one: if they are not, no other is."""
 
 
 class Duels:
     """The configurations under one condition, two at a time: which of them is better on the objective, how surely.
 
-    Every pair is compared at most once, and only if it is asked for.
+    Every pair is compared at most once, and only if it is asked for. Each p counts once for each of the ``looks`` at
+    rounds that were still being added.
     """
 
-    def __init__(self, group: Sequence[ScenarioRounds], objective: Objective, in_percent: bool) -> None:
-        self._group, self._objective, self._in_percent = group, objective, in_percent
+    def __init__(
+        self, group: Sequence[ScenarioRounds], objective: Objective, in_percent: bool, looks: float = 1.0
+    ) -> None:
+        self._group, self._objective, self._in_percent, self._looks = group, objective, in_percent, looks
         self._known: dict[tuple[int, int], Estimate] = {}
 
     def loss(self, one: int, other: int) -> Estimate:
@@ -60,14 +65,18 @@ class Duels:
     def better(self, one: int, other: int) -> PValue:
         """Return the p of the claim that one is better than the other; 1 if it is not."""
         loss = self.loss(one, other)
-        return PValue.of(loss) if loss.value < 0 else UNSURE
+        return PValue.of(loss).times(self._looks) if loss.value < 0 else UNSURE
+
+    def room(self, margin: float) -> float:
+        """Return a margin on the scale of losses; none without ratios, of which it is one."""
+        return float(np.log1p(margin)) if self._in_percent else 0.0
 
     def within(self, one: int, other: int, margin: float) -> PValue:
-        """Return the one-sided p that one is less than a margin worse than the other, where both have ratios."""
-        room = self.loss(one, other).shifted(float(np.log1p(margin)))
-        if np.isnan(room.error) or not self._in_percent or not room.value < 0:
+        """Return the one-sided p that one is less than a margin worse than another; without ratios, better."""
+        room = self.loss(one, other).shifted(self.room(margin))
+        if np.isnan(room.error) or not room.value < 0:
             return UNSURE
-        found = PValue.of(room)
+        found = PValue.of(room).times(self._looks)
         # Where one side is skewed, all that is wrong may be on the side that is asked for: the firm p is not halved.
         return found if room.error == 0 else PValue(found.even / 2, found.firm)
 
@@ -116,8 +125,32 @@ class Ranking:
         return all_of([self.beats(self.order[0], i) for i in range(len(self.feasible)) if i != self.order[0]])
 
     def within(self, one: int, margin: float) -> PValue:
-        """Return the p of the claim that one is less than a margin worse than each other one that keeps the limits."""
-        return all_of([self.duels.within(one, other, margin) for other in self.order if other != one])
+        """Return the p of the claim that one is less than a margin worse than the best of those that keep the limits.
+
+        Each other one is less than the margin better, or it is not the best, as it is worse than a third. As for the
+        claim that one is the best, no correction is needed for how many there are: who is picked for its luck must
+        surely be near all others, which are as good or bad.
+        """
+        rivals = [other for other in self.order if other != one]
+        harmless = [least(self.duels.within(one, other, margin), self.surpassed(other)) for other in rivals]
+        return all_of(harmless)
+
+    def surpassed(self, one: int) -> PValue:
+        """Return the one-sided p that one of the first in rank is better than this one, whichever shows it best."""
+        return least(*(self.duels.within(other, one, 0.0) for other in self.order[:_LEADERS] if other != one))
+
+    def no_other_keeps(self, one: int, margin: float) -> PValue:
+        """Return the p that no configuration which broke a limit keeps it and is more than a margin better than one."""
+        broke = np.flatnonzero(~self.feasible).tolist()
+        return all_of([least(self.broken[other], self.duels.within(one, other, margin)) for other in broke])
+
+    def is_out(self, one: int) -> PValue:
+        """Return the p that one is not the choice, since it breaks a limit or another one is better.
+
+        It counts once for each claim that may be wrong of the one that is the choice: each other one may seem better,
+        and it may seem to break a limit.
+        """
+        return least(self.surpassed(one), self.broken[one]).times(len(self.feasible))
 
     def gains(self, base: int) -> Mapping[int, PValue]:
         """Give the p that each other one that keeps the limits is better than the baseline, corrected (Holm)."""
@@ -136,22 +169,43 @@ class Ranking:
 
 
 def rank(
-    group: Sequence[ScenarioRounds], objective: Objective, limits: Sequence[Constraint], prefer: Sequence[bool] = ()
+    group: Sequence[ScenarioRounds],
+    objective: Objective,
+    limits: Sequence[Constraint],
+    prefer: Sequence[bool] = (),
+    looks: float = 1.0,
 ) -> Ranking:
-    """Order the scenarios under one condition by the objective. Of equal ones, preferred ones come first."""
+    """Order the scenarios under one condition by the objective. Of equal ones, preferred ones come first.
+
+    Each p counts once for each of the ``looks`` at rounds that were still being added. Some of those left the blocks
+    early, so they are ordered as if all had run in the same ones.
+    """
     names = dict.fromkeys([objective.response, *(one.response for one in limits)])
     in_percent = {name: is_relative(name, *(s.values[name] for s in group)) for name in names}
     centres = {
         name: np.array([middle(s.values[name], in_percent[name], s.typical_in(name)) for s in group]) for name in names
     }
     feasible = keeps(centres, limits, len(group))
-    cost = centres[objective.response] * (1 if objective.minimise else -1)
+    middles = _in_the_same_blocks(group, objective.response, in_percent, centres) if looks > 1 else None
+    cost = (centres[objective.response] if middles is None else middles) * (1 if objective.minimise else -1)
     last = [not one for one in prefer] or [True] * len(group)
     order = tuple(sorted(np.flatnonzero(feasible).tolist(), key=lambda i: (cost[i], last[i], group[i].name)))
-    broken = [_breaks(s, limits, in_percent) for s in group]
-    kept = [all_of([_kept(s, one, in_percent) for one in limits]) for s in group]
-    duels = Duels(group, objective, in_percent[objective.response])
+    broken = [_breaks(s, limits, in_percent).times(looks) for s in group]
+    kept = [all_of([_kept(s, one, in_percent) for one in limits]).times(looks) for s in group]
+    duels = Duels(group, objective, in_percent[objective.response], looks)
     return Ranking(order, feasible, centres, in_percent, kept, broken, duels)
+
+
+def _in_the_same_blocks(
+    group: Sequence[ScenarioRounds], response: str, in_percent: Mapping[str, bool], centres: Mapping[str, Floats]
+) -> Floats:
+    """Return each middle as if it were of the blocks of the configuration that has most: that one's, and the change."""
+    most, own = max(group, key=lambda one: len(one.values[response])), centres[response]
+    changes = np.array([against(most, one, response, in_percent[response]).value for one in group], dtype=float)
+    base = own[[one is most for one in group]][0]
+    moved = base * np.exp(changes) if in_percent[response] else base + changes
+    middles: Floats = np.where(np.isnan(moved), own, moved)
+    return middles
 
 
 def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int) -> npt.NDArray[np.bool_]:

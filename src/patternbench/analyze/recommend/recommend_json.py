@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patternbench.analyze.models.fit_json import notes_json, plain
+from patternbench.analyze.plain_json import notes_json, plain
 from patternbench.analyze.recommend.recommendation import (
     Against,
     Candidate,

@@ -20,8 +20,9 @@ import pandas as pd
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent_interval
 from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
+from patternbench.analyze.recommend.judging import Judge, Judgement
 from patternbench.analyze.recommend.objectives import Constraint, Objective, parse_limit, parse_objective
-from patternbench.analyze.recommend.ranking import Ranking, keeps, kept_in_all_rounds, rank
+from patternbench.analyze.recommend.ranking import Ranking, keeps
 from patternbench.analyze.rounds import (
     ColumnRoles,
     Key,
@@ -35,9 +36,11 @@ from patternbench.analyze.rounds import (
 )
 from patternbench.analyze.statements.estimate import is_relative, means_of, middle, percent
 from patternbench.analyze.statements.family import together
-from patternbench.analyze.statements.pairing import against, alike, are_paired, is_base, matched_by_block
+from patternbench.analyze.statements.pairing import against, alike, are_paired, matched_by_block
 from patternbench.analyze.statements.sentences import change_text, changed
-from patternbench.analyze.statements.shown import UNSURE, PValues, Shown, Threshold
+from patternbench.analyze.statements.shown import Shown
+from patternbench.analyze.statements.verdict import ChoiceVerdict
+from patternbench.analyze.stopping.choice import ChoiceRule
 from patternbench.terms.data_problems import (
     DataError,
     DataProblem,
@@ -54,6 +57,8 @@ from patternbench.terms.quantities import level_text, quantity
 RESAMPLES = 2000
 _NAMED = 3
 _TWO = 2
+Place = tuple[dict[str, object], list[ScenarioRounds]]
+"""A condition by its levels, and the configurations that were measured under it."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +112,12 @@ class Against:
 class Choice:
     """The recommendation under given conditions; ``chosen`` is None when nothing keeps the limits.
 
-    ``verdict``: ``clear``; ``kept`` (clear on the objective, and it kept the limits in all rounds, which are too few to
-    show that it always does); ``tie`` (with ``ties``, in rank: the chosen one and what can't be distinguished from it);
-    ``unsure`` (the first in rank may break a limit, or another may keep it); ``nothing`` (none keeps the limits). ``p``
-    is that of the verdict ``clear``, and of ``nothing`` that it is so; ``sure`` says whether it is small
+    ``verdict`` says how sure it is; with a tie, ``ties`` lists in rank the chosen one and what can't be distinguished
+    from it. ``p`` is that of the verdict ``clear``, and of ``nothing`` that it is so; ``sure`` says whether it is small
     enough among all choices. ``shown`` is how surely *clearly* (or *nothing keeps*) is shown, ``gains`` whether it
     shows a gain over the baseline (None where it wasn't asked), ``near`` that it is less than the margin worse than the
-    best.
+    best. ``baseline`` is what the choice is compared with; None where there is none. ``each`` is the confidence of an
+    interval of its own.
     """
 
     conditions: Mapping[str, object]
@@ -122,7 +126,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     against_baseline: tuple[Against, ...]
     text: str
-    verdict: str
+    verdict: ChoiceVerdict
     ties: tuple[Candidate, ...]
     p: float
     sure: bool
@@ -130,38 +134,30 @@ class Choice:
     near: Shown = Shown.NOT
     shown: Shown = Shown.NOT
     margin: float = 5.0
+    baseline: Candidate | None = None
+    each: float = 0.95
 
     @property
     def near_the_best(self) -> str:
         """How much worse than the best a tie is at most, in words; empty where that isn't shown."""
-        shown = self.verdict == "tie" and self.near
+        shown = self.verdict is ChoiceVerdict.TIE and self.near
         return f"at most {self.margin:g} % worse than the best{self.near.condition}" if shown else ""
 
     @property
     def firm(self) -> bool:
         """Whether no word of the choice has the condition that rounds scatter evenly."""
-        stated = (self.gains, self.near) if self.verdict == "tie" else (self.shown,)
-        return self.verdict == "unsure" or Shown.IF_EVEN not in stated
+        stated = (self.gains, self.near) if self.verdict is ChoiceVerdict.TIE else (self.shown,)
+        return self.verdict is ChoiceVerdict.UNSURE or Shown.IF_EVEN not in stated
 
     @property
     def is_settled(self) -> bool:
         """Whether rounds decide the choice on the objective; if nothing is chosen, that nothing keeps the limits."""
-        return self.verdict in ("clear", "kept") or (self.verdict == "nothing" and self.sure)
+        return self.verdict.is_clear or (self.verdict is ChoiceVerdict.NOTHING and self.sure)
 
     @property
     def rounds(self) -> int:
         """The fewest rounds of a configuration."""
         return min((len(v) for one in self.candidates for v in one.scenario.values.values()), default=0)
-
-
-@dataclass(frozen=True)
-class Bars:
-    """The p up to which claims count, each over all conditions: at most 5 in 100 of those made are false."""
-
-    clear: Threshold
-    lead: Threshold
-    gain: Threshold
-    near: Threshold
 
 
 @dataclass(frozen=True)
@@ -200,7 +196,9 @@ class Criteria:
     ``conditions`` names the factors that are given. Without it a run's patterns are chosen and all other factors are
     given; of a table whose ``factors`` nothing is known everything is chosen. Without ``baseline`` it is a run's own:
     every pattern at its level without the pattern. ``margin`` is how many percent worse than the best is good enough to
-    be said. ``looks`` are the ways in which rounds may be looked at other than as they were measured.
+    be said. ``looks`` are the ways in which rounds may be looked at other than as they were measured. ``stopped_by`` is
+    the rule of a run that stopped its rounds once the choice was known, by these criteria: each word has the
+    error probability of one of its looks.
     """
 
     objectives: tuple[str, ...]
@@ -213,6 +211,30 @@ class Criteria:
     factors: FactorTable = NOTHING_KNOWN
     margin: float = 5.0
     looks: Looks = AS_MEASURED
+    stopped_by: ChoiceRule | None = None
+
+
+@dataclass(frozen=True)
+class ArrangedRounds:
+    """The rounds of a table by condition, as a judge of configurations gets them, with notes on what was assumed."""
+
+    judge: Judge
+    conditions: tuple[str, ...]
+    places: Sequence[Place]
+    notes: Sequence[Note]
+
+
+def arranged(table: pd.DataFrame, criteria: Criteria) -> ArrangedRounds:
+    """Arrange a table by condition; raises ``DataError`` as ``recommend`` does."""
+    objectives, limits, baseline = _parsed(table, criteria)
+    columns = _roles(table, objectives, limits, criteria)
+    conditions = _conditions(table, columns, criteria)
+    table, seen = looked_at(table, columns, criteria.looks)
+    usable, notes = _usable(scenarios(table, replace(columns, typical=criteria.looks.typical)))
+    given = objectives, limits, baseline, criteria.factors, criteria.level, criteria.margin
+    judge = Judge(*given, criteria.stopped_by)
+    places = _in_order(_places(usable, conditions), conditions)
+    return ArrangedRounds(judge, conditions, places, [*notes, *seen, *_unknown_notes(columns, criteria)])
 
 
 def recommend(table: pd.DataFrame, criteria: Criteria) -> Recommendation:
@@ -220,17 +242,24 @@ def recommend(table: pd.DataFrame, criteria: Criteria) -> Recommendation:
 
     Raises ``DataError`` for malformed criteria, unknown columns, and scenarios without any value.
     """
-    objectives, limits, baseline = _parsed(table, criteria)
-    columns = _roles(table, objectives, limits, criteria)
-    conditions = _conditions(table, columns, criteria)
-    table, seen = looked_at(table, columns, criteria.looks)
-    usable, notes = _usable(scenarios(table, replace(columns, typical=criteria.looks.typical)))
-    chooser = _Chooser(objectives, limits, conditions, baseline, criteria.factors, criteria.level, criteria.margin)
-    places = _in_order(_places(usable, conditions), conditions)
-    choices = chooser.all_of(places, np.random.default_rng(criteria.seed))
-    notes += [*seen, *_unknown_notes(columns, criteria), *_picked_notes(choices)]
+    found = arranged(table, criteria)
+    judge, conditions = found.judge, found.conditions
+    chooser = _Chooser(judge, conditions)
+    choices = chooser.all_of(found.places, np.random.default_rng(criteria.seed))
+    notes = [*found.notes, *_looked_notes(judge.rule), *_picked_notes(choices)]
     flipped, units = flips(choices, conditions), criteria.factors.units
-    return Recommendation(objectives, limits, conditions, choices, flipped, tuple(notes), units)
+    return Recommendation(judge.objectives, judge.limits, conditions, choices, flipped, tuple(notes), units)
+
+
+def _looked_notes(rule: ChoiceRule | None) -> list[Note]:
+    """Return what stopping once the choice is known does to the words."""
+    if rule is None:
+        return []
+    text = (
+        f"Rounds stopped once the choice was known, after one of {plural(len(rule.looks), 'look')} at most. So each "
+        "word is as sure as one look must be that all of them together are wrong in at most 5 of 100 runs."
+    )
+    return [Note("looked", text)]
 
 
 def _unknown_notes(columns: ColumnRoles, criteria: Criteria) -> list[Note]:
@@ -325,9 +354,7 @@ def _usable(every: Sequence[ScenarioRounds]) -> tuple[list[ScenarioRounds], list
     return usable, notes
 
 
-def _places(
-    every: Sequence[ScenarioRounds], conditions: Sequence[str]
-) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
+def _places(every: Sequence[ScenarioRounds], conditions: Sequence[str]) -> list[Place]:
     places: dict[Key, tuple[dict[str, object], list[ScenarioRounds]]] = {}
     for scenario in every:
         where = {name: scenario.levels[name] for name in conditions if name in scenario.levels}
@@ -335,9 +362,7 @@ def _places(
     return list(places.values())
 
 
-def _in_order(
-    places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], conditions: Sequence[str]
-) -> list[tuple[dict[str, object], list[ScenarioRounds]]]:
+def _in_order(places: Sequence[Place], conditions: Sequence[str]) -> list[Place]:
     """Order conditions by rising levels and configurations by name, independently of the order of measurement."""
     ordered = [(where, sorted(group, key=lambda s: s.name)) for where, group in places]
     return sorted(ordered, key=lambda condition: [_order(condition[0].get(name, "")) for name in conditions])
@@ -345,48 +370,23 @@ def _in_order(
 
 @dataclass(frozen=True)
 class _Chooser:
-    objectives: tuple[Objective, ...]
-    limits: tuple[Constraint, ...]
+    judge: Judge
     conditions: tuple[str, ...]
-    baseline: Mapping[str, object]
-    factors: FactorTable
-    level: float
-    margin: float
 
-    def all_of(
-        self, places: Sequence[tuple[dict[str, object], list[ScenarioRounds]]], rng: np.random.Generator
-    ) -> tuple[Choice, ...]:
-        rankings = [self._ranked(group) for _, group in places]
-        bars = self._bars(rankings, [self._base(group, one) for (_, group), one in zip(places, rankings, strict=True)])
+    def all_of(self, places: Sequence[Place], rng: np.random.Generator) -> tuple[Choice, ...]:
+        judged = self.judge.judgements([group for _, group in places])
         return tuple(
-            self._choice(where, self._candidates(group, ranking, rng), ranking, bars)
-            for (where, group), ranking in zip(places, rankings, strict=True)
+            self._choice(where, self._candidates(one.group, one.ranking, rng), one)
+            for (where, _), one in zip(places, judged, strict=True)
         )
 
-    def _bars(self, rankings: Sequence[Ranking], bases: Sequence[int | None]) -> Bars:
-        ranked = [one for one in rankings if one.order]
-        gains = [g for one, base in zip(rankings, bases, strict=True) if base is not None and (g := one.gains(base))]
-        clear, lead, gain = (
-            PValues.of(p_values).bar(1 - self.level)
-            for p_values in (
-                [one.p for one in rankings],
-                [one.lead for one in ranked],
-                # The surest of corrected ones is corrected already.
-                [(min(g.even for g in one.values()), min(g.firm for g in one.values())) for one in gains],
-            )
-        )
-        near = (1 - self.level) / max(1, len(rankings))
-        return Bars(clear, lead, gain, Threshold(near, near))
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        return self.judge.objectives
 
-    def _base(self, group: Sequence[ScenarioRounds], ranking: Ranking) -> int | None:
-        """Return the first baseline in rank, if one keeps the limits."""
-        return next((i for i in ranking.order if self._is_base(group[i])), None)
-
-    def _ranked(self, group: Sequence[ScenarioRounds]) -> Ranking:
-        return rank(group, self.objectives[0], self.limits, [self._is_base(s) for s in group])
-
-    def _is_base(self, scenario: ScenarioRounds) -> bool:
-        return is_base(scenario, self.baseline, self.factors)
+    @property
+    def limits(self) -> tuple[Constraint, ...]:
+        return self.judge.limits
 
     def _candidates(
         self, group: Sequence[ScenarioRounds], ranking: Ranking, rng: np.random.Generator
@@ -439,73 +439,41 @@ class _Chooser:
         shares: Floats = (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).mean(axis=0)
         return shares
 
-    def _choice(
-        self, where: dict[str, object], candidates: tuple[Candidate, ...], ranking: Ranking, bars: Bars
-    ) -> Choice:
-        picked = self._picked(candidates, ranking, bars)
-        chosen = None if picked is None else candidates[picked]
-        ties = () if picked is None else self._ties(picked, candidates, ranking, bars)
-        others = [candidates[i] for i in ranking.order if i != picked]
-        verdict = self._verdict(chosen, ranking, bars, len(ties))
+    def _choice(self, where: dict[str, object], candidates: tuple[Candidate, ...], judged: Judgement) -> Choice:
+        chosen = None if judged.picked is None else candidates[judged.picked]
+        others = [candidates[i] for i in judged.ranking.order if i != judged.picked]
         choice = Choice(
             conditions=where,
             chosen=chosen,
             runner_up=others[0] if others else None,
             candidates=candidates,
-            against_baseline=self._against(chosen, candidates) if chosen else (),
+            against_baseline=self._against(chosen, candidates, judged.counted) if chosen else (),
             text="",
-            verdict=verdict,
-            ties=tuple(candidates[i] for i in ties) if verdict == "tie" else (),
-            p=ranking.p.even,
-            sure=bool(bars.clear.shown(ranking.p)),
-            gains=self._gains(picked, candidates, ranking, bars),
-            shown=bars.lead.shown(ranking.lead) if verdict == "kept" else bars.clear.shown(ranking.p),
-            margin=self.margin,
-            near=Shown.NOT if picked is None else bars.near.shown(ranking.within(picked, self.margin / 100)),
+            verdict=judged.verdict,
+            ties=tuple(candidates[i] for i in judged.ties) if judged.verdict is ChoiceVerdict.TIE else (),
+            p=judged.ranking.p.even,
+            sure=bool(judged.bars.clear.shown(judged.ranking.p)),
+            gains=judged.gains,
+            shown=judged.shown,
+            margin=judged.margin,
+            near=judged.near,
+            baseline=self._baseline(chosen, candidates),
+            each=together(self.judge.level, judged.counted),
         )
         return replace(choice, text=self._words(choice))
 
-    def _verdict(self, chosen: Candidate | None, ranking: Ranking, bars: Bars, ties: int) -> str:
+    def _baseline(self, chosen: Candidate | None, candidates: Sequence[Candidate]) -> Candidate | None:
+        """Return the baseline that is most like the choice; None where there is none."""
+        bases = [c for c in candidates if self.judge.is_base(c.scenario)]
         if chosen is None:
-            return "nothing"
-        if bars.clear.shown(ranking.p):
-            return "clear"
-        if bars.lead.shown(ranking.lead):
-            return "kept" if kept_in_all_rounds(chosen.scenario, self.limits) else "unsure"
-        return "tie" if ties > 1 else "unsure"
+            return next(iter(bases), None)
+        return max(bases, key=lambda c: alike(c.scenario, chosen.scenario), default=None)
 
-    def _picked(self, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> int | None:
-        """Return the first if it is shown to lead, else the best with a gain over the baseline, or the baseline."""
-        base = self._base([c.scenario for c in candidates], ranking)
-        if base is None or bars.lead.shown(ranking.lead):
-            return ranking.order[0] if ranking.order else None
-        gains = ranking.gains(base)
-        return next((i for i in ranking.order if bars.gain.shown(gains.get(i, UNSURE))), base)
-
-    def _gains(self, picked: int | None, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> Shown | None:
-        """Whether the choice is shown to be better than the baseline; None if it is the baseline, or there is none."""
-        base = self._base([c.scenario for c in candidates], ranking)
-        return None if picked is None or base in (None, picked) else bars.gain.shown(ranking.gains(base)[picked])
-
-    def _ties(self, picked: int, candidates: Sequence[Candidate], ranking: Ranking, bars: Bars) -> list[int]:
-        """Return the choice, and what these rounds can't tell apart from it, in rank."""
-        base = self._base([c.scenario for c in candidates], ranking)
-        gains = ranking.gains(picked) if picked == base else {}
-
-        def better(one: int) -> Shown:
-            return bars.gain.shown(gains[one]) if gains else bars.lead.shown(ranking.beats(one, picked))
-
-        def apart(one: int) -> Shown:
-            return bars.lead.shown(ranking.beats(picked, one)) or better(one)
-
-        return [one for one in ranking.order if one == picked or not apart(one)]
-
-    def _against(self, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Against, ...]:
-        bases = [c for c in candidates if self._is_base(c.scenario)]
-        base = max(bases, key=lambda c: alike(c.scenario, chosen.scenario), default=None)
+    def _against(self, chosen: Candidate, candidates: Sequence[Candidate], counted: float) -> tuple[Against, ...]:
+        base = self._baseline(chosen, candidates)
         if base is None or base is chosen:
             return ()
-        level = together(self.level, len(candidates) - 1)
+        level = together(self.judge.level, counted * (len(candidates) - 1))
         return tuple(self._of_two(base.scenario, chosen.scenario, response, level) for response in self._responses())
 
     def _words(self, choice: Choice) -> str:
@@ -517,7 +485,12 @@ class _Chooser:
         name = configuration(choice.chosen.scenario, self.conditions)
         if len(choice.candidates) == 1:
             return f"{where}{name}, the only one measured."
-        words = {"tie": self._tie, "unsure": self._unsure, "kept": self._kept, "clear": self._clear}
+        words = {
+            ChoiceVerdict.TIE: self._tie,
+            ChoiceVerdict.UNSURE: self._unsure,
+            ChoiceVerdict.KEPT: self._kept,
+            ChoiceVerdict.CLEAR: self._clear,
+        }
         near = f" It is {choice.near_the_best}." if choice.near_the_best else ""
         return f"{where}{words[choice.verdict](choice, name)}{near}"
 
@@ -547,13 +520,14 @@ class _Chooser:
     def _lead(self, choice: Choice) -> str:
         """Return the difference between the choice and the next configuration that keeps the limits."""
         if choice.chosen is None or choice.runner_up is None:
-            return f", the only one that keeps {self._limits}" if self.limits and choice.verdict == "clear" else ""
+            alone = self.limits and choice.verdict is ChoiceVerdict.CLEAR
+            return f", the only one that keeps {self._limits}" if alone else ""
         rival = choice.runner_up.scenario
-        lead = self._of_two(rival, choice.chosen.scenario, self.objectives[0].response, self.level)
+        lead = self._of_two(rival, choice.chosen.scenario, self.objectives[0].response, choice.each)
         return f": {lead.words} against the next, {configuration(rival, self.conditions)}"
 
     def _of_two(self, base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:
-        return replace(against_one(base, chosen, response, level), unit=self.factors.unit(response))
+        return replace(against_one(base, chosen, response, level), unit=self.judge.factors.unit(response))
 
 
 def against_one(base: ScenarioRounds, chosen: ScenarioRounds, response: str, level: float) -> Against:

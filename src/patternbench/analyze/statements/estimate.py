@@ -12,7 +12,8 @@ the statistic is Welch's.
   sign-flip test of as many rounds can reach, 2^(1-n) (of two sides without blocks, that of a permutation test), for
   a few rounds often agree by chance where a response has few values. Source: Fisher, The Design of Experiments (1935).
 - Shares of calls are no surer than the calls allow: their p is at least that of Fisher's exact test on all calls, that
-  of a difference of changes at least that of the intervals of its shares (``of_weighted_calls``).
+  of a difference of changes at least that of the intervals of its shares (``of_weighted_calls``). Their interval is the
+  wider of two, that of the rounds and that of all calls (``CountedShares``), and holds zero exactly where p says so.
 - t takes rounds to scatter evenly to both sides. Where only one side of a comparison has bad rounds far off, it is
   wrong in 9 to 10 of 100 cases at 3 to 10 rounds, and rounds that don't show their tail look even. ``firm_p`` asks
   Hall's transformation for skewness as well, at a third of the level: with both, at most 5 of 100 are wrong. ``shown``
@@ -55,12 +56,42 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
+class CountedShares:
+    """A weighted sum of shares as all calls together show it: how sure they alone make a difference of shares.
+
+    ``table`` has the hits and misses of each share (shares, 2), ``weights`` how much each share counts, and ``p`` is
+    that of a sum of zero.
+    """
+
+    weights: Floats
+    table: Floats
+    p: float
+
+    @property
+    def reversed(self) -> CountedShares:
+        """The same sum seen from the other side."""
+        return replace(self, weights=-self.weights)
+
+    @property
+    def error(self) -> float:
+        """The standard error in points, with one hit and one miss more: no hit in 1,200 calls isn't known exactly."""
+        hits, misses = (self.table + 1).T
+        return float(100 * np.sqrt((self.weights**2 * hits * misses / (hits + misses) ** 3).sum()))
+
+    def reach(self, level: float) -> tuple[float, float]:
+        """How far the interval of Zou and Donner reaches below and above the sum, in points (``of_weighted_calls``)."""
+        below, above = (100 * _reach(self.table, side * self.weights, 1 - level) for side in (1.0, -1.0))
+        return below, above
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A difference, its standard error and degrees of freedom: one, or an array of them.
 
     The error is NaN where there are too few rounds for one, and 0 where rounds never vary; ``least_p`` is the p that as
     many rounds can reach at best, which is theirs if they never vary and yet differ. ``skew`` is the skewness of the
     difference as an estimate (that of its rounds divided by the root of their number), 0 where it isn't known.
+    ``calls`` are those of a difference of shares, if they were counted.
     """
 
     value: Numbers
@@ -68,11 +99,17 @@ class Estimate:
     df: Numbers
     least_p: Numbers = 0.0
     skew: Numbers = 0.0
+    calls: CountedShares | None = None
 
     @property
     def p(self) -> Numbers:
-        """The two-sided p against no difference; without any spread 1 for none, and ``least_p`` for some."""
+        """The two-sided p against no difference; without any spread 1 for none, and ``least_p`` for some.
+
+        It is at least that of the calls, and exactly that of shares that never vary from round to round.
+        """
         by_t = 2 * stats.t.sf(np.abs(self.in_errors), self.df)
+        if self.calls is not None:
+            return np.maximum(np.where(self._is_constant, 0.0, by_t), self.calls.p)[()]
         return np.where(self._is_constant, self.least_p, by_t)[()]
 
     @property
@@ -89,17 +126,18 @@ class Estimate:
 
     def firm_ends(self, level: float) -> tuple[Numbers, Numbers]:
         """Both ends of the interval that leaves out exactly what firm_p does: it is at least as wide as ``ends``."""
-        low, high = self.ends(level)
+        low, high = self._ends_of_rounds(level)
         reach = stats.t.ppf(1 - (1 - level) / 2 / _HALLS, self.df)
         known = ~self._is_constant & (np.asarray(self.skew) != 0)
         skew = np.where(known, self.skew, 1.0)
         hall = [self.value - self.error * _back(end, skew) for end in (reach, -reach)]
-        return np.where(known, np.fmin(low, hall[0]), low)[()], np.where(known, np.fmax(high, hall[1]), high)[()]
+        ends = np.where(known, np.fmin(low, hall[0]), low)[()], np.where(known, np.fmax(high, hall[1]), high)[()]
+        return self._no_surer(ends, level, self.firm_p)
 
     @property
     def reversed(self) -> Estimate:
         """The same difference seen from the other side."""
-        return replace(self, value=-self.value, skew=-self.skew)
+        return replace(self, value=-self.value, skew=-self.skew, calls=self.calls and self.calls.reversed)
 
     @property
     def in_errors(self) -> Numbers:
@@ -108,11 +146,35 @@ class Estimate:
             t = np.divide(self.value, self.error)
         return np.where((self.error == 0) & (self.value == 0), 0.0, t)[()]
 
+    @property
+    def whole_error(self) -> Numbers:
+        """The standard error; of shares at least that of their calls."""
+        return self.error if self.calls is None else np.maximum(self.error, self.calls.error)
+
     def ends(self, level: float) -> tuple[Numbers, Numbers]:
-        """Return both ends of the interval at a confidence; NaN where rounds that never vary are too few for it."""
+        """Both ends of the interval at a confidence; NaN where rounds that never vary are too few for it."""
+        return self._no_surer(self._ends_of_rounds(level), level, self.p)
+
+    def _ends_of_rounds(self, level: float) -> tuple[Numbers, Numbers]:
         reach = stats.t.ppf((1 + level) / 2, self.df) * self.error
-        reach = np.where(self._is_constant & (np.asarray(self.least_p) > 1 - level), np.nan, reach)[()]
+        if self.calls is None:
+            reach = np.where(self._is_constant & (np.asarray(self.least_p) > 1 - level), np.nan, reach)[()]
         return self.value - reach, self.value + reach
+
+    def _no_surer(self, ends: tuple[Numbers, Numbers], level: float, p: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the ends of a difference of shares, no nearer than its calls allow; its p says if zero is between."""
+        if self.calls is None:
+            return ends
+        below, above = self.calls.reach(level)
+        low, high = np.fmin(ends[0], self.value - below), np.fmax(ends[1], self.value + above)
+        if p > 1 - level:
+            return np.fmin(low, 0.0), np.fmax(high, 0.0)
+        if not low <= 0 <= high:
+            return low, high
+        # The intervals of both shares are less sure than the exact test, whose p the nearer end follows.
+        errors = stats.t.ppf((1 + level) / 2, self.df) / stats.t.isf(np.maximum(p, _LEAST_P) / 2, self.df)
+        nearer = self.value * (1 - errors)
+        return (nearer, high) if self.value > 0 else (low, nearer)
 
     @property
     def _is_constant(self) -> npt.NDArray[np.bool_]:
@@ -275,17 +337,19 @@ def _variance_of_single_blocks(gaps: Floats) -> float:
     return float(np.square(single / len(gaps)).sum() * squares / free) if free else np.nan
 
 
-def by_calls(estimate: Estimate, p: float) -> Estimate:
-    """Return the estimate of a difference of shares, no surer than the ``p`` of all calls.
+def by_calls(estimate: Estimate, calls: CountedShares) -> Estimate:
+    """Return the estimate of a difference of shares, no surer than its calls; too few rounds stay too few."""
+    return estimate if np.isnan(estimate.error) else replace(estimate, calls=calls)
 
-    Its interval agrees with its p.
 
-    Of rounds that never vary it is exactly that p: their calls say how sure they are.
-    """
-    if estimate.value == 0 or not (estimate.error == 0 or estimate.p < p):
-        return estimate
-    error = np.abs(estimate.value) / stats.t.isf(max(p, _LEAST_P) / 2, estimate.df) if p < 1 else np.inf
-    return _with_error(estimate, float(error))
+def counted(weights: Floats, percents: Sequence[Floats], calls: Sequence[Floats], p: float) -> CountedShares:
+    """Return a weighted sum of shares by their calls; ``percents`` and ``calls`` are as in ``of_weighted_calls``."""
+    return CountedShares(np.asarray(weights, dtype=float), _hits_and_misses(percents, calls), p)
+
+
+def counted_apart(percents: tuple[Floats, Floats], calls: tuple[Floats, Floats]) -> CountedShares:
+    """Return the second of two shares less the first by their calls, whose p is ``of_all_calls``."""
+    return counted(np.array([-1.0, 1.0]), percents, calls, of_all_calls(percents, calls))
 
 
 def with_run_spread(estimate: Estimate, spread: float) -> Estimate:
@@ -302,11 +366,15 @@ def of_all_calls(percents: tuple[Floats, Floats], calls: tuple[Floats, Floats]) 
 
     ``percents`` has one share a round, ``calls`` how many calls it is of; rounds without a known number don't count.
     """
-    table = [_hits_and_misses(percent, count) for percent, count in zip(percents, calls, strict=True)]
-    return float(stats.fisher_exact(np.array(table)).pvalue)
+    return float(stats.fisher_exact(_hits_and_misses(percents, calls).astype(int)).pvalue)
 
 
-def _hits_and_misses(percents: Floats, calls: Floats) -> tuple[int, int]:
+def _hits_and_misses(percents: Sequence[Floats], calls: Sequence[Floats]) -> Floats:
+    """Return the hits and misses of all rounds of each share (shares, 2), in whole calls."""
+    return np.array([_whole(*side) for side in zip(percents, calls, strict=True)], dtype=float).reshape(-1, 2)
+
+
+def _whole(percents: Floats, calls: Floats) -> tuple[int, int]:
     known = np.isfinite(calls) & np.isfinite(percents)
     hits, total = round(float((percents[known] * calls[known]).sum() / 100)), round(float(calls[known].sum()))
     return hits, max(total - hits, 0)
@@ -323,7 +391,7 @@ def of_weighted_calls(weights: Floats, percents: Sequence[Floats], calls: Sequen
     Sources: Zou and Donner, Construction of confidence limits about effect measures, Statistics in Medicine 27 (2008);
     Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
     """
-    table = np.array([_hits_and_misses(*side) for side in zip(percents, calls, strict=True)], dtype=float)
+    table = _hits_and_misses(percents, calls)
     if not table.sum(axis=1).all():
         return 1.0
     value = float((weights * table[:, 0] / table.sum(axis=1)).sum())
@@ -344,8 +412,10 @@ def _reach(table: Floats, sides: Floats, p: float) -> float:
     with np.errstate(all="ignore"):
         low = np.where(hits > 0, stats.beta.ppf(p / 2, hits, misses + 1), 0.0)
         high = np.where(misses > 0, stats.beta.isf(p / 2, hits + 1, misses), 1.0)
-    ends = np.where(sides > 0, low, high)
-    return float(np.sqrt(((sides * (hits / (hits + misses) - ends)) ** 2).sum()))
+    ends, total = np.where(sides > 0, low, high), hits + misses
+    # Without a call a share may be anything.
+    gaps = np.where(total > 0, np.abs(hits / np.maximum(total, 1.0) - ends), 1.0)
+    return float(np.sqrt(((sides * gaps) ** 2).sum()))
 
 
 def is_relative(response: str, *sides: npt.ArrayLike) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from patternbench.analyze.arrays import Floats
 
@@ -21,6 +20,8 @@ def false_discoveries(p: Floats) -> Floats:
     tested = ~np.isnan(p)
     corrected = np.full(len(p), np.nan)
     if tested.any():
+        from scipy import stats  # noqa: PLC0415 - slow to import, and plan needs none of it
+
         corrected[tested] = stats.false_discovery_control(p[tested])
     return corrected
 
@@ -44,6 +45,6 @@ def any_error(p: Floats) -> Floats:
     return corrected
 
 
-def together(level: float, count: int) -> float:
+def together(level: float, count: float) -> float:
     """Return the confidence that each of ``count`` intervals needs so that all of them hold together (Bonferroni)."""
     return 1 - (1 - level) / max(1, count)

@@ -71,13 +71,13 @@ class Heterogeneity:
 
 
 @dataclass(frozen=True)
-class _Reach:
+class _Range:
     low: float
     high: float
 
 
-def _reach(estimate: Estimate) -> _Reach:
-    return _Reach(*(float(end) for end in estimate.firm_ends(_WITHIN)))
+def _reach(estimate: Estimate) -> _Range:
+    return _Range(*(float(end) for end in estimate.firm_ends(_WITHIN)))
 
 
 def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:

@@ -8,7 +8,7 @@ such a word without the condition that rounds scatter evenly (``shown``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.analyze.statements.estimate import in_unit, is_relative
-from patternbench.analyze.statements.family import false_discoveries
+from patternbench.analyze.statements.family import false_discoveries, together
 from patternbench.analyze.statements.pairing import over_conditions
 from patternbench.analyze.statements.sentences import ChangeText, change_text
 from patternbench.analyze.statements.shown import PValues, Shown
@@ -79,13 +79,20 @@ class Change(NamedTuple):
 
 def changes(table: pd.DataFrame) -> list[Change]:
     """Return the rows of such a table."""
+    if table.empty:
+        return []
     rows = (Change(*row) for row in table[list(Change._fields)].itertuples(index=False, name=None))
     # A table keeps its words as plain text.
     return [row._replace(verdict=Verdict(row.verdict)) for row in rows]
 
 
+def rows_of(table: pd.DataFrame, scenarios: Collection[str]) -> pd.DataFrame:
+    """Return the comparisons of single scenarios that are of these."""
+    return table[table["scenario"].isin(scenarios)] if len(table) else table
+
+
 def compared(
-    rounds: pd.DataFrame, pairs: Sequence[Pair], better: Directions, failure_limit: float
+    rounds: pd.DataFrame, pairs: Sequence[Pair], better: Directions, failure_limit: float, looks: int = 1
 ) -> dict[str, pd.DataFrame]:
     """Return the comparisons by ``scenario``, ``level`` and ``item``, from rounds that count.
 
@@ -95,7 +102,8 @@ def compared(
     ``shown``), ``failed`` and ``rejected`` (percent of calls: the most under one of its conditions, and the mean),
     ``keeps`` (whether no condition exceeded the limit on failed calls), and ``reference_failed`` and
     ``reference_keeps``, the same of what they are compared with. ``turns`` says that the mean hides an answer which
-    depends on the condition: better under one of them, and worse under another.
+    depends on the condition: better under one of them, and worse under another. Where rounds stopped at one of several
+    ``looks`` at what is compared, each word and interval is as sure as one look must be (``stopping.looking``).
     """
     responses = list(better) if len(pairs) else []
     measured = measured_by_scenario(rounds, responses)
@@ -104,7 +112,9 @@ def compared(
     frame = pd.DataFrame(pairs, columns=list(Pair._fields)).merge(outcomes, on="scenario", how="left")
     frame["reference_failed"] = frame["baseline"].map(failures) if len(frame) else []
     judged = {
-        kind: _judged(_joined([_changes(frame, by, measured, name, failure_limit) for name in responses]), better)
+        kind: _judged(
+            _joined([_changes(frame, by, measured, name, (failure_limit, looks)) for name in responses]), better, looks
+        )
         for kind, by in _GROUPS.items()
     }
     single = judged["scenario"]
@@ -137,25 +147,31 @@ def _outcomes(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _changes(
-    pairs: pd.DataFrame, by: list[str], measured: dict[str, ScenarioRounds], response: str, failure_limit: float
+    pairs: pd.DataFrame,
+    by: list[str],
+    measured: dict[str, ScenarioRounds],
+    response: str,
+    limit_and_looks: tuple[float, int],
 ) -> pd.DataFrame:
     """Compare the groups of pairs in one response."""
+    failure_limit, looks = limit_and_looks
+    level = together(CONFIDENCE, looks)
     relative = is_relative(response, *(scenario.values[response] for scenario in measured.values()))
     rows = [
-        {**_identity(part, by), **_change(part, measured, response, relative), **_kept(part, failure_limit)}
+        {**_identity(part, by), **_change(part, measured, response, relative, level), **_kept(part, failure_limit)}
         for _, part in pairs.groupby(by, sort=False)
     ]
     return pd.DataFrame(rows).assign(response=response, relative=relative)
 
 
-def _judged(table: pd.DataFrame, better: Directions) -> pd.DataFrame:
+def _judged(table: pd.DataFrame, better: Directions, looks: int) -> pd.DataFrame:
     """Return the comparisons with their verdicts, p values adjusted for the number of all that bear one."""
     if table.empty:
         return table
     bears = np.array([better[name] is not Better.NEITHER for name in table["response"]])
     p_values = PValues(table["p"].to_numpy(float), table["firm_p"].to_numpy(float))
     corrected = p_values.corrected(lambda p: _corrected(p, bears))
-    shown = corrected.shown(FALSE_DISCOVERIES)
+    shown = corrected.shown(FALSE_DISCOVERIES / looks)
     table = table.assign(p=corrected.even, firm=[one is not Shown.IF_EVEN for one in shown]).drop(columns="firm_p")
     judged = zip(table["response"], table["p"], table["change"], shown, strict=True)
     return table.assign(verdict=[_verdict(better[response], p, change, how) for response, p, change, how in judged])
@@ -187,14 +203,14 @@ def _identity(part: pd.DataFrame, by: Sequence[str]) -> dict[str, object]:
 
 
 def _change(
-    part: pd.DataFrame, measured: dict[str, ScenarioRounds], response: str, relative: bool
+    part: pd.DataFrame, measured: dict[str, ScenarioRounds], response: str, relative: bool, level: float
 ) -> dict[str, object]:
     """Average the change over the conditions of a group."""
     matched = [
         (measured.get(base), measured.get(mine)) for base, mine in zip(part["baseline"], part["scenario"], strict=True)
     ]
     estimate, conditions = over_conditions([(a, b) for a, b in matched if a and b], response, relative)
-    low, high = estimate.ends(CONFIDENCE)
+    low, high = estimate.ends(level)
     return {
         "change": in_unit(estimate.value, relative),
         "low": in_unit(low, relative),

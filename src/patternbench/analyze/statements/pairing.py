@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,13 @@ from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import (
     TYPICAL_FROM,
     UNKNOWN,
+    CountedShares,
     Estimate,
     apart,
     block_parts,
     by_calls,
+    counted,
+    counted_apart,
     is_relative,
     of_all_calls,
     of_weighted_calls,
@@ -141,8 +145,8 @@ def _by_calls(estimate: Estimate, a: ScenarioRounds, b: ScenarioRounds, response
     """Return a difference of shares, no surer than all calls together allow."""
     if not (response in a.counts and response in b.counts):
         return estimate
-    sides = (a.values[response], b.values[response]), (a.counts[response], b.counts[response])
-    return by_calls(estimate, of_all_calls(*sides))
+    values, counts = (a.values[response], b.values[response]), (a.counts[response], b.counts[response])
+    return by_calls(estimate, counted_apart(values, counts))
 
 
 def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
@@ -160,14 +164,15 @@ def over_conditions(pairs: Sequence[Pair], response: str, in_percent: bool) -> t
     if not pairs:
         return UNKNOWN, 0
     if not all(a.blocks and b.blocks for a, b in pairs):
-        parts = [one for one in (against(a, b, response, in_percent) for a, b in pairs) if not np.isnan(one.value)]
-        return (over(parts) if parts else UNKNOWN), len(parts)
+        found = [(pair, against(*pair, response, in_percent)) for pair in pairs]
+        known = [(pair, one) for pair, one in found if not np.isnan(one.value)]
+        estimate = over([one for _, one in known]) if known else UNKNOWN
+        return _by_calls_of_all(estimate, [pair for pair, _ in known], response), len(known)
     gaps = _gaps(pairs, response, in_percent)
     count = int(np.isfinite(gaps).any(axis=1).sum()) if gaps.size else 0
     if not count:
         return UNKNOWN, 0
-    estimate, p = over_blocks(gaps), _of_all_pairs(pairs, response)
-    return (estimate if p is None else by_calls(estimate, p)), count
+    return _by_calls_of_all(over_blocks(gaps), pairs, response), count
 
 
 def by_block(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Floats, Floats]:
@@ -189,26 +194,47 @@ def between_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str, 
     (ours, change), (theirs, other) = (by_block(side, response, in_percent) for side in (pairs, than))
     _, rows, others = np.intersect1d(ours, theirs, return_indices=True)
     estimate = paired(other[others], change[rows]) if len(rows) else UNKNOWN
-    p = _of_both_changes(pairs, than, response)
-    return estimate if p is None else by_calls(estimate, p)
+    calls = _of_both_changes(pairs, than, response)
+    return estimate if calls is None else by_calls(estimate, calls)
 
 
-def _of_both_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str) -> float | None:
-    """Return the least p that all calls allow for a difference of changes; None where calls weren't counted.
+def _of_both_changes(pairs: Sequence[Pair], than: Sequence[Pair], response: str) -> CountedShares | None:
+    """Return what all calls allow for a difference of changes; None where calls weren't counted."""
+    sum_of = _weighted(((pairs, 1.0), (than, -1.0)), response)
+    return None if sum_of is None else counted(*sum_of, of_weighted_calls(*sum_of))
 
-    A scenario that both changes have counts with what is left of its weight: a baseline that they share cancels out.
+
+class _Weighted(NamedTuple):
+    """A weighted sum of shares: the weights, one share a round, and how many calls each is of."""
+
+    weights: Floats
+    percents: Sequence[Floats]
+    calls: Sequence[Floats]
+
+
+def _weighted(signed: Sequence[tuple[Sequence[Pair], float]], response: str) -> _Weighted | None:
+    """Return the sum of mean changes, each with its sign; None where calls weren't counted.
+
+    A scenario that several changes have counts with what is left of its weight: a baseline that two changes share
+    cancels out.
     """
-    sides = {id(side): side for pair in (*pairs, *than) for side in pair}
+    sides = {id(side): side for several, _ in signed for pair in several for side in pair}
     if not all(response in side.counts for side in sides.values()):
         return None
     weights = dict.fromkeys(sides, 0.0)
-    for several, sign in ((pairs, 1.0), (than, -1.0)):
+    for several, sign in signed:
         for a, b in several:
             weights[id(a)] -= sign / len(several)
             weights[id(b)] += sign / len(several)
     kept = [(side, weights[name]) for name, side in sides.items() if not np.isclose(weights[name], 0.0)]
     shares, calls = [side.values[response] for side, _ in kept], [side.counts[response] for side, _ in kept]
-    return of_weighted_calls(np.array([weight for _, weight in kept]), shares, calls)
+    return _Weighted(np.array([weight for _, weight in kept]), shares, calls)
+
+
+def _by_calls_of_all(estimate: Estimate, pairs: Sequence[Pair], response: str) -> Estimate:
+    """Return a mean over pairs, no surer than all their calls allow."""
+    p, sum_of = _of_all_pairs(pairs, response), _weighted([(pairs, 1.0)], response)
+    return estimate if p is None or sum_of is None else by_calls(estimate, counted(*sum_of, p))
 
 
 def _blocks(pairs: Sequence[Pair], response: str) -> Floats:
@@ -235,7 +261,7 @@ def _of_all_pairs(pairs: Sequence[Pair], response: str) -> float | None:
     Either all calls of both sides are held against each other, or the pair that differs most surely stands for all
     (corrected for their number): equal shares of unequal conditions may hide a difference in the former.
     """
-    if not all(response in side.counts for pair in pairs for side in pair):
+    if not pairs or not all(response in side.counts for pair in pairs for side in pair):
         return None
     tables = [((a.values[response], b.values[response]), (a.counts[response], b.counts[response])) for a, b in pairs]
     together = [tuple(np.concatenate(side) for side in zip(*kind, strict=True)) for kind in zip(*tables, strict=True)]

@@ -20,6 +20,12 @@ def errors_to_find(df: float, level: float) -> float:
 
 
 @lru_cache(maxsize=4096)
+def errors_shown(df: float, alpha: float) -> float:
+    """How many standard errors a difference must be measured as to be shown at a one-sided p of ``alpha``."""
+    return float(stats.t.isf(alpha, df))
+
+
+@lru_cache(maxsize=4096)
 def errors_to_agree(df: float, level: float) -> float:
     """How many standard errors a margin must be for a difference of zero to be shown to lie in it with 80 % power.
 

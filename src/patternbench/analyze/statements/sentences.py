@@ -14,6 +14,8 @@ _PERCENT, _POINTS = "\u00a0%", " points"
 _MOST = {_PERCENT: 1000.0, _POINTS: 100.0}
 """The greatest amounts that are written out: of larger ones, from two or three rounds that differ a lot, digits mean
 nothing, and no two shares are further apart than all."""
+_UNSEEN = 1e-3
+"""Of an end of its interval, the share below which a change is written as 0: numbers have three digits."""
 Ends = tuple[float | None, float | None]
 """Both ends of an interval; None or NaN where there is none."""
 
@@ -34,13 +36,16 @@ def change_text(response: str, value: float | None, ends: Ends, relative: bool, 
     """Write a change and its interval, both in one unit.
 
     It is in percent if ``relative``, else in the response's own unit, of which ``unit`` is one that an observer
-    declares.
+    declares. Next to an interval that is a thousand times as wide, a change is 0. In percent the nearer end counts: few
+    rounds may leave the other one as good as open.
     """
     if value is None or not math.isfinite(value):
         return ChangeText(UNKNOWN, NO_INTERVAL)
     known = [end for end in ends if end is not None and math.isfinite(end)]
     name, factor = _unit(response, max(map(abs, (value, *known))), relative, unit)
-    return ChangeText(f"{signed(value * factor)}{name}", _interval([end * factor for end in known], name))
+    wide = (min if relative else max)(map(abs, known), default=0.0)
+    shown = 0.0 if abs(value) < _UNSEEN * wide else value
+    return ChangeText(f"{signed(shown * factor)}{name}", _interval([end * factor for end in known], name))
 
 
 def changed(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> str:

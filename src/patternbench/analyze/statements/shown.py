@@ -47,6 +47,10 @@ class PValue(NamedTuple):
         """Return the p of the claim that there is a difference; without enough rounds there may well be none."""
         return UNSURE if np.isnan(estimate.p) else cls(float(estimate.p), float(estimate.firm_p))
 
+    def times(self, count: float) -> PValue:
+        """Return the p of a claim that had ``count`` chances to be made (Bonferroni)."""
+        return PValue(min(1.0, count * self.even), min(1.0, count * self.firm))
+
 
 UNSURE, CERTAIN = PValue(1.0, 1.0), PValue(0.0, 0.0)
 
@@ -58,7 +62,12 @@ def all_of(p_values: Sequence[PValue]) -> PValue:
 
 def either(*p_values: PValue) -> PValue:
     """Return the p of the claim that some of several holds: the smallest of theirs, as many times."""
-    return PValue(*(min(1.0, len(p_values) * min(kind)) for kind in zip(*p_values, strict=True)))
+    return least(*p_values).times(len(p_values))
+
+
+def least(*p_values: PValue) -> PValue:
+    """Return the smallest p of each kind; 1 without any."""
+    return PValue(*(min(kind) for kind in zip(UNSURE, *p_values, strict=True)))
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
     TOO_FEW = "too few rounds"
+    TOO_FEW_RUNS = "too few runs"
 
     @property
     def style(self) -> str:
@@ -88,6 +89,25 @@ class Verdict(StrEnum):
 
 DIFFERS = (Verdict.BETTER, Verdict.WORSE)
 """The verdicts on a difference from the baseline that is shown."""
+
+
+class ChoiceVerdict(StrEnum):
+    """How sure a choice among configurations is, in a word.
+
+    ``KEPT``: clear on the objective, and it kept the limits in all rounds, which are too few to show that it always
+    does. ``UNSURE``: the first in rank may break a limit, or another may keep it. ``NOTHING``: none keeps the limits.
+    """
+
+    CLEAR = "clear"
+    KEPT = "kept"
+    TIE = "tie"
+    UNSURE = "unsure"
+    NOTHING = "nothing"
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the rounds decide the choice on the objective."""
+        return self in (ChoiceVerdict.CLEAR, ChoiceVerdict.KEPT)
 
 
 class Conclusion(StrEnum):

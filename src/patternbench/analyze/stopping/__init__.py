@@ -1,1 +1,1 @@
-"""When a scenario has enough rounds, and what to doubt of rounds that stopped by themselves."""
+"""When a scenario has enough rounds, and the warnings about rounds that stopped by themselves."""

@@ -11,7 +11,7 @@ last, at which loud ones do, choose nothing and stay near the claim; the looks b
 
 All this is of normal, independent rounds. Rounds that agree by chance look precise whatever the rule: where one round
 in five is slow, three quick ones are the likeliest first look, and a clock that ticks in milliseconds reads the same
-time again and again. The second is mended here (``_least_half``), the first can only be named (``doubts``).
+time again and again. The second is mended here (``_least_half``), the first can only be named (``warnings``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PATHS = 4_000
 _SIMULATED = 0.002
 #: Wanted half width over the standard deviation of a round; from hopeless to trivial.
 _NOISES = np.geomspace(0.05, 8.0, 32)
-#: Which part of the doubt that the claim leaves (5 % of 95 %) the first and last look give up, mildest first.
+#: Which part of the error probability (5 %, as the claim is of 95 %) the first and last look give up, mildest first.
 _ENDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
 #: Which part the looks between them may give up at most: 98.5 % instead of 95 %.
 _STRICTEST = 0.7
@@ -184,7 +184,7 @@ def confidences(
     """Return the confidence for each number of rounds, ``fewest`` to ``most``, that makes the stopped interval cover.
 
     Looks are those that were ``taken``, then every ``step`` rounds, and at ``most``. With few looks the first and the
-    last give up less. Where lanes come or are lost, the looks to come are planned anew, for what those before them
+    last give up less. Where lanes come or are lost, the looks to come are planned again, for what those before them
     used.
     """
     looks: tuple[int, ...] = ()

@@ -6,7 +6,18 @@ from itertools import pairwise
 
 from patternbench.conformance.rules.expectations import expect_counts, expect_wait, outcomes
 from patternbench.conformance.scripted_target import FAIL, HANG, OK, Script, ScriptedAnswer, sequence
-from patternbench.conformance.trial import EARLY_US, FIXED_10MS, ClientTrial, Json, breaker, expect, retry, rule, stack
+from patternbench.conformance.trial import (
+    EARLY_US,
+    FIXED_10MS,
+    ClientTrial,
+    Json,
+    TooLateError,
+    breaker,
+    expect,
+    retry,
+    rule,
+    stack,
+)
 
 RETRY_OF_THREE: Json = retry(3, FIXED_10MS)
 TIMEOUT_100MS: Json = {"timeout": {"after_us": 100_000}}
@@ -71,6 +82,9 @@ def timeout_of_calls(trial: ClientTrial) -> str:
     """Fail, so that a pause of 300 ms begins; the next calls succeed, while that pause would end."""
     strategy = stack(TIMEOUT_100MS, retry(3, {"fixed": {"delay_us": 300_000}}))
     got = trial.run(sequence([FAIL], ScriptedAnswer(200, delay_us=20_000)), strategy=strategy, successes=14)
+    late = sum(row.outcome == "timeout" for row in got.rows[1:])
+    if late:
+        raise TooLateError(f"{late} calls that the target answers after 20 ms were ended after 100 ms")
     seen = [(row.call, row.attempt, row.outcome) for row in got.rows]
     expect(seen == [(0, 1, 503), *((call, 1, 200) for call in range(1, 15))], f"(call, attempt, outcome) {seen}")
     expect_counts(got, calls=15, attempts=15, rejected=0)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import httpx
 from pydantic import ValidationError
 
-from patternbench.conformance.cases import Busy
+from patternbench.conformance.cases import BusyAnswer
 from patternbench.conformance.rules.expectations import expect_counts
 from patternbench.conformance.scripted_target import FAIL, HANG, Script, ScriptedAnswer, sequence
 from patternbench.conformance.trial import LATE_US, ClientTrial, TooLateError, breaker, expect, json_of, retry, rule
@@ -142,7 +142,7 @@ def _expect_free(trial: ClientTrial) -> None:
 
 def _says_why(body: object) -> bool:
     try:
-        Busy.model_validate(body)
+        BusyAnswer.model_validate(body)
     except ValidationError:
         return False
     return True

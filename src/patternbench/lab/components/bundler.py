@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from patternbench.lab.announced import STATUS
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config import nginx_config
-from patternbench.lab.config.bundles import STATUS, BundledRoute, Timeout
+from patternbench.lab.config.bundles import BundledRoute, Timeout
 from patternbench.lab.config.nginx_config import PrefixUpstream
 from patternbench.lab.host import accounts
 from patternbench.lab.host.launch import File, Launch, LiveFile

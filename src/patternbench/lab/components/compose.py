@@ -10,9 +10,9 @@ from pydantic import AfterValidator, Field
 
 from patternbench.lab.component import Component, ComponentRegistry, existing_file
 from patternbench.lab.config.programs import Text, VariableName
-from patternbench.lab.containers import engine, keeper
-from patternbench.lab.host.launch import Launch, Stop
-from patternbench.lab.host.ready import Announced
+from patternbench.lab.containers import engine, keeper, settings
+from patternbench.lab.host.launch import File, Launch, LiveFile, Stop
+from patternbench.lab.host.ready import LogLine, ReadyLine
 from patternbench.lab.software.needs import Need
 from patternbench.study.model.parts import sent_as_written
 from patternbench.terms.units import Duration, PositiveDuration
@@ -21,6 +21,8 @@ GRACE_S = 60
 """How long the engine may take to take a project down, in addition to what its containers are given to end."""
 TELLING_US = 15_000_000
 """How much longer the host waits than the project may take, so that its keeper says why it is not up."""
+CHANGED = LogLine(rf'^\{{"{keeper.CHANGED}": ${{self.change}},')
+"""What the keeper prints once a change of settings acts."""
 ContainerPort = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -54,17 +56,19 @@ class Compose(Component):
             kind=self.kind,
             name=name,
             command=(sys.executable, "-m", keeper.__name__, *self._reported(name, registry)),
-            env=self.env,
+            files=(File(settings.FILE, {"change": "${self.change}", "env": self.env}),),
+            live=(LiveFile(settings.FILE, keeper.LOOK.name, CHANGED, starts=True),),
+            ports=dict.fromkeys(self.services, 0),
             url=next(iter(urls.values())),
             endpoints=urls,
-            ready=Announced(keeper.READY),
+            ready=ReadyLine(keeper.READY),
             within=Duration(self.within.us + TELLING_US),
             stop=Stop(grace=Duration.parse(f"{GRACE_S + self._grace_s}s")),
             contained=True,
         )
 
     def _reported(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:
-        services = [word for service, port in self.services.items() for word in ("--service", f"{service}:{port}")]
+        services = [word for service, port in self.services.items() for word in ("--service", _called(service, port))]
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
         file = existing_file(registry.folder, self.file, f"{name}.file")
         where = ("--name", name, "--folder", "${self.folder}", "--file", file)
@@ -75,3 +79,8 @@ class Compose(Component):
     def _grace_s(self) -> int:
         """The grace in whole seconds, as engines take it."""
         return math.ceil(self.grace.seconds)
+
+
+def _called(service: str, port: int) -> str:
+    """Return a service with its container's port, and a free one of this machine."""
+    return f"{service}:{port}:${{self.port.{service}}}"

@@ -14,7 +14,7 @@ from pydantic import Field
 from patternbench import caches
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
-from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.ready import ReadyLine
 from patternbench.lab.host.references import reference
 from patternbench.lab.software import filters
 from patternbench.lab.software.needs import Need
@@ -61,7 +61,7 @@ class CrdtSidecar(Component):
             ports={"crdt": 0, "gossip": 0},
             url="crdt://127.0.0.1:${self.port.crdt}",
             endpoints={"gossip": "gossip://127.0.0.1:${self.port.gossip}"},
-            ready=Announced("ready"),
+            ready=ReadyLine("ready"),
         )
 
     def _join(self, name: str, registry: ComponentRegistry) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
-from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.ready import ReadyLine
 from patternbench.lab.host.references import behind, reference
 from patternbench.lab.software import engine
 from patternbench.lab.software.needs import Need
@@ -35,5 +35,5 @@ class DelayProxy(Component):
             command=(*command, "--to", reference(self.to, "url.address"), "--distance", str(self.delay)),
             ports={"link": 0},
             url=behind(self.to, "link"),
-            ready=Announced("listening"),
+            ready=ReadyLine("listening"),
         )

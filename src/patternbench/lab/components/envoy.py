@@ -21,6 +21,7 @@ from patternbench.lab.config.envoy_config import (
     listener,
     router,
 )
+from patternbench.lab.containers import images
 from patternbench.lab.host.launch import FaultAdmin, File, Launch, ResourceLimits
 from patternbench.lab.host.ready import Port
 from patternbench.lab.host.references import part, reference
@@ -39,6 +40,7 @@ class Envoy(UpstreamTls, Component):
     """
 
     kind: ClassVar[str] = "envoy"
+    has_image: ClassVar[bool] = True
     upstream: str
     port: int = Field(default=0, ge=0, le=65535)
     cpus: Cpus = ()
@@ -64,6 +66,11 @@ class Envoy(UpstreamTls, Component):
             limits=ResourceLimits(self.cpus),
             faults=(FaultAdmin(envoy.RUNTIME_PROTOCOL, "admin"),),
         )
+
+    def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:
+        """Return the same by the Envoy of its image; a file of authorities is read at its place on this machine."""
+        authorities = registry.absolute(self.ca)
+        return images.contained(envoy.in_image(launch), images.ENVOY, (authorities,) if authorities else ())
 
 
 def bootstrap(upstream: str, port: int | str, admin: int | str, tls: Mapping[str, object]) -> dict[str, object]:

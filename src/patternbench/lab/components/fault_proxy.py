@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.host.launch import Launch
-from patternbench.lab.host.ready import Announced
+from patternbench.lab.host.ready import ReadyLine
 from patternbench.lab.host.references import URL, behind, reference
 from patternbench.lab.software import engine
 from patternbench.lab.software.needs import Need
@@ -38,5 +38,5 @@ class FaultProxy(Component):
             ports={"link": 0, "admin": 0},
             url=behind(self.to, "link", self.endpoint),
             endpoints={"admin": "tcp://127.0.0.1:${self.port.admin}"},
-            ready=Announced("listening"),
+            ready=ReadyLine("listening"),
         )

@@ -7,11 +7,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from patternbench.lab.announced import GATEWAY
 from patternbench.lab.component import Component, ComponentRegistry
 from patternbench.lab.config import envoy, gateway_config
 from patternbench.lab.config.gateway_config import CLUSTERS, ROUTES, Upstreams
 from patternbench.lab.config.gateways import NO_TIME, AdaptiveConcurrency, Cluster, LocalLimit, Retries, Route, hidden
-from patternbench.lab.host.launch import File, Launch, LiveFile, Renewal, Reset, Restart
+from patternbench.lab.containers import images
+from patternbench.lab.host.launch import File, FreshStart, Launch, LiveFile, Renewal, Reset
 from patternbench.lab.host.ready import Answers
 from patternbench.lab.host.references import part, reference
 from patternbench.lab.software.needs import Need
@@ -36,6 +38,7 @@ class Gateway(Component):
     """
 
     kind: ClassVar[str] = "gateway"
+    has_image: ClassVar[bool] = True
     routes: Annotated[list[Route], Field(min_length=1)]
     clusters: dict[str, Cluster] = Field(default_factory=dict)
     limit: LocalLimit = LocalLimit()
@@ -64,11 +67,16 @@ class Gateway(Component):
             files=(File("envoy.json", fixed), File(CLUSTERS, gateway_config.clusters(upstreams)), File(ROUTES, routes)),
             ports={"http": self.port, "admin": 0},
             url="http://127.0.0.1:${self.port.http}",
-            endpoints={envoy.GATEWAY: "http://127.0.0.1:${self.port.admin}"},
+            endpoints={GATEWAY: "http://127.0.0.1:${self.port.admin}"},
             ready=ACTS,
             live=(LiveFile(CLUSTERS, acts=ACTS), LiveFile(ROUTES, acts=ACTS)),
-            reset=(Renewal(),) if adaptive.max_concurrency_limit is None else (Restart(),),
+            reset=(Renewal(),) if adaptive.max_concurrency_limit is None else (FreshStart(),),
         )
+
+    def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:
+        """Return the same by the Envoy of its image; files of authorities are read at their places on this machine."""
+        authorities = (registry.absolute(cluster.ca) for cluster in self.clusters.values())
+        return images.contained(envoy.in_image(launch), images.ENVOY, filter(None, authorities))
 
     def resets(self) -> Mapping[str, tuple[Reset, ...]]:
         """``renew``: full buckets, and no host left out."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from patternbench import caches
 from patternbench.lab import shipped
 from patternbench.lab.component import ComponentRegistry
-from patternbench.lab.config.programs import Program, Size, Words
-from patternbench.lab.host.launch import Launch
+from patternbench.lab.config.programs import ImageName, Program, Size, Words, without_image
+from patternbench.lab.containers import images
+from patternbench.lab.host.launch import Launch, Preparation
 from patternbench.lab.software import class_data, java, jvm_calls
 from patternbench.lab.software.class_data import ArchivedStart
 from patternbench.lab.software.needs import Need
@@ -45,11 +49,13 @@ class JvmApp(Program):
     With ``class_data_sharing``, the classes that its start loads come from an archive, which an extra start before the
     first makes once per jar. ``agents`` are jars, each with its options after a ``=``. ``options`` are the virtual
     machine's own, ``args`` the application's. Calls between classes of its own ``packages`` are counted in counting
-    passes.
+    passes. ``image`` is the one that it runs in where a study wants containers: it has a Java, and the jar in ``/app``.
     """
 
     kind: ClassVar[str] = "jvm_app"
+    has_image: ClassVar[bool] = True
     jar: str
+    image: ImageName = ""
     heap: Size = 0
     collector: Literal["serial", "parallel", "g1", "z", "shenandoah"] | None = None
     class_data_sharing: bool = False
@@ -71,13 +77,35 @@ class JvmApp(Program):
         jar = self._built(name, self.jar, registry)
         agents = [self._agent(name, agent, registry) for agent in self.agents]
         start = self._start(name, jar)
-        reported = (*(option for option, _ in agents), *start.options, *self._machine())
-        launch = self.launch(name, registry, (self._java, ERROR_FILE, *reported, "-jar", start.jar, *self.args))
+        launch = self.launch(name, registry, self._words(self._java, agents, start))
         needs = (*launch.needs, jar, *(need for _, need in agents))
         launch = class_data.without_beside_an_agent(
             replace(launch, prepare=(*launch.prepare, *start.prepare), needs=needs)
         )
         return jvm_calls.counted(launch, self.packages)
+
+    def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:
+        """Return the same start by the Java of its image, which also makes the archive of classes."""
+        if not self.image:
+            raise InputError(without_image(launch.name))
+        agents = [self._agent(launch.name, agent, registry) for agent in self.agents]
+        start = self._start_in_image()
+        prepare = (*map(Preparation, self.prepare), *start.prepare)
+        reads = (str(caches.folder()), str(shipped.folder("agents")), *(jar.name for _, jar in agents))
+        placed = replace(launch, command=self._words("java", agents, start), prepare=prepare)
+        placed = images.contained(placed, self.image, reads, (jar for _, jar in agents))
+        return class_data.without_beside_an_agent(placed)
+
+    def _start_in_image(self) -> ArchivedStart:
+        jar, image = f"{images.FOLDER}/{PurePath(self.jar).name}", images.identity(self.image)
+        if not self.class_data_sharing or image is None:
+            return ArchivedStart(jar, (), ())
+        return class_data.in_image(jar, image, self._machine(), self.args)
+
+    def _words(self, java: str, agents: Sequence[tuple[str, Need]], start: ArchivedStart) -> tuple[str, ...]:
+        """Return the command line of a start."""
+        options = (*(option for option, _ in agents), *start.options, *self._machine())
+        return (java, ERROR_FILE, *options, "-jar", start.jar, *self.args)
 
     def _built(self, name: str, path: str, registry: ComponentRegistry) -> Need:
         ours = registry.folder.resolve() == shipped.folder("systems").resolve()

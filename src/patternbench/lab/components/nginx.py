@@ -98,9 +98,9 @@ class Nginx(Component):
 
     @field_validator("synchronisation")
     @classmethod
-    def _can_be_leased(cls, way: str, others: ValidationInfo) -> str:
-        refuse_lease(others.data.get("algorithm", NO_LIMITER), way)
-        return way
+    def _can_be_leased(cls, mode: str, others: ValidationInfo) -> str:
+        refuse_lease(others.data.get("algorithm", NO_LIMITER), mode)
+        return mode
 
     @model_validator(mode="after")
     def _whole(self) -> Nginx:

@@ -27,7 +27,7 @@ class NodeExporter(Component):
         return [debian.need("node exporter", debian.find(PROGRAM) is not None, PROGRAM)]
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:
-        """On loopback alone."""
+        """Return an exporter that listens on loopback alone."""
         return Launch(
             kind=self.kind,
             name=name,

@@ -26,7 +26,7 @@ class OtlpReceiver(Component):
 
     @staticmethod
     def needs() -> list[Need]:
-        """Nothing: it is a part of patternbench."""
+        """Return nothing, as it is a part of patternbench."""
         return []
 
     def describe(self, name: str, registry: ComponentRegistry) -> Launch:

@@ -10,7 +10,7 @@ from pydantic import Field
 from patternbench.lab.component import ComponentRegistry
 from patternbench.lab.config.databases import DatabaseServer, OwnedDatabase, quoted
 from patternbench.lab.host.launch import File, Launch, Preparation, Reset
-from patternbench.lab.host.ready import Succeeds
+from patternbench.lab.host.ready import SuccessfulCommand
 from patternbench.lab.software import debian
 from patternbench.lab.software.needs import Need
 from patternbench.terms.units import Duration
@@ -74,7 +74,9 @@ class Postgres(DatabaseServer):
             ports={"postgres": self.port},
             url=self.owned[0].url("postgresql", "postgres"),
             endpoints=self.endpoints("postgresql", "postgres"),
-            ready=Succeeds((_program("pg_isready"), "--quiet", "--host=127.0.0.1", "--port=${self.port.postgres}")),
+            ready=SuccessfulCommand(
+                (_program("pg_isready"), "--quiet", "--host=127.0.0.1", "--port=${self.port.postgres}")
+            ),
             within=Duration.parse("60s"),
         )
 

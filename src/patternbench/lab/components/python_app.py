@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 
 from patternbench import caches
 from patternbench.lab.component import ComponentRegistry
-from patternbench.lab.config.programs import Program, ReadySettings, Words
+from patternbench.lab.config.programs import ImageName, Program, ReadySettings, Words, without_image
+from patternbench.lab.containers import images
 from patternbench.lab.host.launch import Launch, Preparation
 from patternbench.lab.software.needs import Need
 from patternbench.lab.systems import FOLDER
@@ -28,11 +29,14 @@ class PythonApp(Program):
 
     gunicorn serves WSGI, uvicorn ASGI. ``requirements`` is a file of packages with hashes, the server among them;
     ``interpreter`` is a Python that has them already. ``args`` are further words for the server. A command of
-    ``prepare`` that begins with ``python`` is run by the application's own.
+    ``prepare`` that begins with ``python`` is run by the application's own. ``image`` is the one that it runs in where
+    a study wants containers: it has ``python3``, the application and its server.
     """
 
     kind: ClassVar[str] = "python_app"
+    has_image: ClassVar[bool] = True
     app: str
+    image: ImageName = ""
     server: Literal["gunicorn", "uvicorn"] = "gunicorn"
     workers: int = Field(default=2, ge=1, le=64)
     threads: int = Field(default=16, ge=1, le=1024)
@@ -61,6 +65,18 @@ class PythonApp(Program):
         lock = self._lock(name, registry)
         launch = self._served(name, registry, str(environment(lock) / "bin" / "python"))
         return replace(launch, needs=(self._packages(lock),))
+
+    def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:
+        """Return the same by the Python of its image."""
+        if not self._own_image:
+            raise InputError(without_image(launch.name))
+        served = self._served(launch.name, registry, "python3")
+        return images.contained(replace(launch, command=served.command, prepare=served.prepare), self._own_image)
+
+    @property
+    def _own_image(self) -> str:
+        """Its image: ours is that of the packages of an application that names none."""
+        return self.image or ("" if self.requirements or self.interpreter else images.HTTPBIN)
 
     def _served(self, name: str, registry: ComponentRegistry, python: str) -> Launch:
         serve = self._gunicorn() if self.server == "gunicorn" else self._uvicorn()

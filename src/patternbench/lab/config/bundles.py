@@ -12,8 +12,6 @@ from pydantic_core import PydanticCustomError
 
 from patternbench.terms.units import Duration
 
-STATUS = "bundler_status"
-"""The endpoint of a bundler that answers with what it counted."""
 SHORTEST = Duration.parse("1ms")
 LONGEST_WAIT, LONGEST_TIMEOUT = Duration.parse("10s"), Duration.parse("1h")
 

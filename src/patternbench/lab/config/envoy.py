@@ -8,16 +8,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 
 from patternbench.lab import shipped
+from patternbench.lab.containers import images
+from patternbench.lab.host.launch import Launch
 from patternbench.lab.software.needs import Need
 from patternbench.study.faults import Fault
 
-GATEWAY = "gateway_admin"
-"""The endpoint of a gateway at which its statistics are asked for."""
 RUNTIME_PROTOCOL = "envoy-runtime"
 """How faults of an Envoy are changed while it runs (``FaultAdmin``)."""
 MILLISECOND_US = 1000
@@ -49,6 +50,11 @@ def command(config: str, workers: int = 1) -> tuple[str, ...]:
     """Return the command that starts Envoy with a configuration below its folder."""
     started = (find() or "envoy", "-c", f"${{self.folder}}/{config}", "--disable-hot-restart")
     return (*started, "--log-level", "warning", "--concurrency", str(workers))
+
+
+def in_image(launch: Launch) -> Launch:
+    """Return a launch by the Envoy of our image."""
+    return replace(launch, command=(f"{images.FOLDER}/envoy", *launch.command[1:]))
 
 
 def inject(http: httpx.Client, admin: str, faults: Sequence[Fault]) -> None:

@@ -41,9 +41,9 @@ def refuse_long_log(algorithm: str, limit: int) -> None:
         raise PydanticCustomError("log", "has a log of more requests than the filter keeps", {"allowed": allowed})
 
 
-def refuse_lease(algorithm: str, way: str) -> None:
+def refuse_lease(algorithm: str, mode: str) -> None:
     """Raise a ValueError where an algorithm can lend nothing."""
-    if way != PER_REQUEST and algorithm in limiter.WITHOUT_LEASE:
+    if mode != PER_REQUEST and algorithm in limiter.WITHOUT_LEASE:
         text = f"{algorithm} computes times, so it can't use leases: exclude the combination, or use {PER_REQUEST}"
         raise PydanticCustomError("lease", "{text}", {"text": text, "allowed": PER_REQUEST})
 

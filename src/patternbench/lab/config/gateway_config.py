@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from patternbench.lab.announced import LIMIT_STAT, STAT
 from patternbench.lab.config.envoy_config import (
     THRESHOLDS,
     TYPES,
@@ -43,7 +44,6 @@ MOST_DRAWS = 100
 ROUTE_CONFIG = "routes"
 LIMIT_FILTER = "envoy.filters.http.local_ratelimit"
 LIMIT = "local_ratelimit.v3.LocalRateLimit"
-LIMIT_STAT, STAT = "limit", "gateway"
 ADAPTIVE_FILTER = "envoy.filters.http.adaptive_concurrency"
 ADAPTIVE = "adaptive_concurrency.v3.AdaptiveConcurrency"
 BALANCERS = {
@@ -76,7 +76,7 @@ def bootstrap(
     other, and a route to a cluster that is not there yet would fail requests. Limits come before the adaptive
     bound, so that it sees only what goes on to a service.
     """
-    filters = [http_filter(LIMIT_FILTER, LIMIT, stat_prefix="off"), *_adapting(adaptive), router()]
+    filters = [http_filter(LIMIT_FILTER, LIMIT, stat_prefix="off"), *adapting(adaptive), router()]
     routes = {"route_config_name": ROUTE_CONFIG, "config_source": _watched(f"{folder}/{ROUTES}")}
     return {
         "node": {"id": STAT, "cluster": STAT, "metadata": {"clusters": sorted(names)}},
@@ -93,13 +93,13 @@ def clusters(upstreams: Mapping[str, Upstreams]) -> dict[str, object]:
 
 def routes(written: Sequence[Route], upstreams: Mapping[str, Upstreams], limit: LocalLimit) -> dict[str, object]:
     """Return the file of routes; a ``limit`` over all of them, but for those with one of their own."""
-    host: dict[str, object] = {"name": STAT, "domains": ["*"], "typed_per_filter_config": _limiting(limit)}
+    host: dict[str, object] = {"name": STAT, "domains": ["*"], "typed_per_filter_config": limiting(limit)}
     host["routes"] = [_route(route, upstreams[route.to]) for route in written]
     config = {"name": ROUTE_CONFIG, "virtual_hosts": [host]}
     return _discovered("route.v3.RouteConfiguration", [config])
 
 
-def _adapting(adaptive: AdaptiveConcurrency) -> list[dict[str, object]]:
+def adapting(adaptive: AdaptiveConcurrency) -> list[dict[str, object]]:
     """Return the filter of the adaptive bound; none without one."""
     if adaptive.max_concurrency_limit is None:
         return []
@@ -146,19 +146,24 @@ def _cluster(name: str, upstreams: Upstreams) -> dict[str, object]:
         "dns_lookup_family": "V4_PREFERRED",
         "connect_timeout": seconds(cluster.connect_timeout),
         "lb_policy": BALANCERS[cluster.balancing],
-        "common_lb_config": {
-            "healthy_panic_threshold": {"value": cluster.panic_threshold},
-            "update_merge_window": seconds(cluster.update_merge_window),
-        },
+        "common_lb_config": common_balancing(cluster),
         "circuit_breakers": {"thresholds": [_thresholds(cluster.circuit_breakers)]},
-        "outlier_detection": _outliers(cluster.outlier_detection),
+        "outlier_detection": outlier_detection(cluster.outlier_detection),
         "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": hosts}]},
-        "typed_extension_protocol_options": _protocol(cluster.idle_timeout),
+        "typed_extension_protocol_options": protocol(cluster.idle_timeout),
         **upstreams.tls,
     }
     if cluster.balancing == "least_request":
         config["least_request_lb_config"] = {"choice_count": cluster.choice_count}
     return config
+
+
+def common_balancing(cluster: Cluster) -> dict[str, object]:
+    """Return what holds for any way of balancing: when hosts that are left out are used all the same."""
+    return {
+        "healthy_panic_threshold": {"value": cluster.panic_threshold},
+        "update_merge_window": seconds(cluster.update_merge_window),
+    }
 
 
 def _weights(upstreams: Upstreams) -> Sequence[int]:
@@ -178,7 +183,7 @@ def _thresholds(breakers: CircuitBreakers) -> dict[str, int]:
     return {name: UNLIMITED if limit is None else limit for name, limit in limits.items()}
 
 
-def _outliers(outliers: OutlierDetection) -> dict[str, object]:
+def outlier_detection(outliers: OutlierDetection) -> dict[str, object]:
     """Return detection by failures in a row alone; what compares hosts by statistics stays off."""
     five, gateway = outliers.consecutive_5xx, outliers.consecutive_gateway_failure
     return {
@@ -196,7 +201,7 @@ def _outliers(outliers: OutlierDetection) -> dict[str, object]:
     }
 
 
-def _protocol(idle: Duration) -> dict[str, object]:
+def protocol(idle: Duration) -> dict[str, object]:
     """HTTP/1.1 to the hosts, on connections that are closed when nothing has used them for a time."""
     kind = "extensions.upstreams.http.v3.HttpProtocolOptions"
     options = {
@@ -218,7 +223,7 @@ def _route(route: Route, upstreams: Upstreams) -> dict[str, object]:
     if not all(map(is_loopback, upstreams.urls)):
         action["auto_host_rewrite"] = True
     entry: dict[str, object] = {"match": {"prefix": route.prefix}, "route": action}
-    return entry if route.limit is None else {**entry, "typed_per_filter_config": _limiting(route.limit, route.prefix)}
+    return entry if route.limit is None else {**entry, "typed_per_filter_config": limiting(route.limit, route.prefix)}
 
 
 def _rewriting(route: Route) -> dict[str, object]:
@@ -232,8 +237,11 @@ def _rewriting(route: Route) -> dict[str, object]:
 
 
 def _retrying(retries: Retries) -> dict[str, object]:
-    if not retries.num_retries:
-        return {}
+    return {"retry_policy": retry_policy(retries)} if retries.num_retries else {}
+
+
+def retry_policy(retries: Retries) -> dict[str, object]:
+    """Return how a route tries again."""
     waits = {"base_interval": seconds(retries.base_interval), "max_interval": seconds(retries.max_interval)}
     policy: dict[str, object] = {
         "retry_on": ",".join(retries.retry_on),
@@ -242,7 +250,7 @@ def _retrying(retries: Retries) -> dict[str, object]:
         "retriable_status_codes": retries.retriable_status_codes,
         "retry_back_off": waits,
     }
-    return {"retry_policy": {**policy, **(_elsewhere() if retries.other_host else {})}}
+    return {**policy, **(_elsewhere() if retries.other_host else {})}
 
 
 def _elsewhere() -> dict[str, object]:
@@ -252,7 +260,7 @@ def _elsewhere() -> dict[str, object]:
     return {"retry_host_predicate": [predicate], "host_selection_retry_max_attempts": MOST_DRAWS}
 
 
-def _limiting(limit: LocalLimit, where: str = "") -> dict[str, object]:
+def limiting(limit: LocalLimit, where: str = "") -> dict[str, object]:
     """Return the configuration of the filter of limits; empty without a limit.
 
     ``where`` is the prefix of a route that has its own limit, which may also be to have none.

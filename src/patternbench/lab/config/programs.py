@@ -19,7 +19,7 @@ from patternbench.lab.component import Component, ComponentRegistry, built_file,
 from patternbench.lab.host import accounts
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.launch import File, Launch, Live, LiveCall, LiveFile, Preparation, ResourceLimits, Stop
-from patternbench.lab.host.ready import Http, LogLine, Port, Ready, SuccessiveReadiness
+from patternbench.lab.host.ready import Http, LogLine, Port, ReadinessCheck, SuccessiveReadiness
 from patternbench.lab.software.needs import Need
 from patternbench.study.model.cpus import Cpus
 from patternbench.study.model.parts import misplaced, sent_as_written
@@ -106,10 +106,18 @@ Text = Annotated[ProgramText, BeforeValidator(plain_text)]
 VariableName = Annotated[ProgramText, AfterValidator(_variable)]
 BelowFolder = Annotated[ProgramText, Field(min_length=1), AfterValidator(_below)]
 SignalName = Annotated[str, AfterValidator(_signal)]
+ImageName = Annotated[str, Field(pattern=r"^([a-z0-9][A-Za-z0-9._/:@-]*)?$", max_length=255)]
 PortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 PortNumber = Annotated[int, Field(ge=0, le=65535)]
 HttpUrl = Annotated[str, Field(pattern=r"^(http://|\$\{)\S+$"), AfterValidator(reachable)]
 """Of HTTP, or a reference to one with what follows it: ``${gateway.url}/health``."""
+
+
+def without_image(component: str) -> Problem:
+    """Return the problem of a component that is to run in a container, of which no one has said the image."""
+    hint = "say it in the system file, such as `image: shop`, or leave `in: containers` out"
+    message = "has no image to run in a container"
+    return Problem(message, f"{component}.image", allowed="the name of an image", hint=hint)
 
 
 class ReadySettings(BaseModel):
@@ -141,7 +149,7 @@ class ReadySettings(BaseModel):
             raise PydanticCustomError("ready", message, {"allowed": "a path (with status and port), a log, or a port"})
         return self
 
-    def within_ports(self, ports: Mapping[str, int], path: str) -> Ready:
+    def within_ports(self, ports: Mapping[str, int], path: str) -> ReadinessCheck:
         """Return the check of readiness for a host.
 
         Raises InputError, at the path of the setting, if no port is named.
@@ -149,7 +157,7 @@ class ReadySettings(BaseModel):
         own = self._own_way(ports, path)
         return SuccessiveReadiness(own, tuple(self.then)) if self.then else own
 
-    def _own_way(self, ports: Mapping[str, int], path: str) -> Ready:
+    def _own_way(self, ports: Mapping[str, int], path: str) -> ReadinessCheck:
         if self.log is not None:
             return LogLine(self.log)
         port = self.port or next(iter(ports), "")

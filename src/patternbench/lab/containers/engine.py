@@ -24,6 +24,8 @@ OLDEST = (2,)
 QUESTION_S = 30
 """How long the engine may take to answer a question: it may hang, and would keep us with it."""
 LAST_LINES = 4
+OF_ONE = ("run", "stop", "rm", "kill", "exec", "image")
+"""What is done to a single container, or to an image."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
@@ -47,6 +49,11 @@ class ContainerEngine:
     def checks_health(self) -> bool:
         """Whether it runs health checks by itself; Podman needs timers of systemd for that."""
         return self.containers == DOCKER
+
+    @property
+    def renews(self) -> bool:
+        """Whether it can restart some services of a project alone; podman-compose takes down all for that."""
+        return self.compose[0] != PODMAN_COMPOSE
 
     def check_version(self) -> None:
         """Raise ProjectFailed for Compose before version 2, which Debian 12 calls ``docker-compose``."""
@@ -81,6 +88,22 @@ def need() -> Need:
     return Need("docker compose or podman-compose", engine.compose[0] if engine else None, how)
 
 
+def runner() -> str | None:
+    """Return the program that runs single containers here; None where there is none."""
+    return next((program for program in (DOCKER, PODMAN) if shutil.which(program)), None)
+
+
+def of_containers() -> ContainerEngine | None:
+    """Return the engine of single containers; None where there is none."""
+    program = runner()
+    return ContainerEngine((program,), program) if program else None
+
+
+def runner_need() -> Need:
+    """Return a program that runs containers."""
+    return Need("docker or podman", runner(), "install Docker (https://docs.docker.com/engine/install) or Podman")
+
+
 def _plugin_folders() -> list[Path]:
     own = []
     with suppress(OSError):  # a user without a home has no plugins of his own
@@ -88,12 +111,12 @@ def _plugin_folders() -> list[Path]:
     return [*own, *(Path(folder) / "docker" / "cli-plugins" for folder in PLUGINS)]
 
 
-def asked(words: Sequence[str], most_s: float = QUESTION_S, *, logs: bool = False) -> str:
+def asked(words: Sequence[str], most_s: float = QUESTION_S, *, logs: bool = False, given: str = "") -> str:
     """Return what a command of the engine prints. Raises ProjectFailed if it fails, or does not end in time.
 
-    With ``logs`` its messages go into the log of the component, too.
+    With ``logs`` its messages go into the log of the component, too. ``given`` is what it reads.
     """
-    code, printed, complaints = carried_out(words, most_s)
+    code, printed, complaints = carried_out(words, most_s, given)
     if logs:
         print(printed + complaints, file=sys.stderr, end="", flush=True)
     if code:
@@ -101,14 +124,14 @@ def asked(words: Sequence[str], most_s: float = QUESTION_S, *, logs: bool = Fals
     return printed
 
 
-def carried_out(words: Sequence[str], most_s: float) -> tuple[int, str, str]:
+def carried_out(words: Sequence[str], most_s: float, given: str = "") -> tuple[int, str, str]:
     """Return the code of a command of the engine, what it printed, and its complaints.
 
     Raises ProjectFailed where it does not end in time.
     """
-    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(words, stdin=nothing, stdout=pipe, stderr=pipe, check=False, timeout=most_s)
+        done = subprocess.run(words, input=given.encode(), stdout=pipe, stderr=pipe, check=False, timeout=most_s)
     except subprocess.TimeoutExpired:
         raise ProjectFailed(f"`{named(words)}` did not end within {most_s:g} s") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -116,7 +139,20 @@ def carried_out(words: Sequence[str], most_s: float) -> tuple[int, str, str]:
 
 def named(words: Sequence[str]) -> str:
     """Return a command without its options, as a person calls it: ``docker compose up``."""
-    verbs = ("up", "down", "build", "config", "logs", "version", "ps", "inspect", "events", "volume", "network")
+    verbs = (
+        "up",
+        "down",
+        "build",
+        "config",
+        "logs",
+        "version",
+        "ps",
+        "inspect",
+        "events",
+        "volume",
+        "network",
+        *OF_ONE,
+    )
     verb = next((word for word in words if word in verbs), "")
     program = [word for word in words[:2] if not word.startswith("-")] if words[0] == DOCKER else list(words[:1])
     return " ".join(dict.fromkeys([*program, verb])).strip()

@@ -35,24 +35,24 @@ class Limit(Protocol):
     """A limit as options of ``update``, given the limits that a container has."""
 
     def options(self, now: ContainerLimits) -> list[str]:
-        """Set it."""
+        """Return the options that set it."""
 
     def back(self, before: ContainerLimits) -> list[str]:
-        """Give back what a container had before."""
+        """Return the options that restore the limit of before."""
 
 
 @dataclass(frozen=True)
 class Cores:
-    """That many processors' time."""
+    """A limit of CPU time, in processors."""
 
     cores: float
 
     def options(self, now: ContainerLimits) -> list[str]:
-        """Set it."""
+        """Return the options that set it."""
         return _cores(self.cores) if now.nano_cpus else _quota(PERIOD_US, round(self.cores * PERIOD_US))
 
     def back(self, before: ContainerLimits) -> list[str]:
-        """Give back what a container had before."""
+        """Return the options that restore the limit of before."""
         if before.nano_cpus:
             return _cores(before.nano_cpus / _NANO)
         return _quota(before.period_us or PERIOD_US, before.quota_us or UNLIMITED)
@@ -60,16 +60,16 @@ class Cores:
 
 @dataclass(frozen=True)
 class Memory:
-    """That many bytes of memory, and no swap in addition."""
+    """A limit of memory in bytes, without swap in addition."""
 
     size: int
 
     def options(self, now: ContainerLimits) -> list[str]:
-        """Set it."""
+        """Return the options that set it."""
         return ["--memory", str(self.size), "--memory-swap", str(self.size)]
 
     def back(self, before: ContainerLimits) -> list[str]:
-        """Give back what a container had before."""
+        """Return the options that restore the limit of before."""
         memory = before.memory or psutil.virtual_memory().total
         # With swap without a limit, the kernel refuses the larger memory: it writes that first.
         return ["--memory", str(memory), "--memory-swap", str(before.with_swap or 2 * memory)]

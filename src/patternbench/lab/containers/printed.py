@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,12 +16,14 @@ EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
 
 
 class PrintedService(BaseModel):
-    """A service as an engine prints it: its ports, as texts or in parts."""
+    """A service as an engine prints it: its ports, as texts or in parts, and all else that may differ."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="allow")
     ports: list[str | int | dict[str, object]] = []
     build: object = None
     image: str = ""
+    scale: object = 1
+    deploy: object = None
 
     @property
     def published(self) -> list[str]:
@@ -32,11 +35,24 @@ class PrintedService(BaseModel):
         """Those of them that all of the machine's networks reach."""
         return [target for target, address in map(_parts, self.ports) if address in EVERYWHERE]
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one container."""
+        deployed = self.deploy.get("replicas") if isinstance(self.deploy, dict) else None
+        return (self.scale, deployed) in ((1, None), (1, 1))
+
+    def at_own(self, target: int, own: int) -> list[str | int | dict[str, object]]:
+        """Return its ports with an ``own`` port of this machine where the engine would choose that of ``target``."""
+        return [
+            {**port, "published": str(own)} if isinstance(port, dict) and _is_open(port, target) else port
+            for port in self.ports
+        ]
+
 
 class PrintedProject(BaseModel):
     """A project as an engine prints it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="allow")
     services: dict[str, PrintedService]
 
     def check(self, called: Mapping[str, int]) -> None:
@@ -64,6 +80,26 @@ class PrintedProject(BaseModel):
         built = [name for name, service in self.services.items() if service.build and not service.image]
         return {"services": {name: {"image": f"{prefix}-{name}"} for name in built}} if built else {}
 
+    def with_ports(self, called: Mapping[str, int], own: Mapping[str, int]) -> str:
+        """Return a file that has called services publish their port at an ``own`` one, where it is open at which.
+
+        Nothing where that is the case nowhere: a port is given, or a service has several containers.
+        """
+        both = {name: (self.services[name], called[name], port) for name, port in own.items()}
+        ports = {name: one.at_own(target, port) for name, (one, target, port) in both.items() if one.is_single}
+        lines = [
+            f"  {json.dumps(name)}: {{ports: !override {json.dumps(expected)}}}\n"
+            for name, expected in ports.items()
+            if expected != self.services[name].ports
+        ]
+        return "".join(["services:\n", *lines]) if lines else ""
+
+    def changed_since(self, before: PrintedProject) -> list[str] | None:
+        """Return the services that are not as they were; None where more than services differs, such as a network."""
+        if self.services.keys() != before.services.keys() or self.model_extra != before.model_extra:
+            return None
+        return [name for name, service in self.services.items() if service != before.services[name]]
+
     @property
     def builds(self) -> bool:
         """Whether an image of a service is built."""
@@ -77,6 +113,12 @@ def read(text: str, program: str, file: str) -> PrintedProject:
     except (InputError, ValidationError) as error:
         what = "; ".join(str(error).splitlines()[:2])
         raise ProjectFailed(f"the project that `{program}` prints can't be read: {what}") from None
+
+
+def _is_open(port: Mapping[str, object], target: int) -> bool:
+    """Whether the engine chooses at which port of the host a port of the container is published."""
+    of_it = port.get("target") == target and port.get("protocol", "tcp") == "tcp"
+    return of_it and port.get("published") in (None, "", "0")
 
 
 def _parts(port: str | int | dict[str, object]) -> tuple[str, str]:

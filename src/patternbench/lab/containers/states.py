@@ -18,17 +18,19 @@ from patternbench.lab.containers.limits import NO_LIMITS, ContainerLimits
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 """The labels that Docker's Compose and podman-compose give to containers."""
 KILLED = 137
+STOP_SIGNAL, GRACE_S = "SIGTERM", 10
+"""How engines ask a container to end, and how many seconds they give it, where no one has said otherwise."""
 
 
-class _Printed(BaseModel):
+class _EngineOutput(BaseModel):
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
 
-class _Health(_Printed):
+class _Health(_EngineOutput):
     status: str = Field("", alias="Status")
 
 
-class _ContainerStatus(_Printed):
+class _ContainerStatus(_EngineOutput):
     status: str = Field("", alias="Status")
     code: int = Field(0, alias="ExitCode")
     out_of_memory: bool = Field(default=False, alias="OOMKilled")
@@ -37,19 +39,33 @@ class _ContainerStatus(_Printed):
     health: _Health | None = Field(None, validation_alias=AliasChoices("Health", "Healthcheck"))
 
 
-class _Config(_Printed):
+class _Config(_EngineOutput):
     labels: dict[str, str] | None = Field(None, alias="Labels")
+    stop_signal: str | int = Field("", alias="StopSignal")
+    grace_s: int | None = Field(None, alias="StopTimeout")
 
 
-class _HostPort(_Printed):
+class _HostPort(_EngineOutput):
     port: str = Field("", alias="HostPort")
 
 
-class _Network(_Printed):
+class _FixedAddress(_EngineOutput):
+    address: str | None = Field(None, alias="IPv4Address")
+
+
+class _NetworkAttachment(_EngineOutput):
+    address: str = Field("", alias="IPAddress")
+    address6: str = Field("", alias="GlobalIPv6Address")
+    aliases: list[str] | None = Field(None, alias="Aliases")
+    fixed: _FixedAddress | None = Field(None, alias="IPAMConfig")
+
+
+class _Network(_EngineOutput):
     ports: dict[str, list[_HostPort] | None] | None = Field(None, alias="Ports")
+    networks: dict[str, _NetworkAttachment] | None = Field(None, alias="Networks")
 
 
-class _HostConfig(_Printed):
+class _HostConfig(_EngineOutput):
     bindings: dict[str, list[_HostPort] | None] | None = Field(None, alias="PortBindings")
     nano_cpus: int = Field(0, alias="NanoCpus")
     quota_us: int = Field(0, alias="CpuQuota")
@@ -63,7 +79,7 @@ class _HostConfig(_Printed):
         return ContainerLimits(self.nano_cpus, self.quota_us, self.period_us, self.memory, self.with_swap)
 
 
-class _Container(_Printed):
+class _Container(_EngineOutput):
     id: str = Field(alias="Id")
     name: str = Field("", alias="Name")
     state: _ContainerStatus = Field(alias="State")
@@ -79,13 +95,24 @@ class _Container(_Printed):
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """A network that a container is in: its addresses there, its further names, and the address it was ``fixed`` to."""
+
+    network: str
+    address: str = ""
+    address6: str = ""
+    aliases: tuple[str, ...] = ()
+    fixed: str = ""
+
+
+@dataclass(frozen=True)
 class ContainerState:
     """A container as its engine knows it.
 
     ``status`` is the engine's word (created, running, paused, restarting, exited, dead), ``health`` its word for the
     health check (starting, healthy, unhealthy; nothing without a check). ``ports`` has the host's port of each port of
     the container, as ``80/tcp``. ``started`` changes with each start. ``free_ports`` are those for which
-    the engine chooses the host's port.
+    the engine chooses the host's port. ``stop_signal`` asks it to end, which may take ``grace_s``.
     """
 
     service: str
@@ -99,6 +126,14 @@ class ContainerState:
     ports: Mapping[str, str] = field(default_factory=dict)
     free_ports: tuple[str, ...] = ()
     limits: ContainerLimits = NO_LIMITS
+    attachments: tuple[Attachment, ...] = ()
+    stop_signal: str = STOP_SIGNAL
+    grace_s: int = GRACE_S
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Its addresses in all networks."""
+        return tuple(one.address for one in self.attachments if one.address)
 
     @property
     def is_well(self) -> bool:
@@ -155,11 +190,19 @@ def _state(one: _Container) -> ContainerState:
         ports={port: published[0].port for port, published in ports.items() if published},
         free_ports=one.free_ports,
         limits=one.host.limits,
+        attachments=tuple(_attachment(name, at) for name, at in (one.network.networks or {}).items()),
+        stop_signal=str(one.config.stop_signal or STOP_SIGNAL),
+        grace_s=GRACE_S if one.config.grace_s is None else one.config.grace_s,
     )
 
 
+def _attachment(network: str, at: _NetworkAttachment) -> Attachment:
+    fixed = (at.fixed.address if at.fixed else "") or ""
+    return Attachment(network, at.address, at.address6, tuple(at.aliases or ()), fixed)
+
+
 @dataclass(frozen=True)
-class Standing:
+class ProjectStatus:
     """How far a project is: what it waits for, and the container for which it has failed; neither once it is up."""
 
     waits_for: str = ""
@@ -171,17 +214,17 @@ class Standing:
         return not self.waits_for and self.failed is None
 
 
-def standing(containers: Sequence[ContainerState], called: Collection[str]) -> Standing:
+def standing(containers: Sequence[ContainerState], called: Collection[str]) -> ProjectStatus:
     """Return how far a project is whose services ``called`` must run.
 
-    Each container runs, and is healthy where it has a check; or it has ended with code 0, and nobody outside calls it:
+    Each container runs, and is healthy where it has a check; or it has ended with code 0, and no one outside calls it:
     it had to fill a database, for example.
     """
     failed = next((one for one in containers if one.is_over and (one.code or one.service in called)), None)
     lacking = sorted(set(called) - {one.service for one in containers})
     waits = [f"service {name} has no container" for name in lacking]
     waits += [f"service {one.service} {_unready(one)}" for one in containers if not one.is_over and _unready(one)]
-    return Standing("; ".join(waits), failed)
+    return ProjectStatus("; ".join(waits), failed)
 
 
 def _unready(one: ContainerState) -> str:
@@ -192,7 +235,7 @@ def _unready(one: ContainerState) -> str:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ProjectChange:
     """What happened to a project that was up: why it is not what was measured, else what else is worth saying."""
 
     broken: str = ""
@@ -205,17 +248,17 @@ def changed(
     called: Collection[str],
     faulty: Collection[str] = (),
     faulted: Collection[str] = (),
-) -> Changed:
+) -> ProjectChange:
     """Return what happened to the containers that ran; one that ends with code 0 and is not called is a note.
 
-    Services that are ``faulty`` are as a fault has them. Those that were ``faulted`` may have been started anew.
+    Services that are ``faulty`` are as a fault has them. Those that were ``faulted`` may have been restarted.
     """
     there = {one.id: one for one in now}
     ran = [one for one in before if one.status == "running" and one.service not in faulty]
     later = {one.id: _as_before(one, there.get(one.id), faulted) for one in ran}
     fates = [_fate(one, later[one.id], called) for one in ran]
     broken = next((text for text, breaks in fates if breaks), "")
-    return Changed(broken, tuple(text for text, breaks in fates if text and not breaks))
+    return ProjectChange(broken, tuple(text for text, breaks in fates if text and not breaks))
 
 
 def _as_before(one: ContainerState, later: ContainerState | None, faulted: Collection[str]) -> ContainerState | None:

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from patternbench.lab.environment import Environment
 from patternbench.lab.faults.admin import Admin
-from patternbench.lab.faults.links import proxies_of
+from patternbench.lab.faults.links import links_of
 from patternbench.lab.host.processes import StartError
+from patternbench.lab.topologies import proxy_name
 from patternbench.study.faults import Fault
 
 FaultCounters = Mapping[str, float]
@@ -29,7 +30,7 @@ class Act(Protocol):
 
 
 @dataclass
-class Site:
+class FaultSetup:
     """Where the faults of a round act: a system that is up. ``clock`` is monotonic, in nanoseconds."""
 
     environment: Environment
@@ -40,12 +41,13 @@ class Site:
 
     def proxies(self, fault: Fault) -> list[Admin]:
         """Return the proxies on the links that a fault acts on."""
-        return [self._admin(name) for name in proxies_of(fault, self.environment.links)]
+        proxied = links_of(fault, self.environment.links)
+        return [self._admin(proxy_name(link), url) for link in proxied for url in self.environment.proxies(link)]
 
-    def _admin(self, name: str) -> Admin:
-        if name not in self._admins:
-            self._admins[name] = Admin(name, self.environment.running[name].endpoints["admin"])
-        return self._admins[name]
+    def _admin(self, name: str, url: str) -> Admin:
+        if url not in self._admins:
+            self._admins[url] = Admin(name, url)
+        return self._admins[url]
 
     def leave(self) -> None:
         """Close what was opened; the proxies end what faults are left."""
@@ -55,7 +57,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class ActsTogether:
+class ActGroup:
     """A fault at several replicas: it has begun, or ended, when it has at all of them."""
 
     acts: Sequence[Act]

@@ -16,25 +16,25 @@ from patternbench.lab.host.processes import StartError
 ANSWERS_WITHIN_S = 5.0
 
 
-class _Frozen(BaseModel):
+class _AdminMessage(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Delays(_Frozen):
+class Delays(_AdminMessage):
     """How much longer than its level a proxy held requests back."""
 
     mean_ns: float
     max_ns: float
 
 
-class ProxyCounters(_Frozen):
+class ProxyCounters(_AdminMessage):
     """The effects of a fault at one proxy: the number of requests, and ``late`` if it held some back."""
 
     requests: int
     late: Delays | None = None
 
 
-class _FaultBegin(_Frozen):
+class _FaultBegin(_AdminMessage):
     at_ns: int
 
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import FaultCounters, Site
+from patternbench.lab.faults.act import FaultCounters, FaultSetup
 from patternbench.study.faults import Fault
 
 
 @dataclass(frozen=True)
-class ByEnvoy:
+class EnvoyFault:
     """A fault that Envoy injects, together with the others that act."""
 
     fault: Fault
-    site: Site
+    setup: FaultSetup
 
     def begin(self) -> int:
         """Tell Envoy; it acts once its admin interface has answered."""
-        self.site.by_envoy.append(self.fault)
+        self.setup.by_envoy.append(self.fault)
         return self._set()
 
     def end(self) -> tuple[int, FaultCounters]:
         """Tell Envoy; it does not say what it did."""
-        self.site.by_envoy.remove(self.fault)
+        self.setup.by_envoy.remove(self.fault)
         return self._set(), {}
 
     def _set(self) -> int:
-        self.site.environment.inject(self.site.by_envoy)
-        return self.site.clock()
+        self.setup.environment.inject(self.setup.by_envoy)
+        return self.setup.clock()

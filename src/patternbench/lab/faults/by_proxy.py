@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
 from patternbench.lab.faults.admin import Admin, ProxyCounters
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault
@@ -13,7 +13,7 @@ from patternbench.terms.units import NS_PER_US
 
 
 @dataclass(frozen=True)
-class ByProxy:
+class ProxyFault:
     """A fault that proxies act: it has begun, or ended, when all of them say so."""
 
     name: str
@@ -30,12 +30,12 @@ class ByProxy:
         return max(moment for moment, _ in ended), _together([one for _, one in ended])
 
 
-def by_proxy(fault: Fault, name: str, site: Site, **settings: object) -> Act:
+def by_proxy(fault: Fault, name: str, setup: FaultSetup, **settings: object) -> Act:
     """Return a fault on a link, with its settings in the proxy's form. Raises StartError if the link has no proxy."""
-    admins = site.proxies(fault)
+    admins = setup.proxies(fault)
     if not admins:
         raise StartError(f"there is no fault proxy at {fault.where}, so {fault.kind} cannot be injected there")
-    return ByProxy(name, {fault.kind: settings}, admins)
+    return ProxyFault(name, {fault.kind: settings}, admins)
 
 
 def _together(all_counters: Sequence[ProxyCounters]) -> FaultCounters:

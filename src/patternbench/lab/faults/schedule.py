@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from patternbench.lab.environment import Environment
-from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
 from patternbench.lab.faults.acting import act_of
 from patternbench.lab.host.processes import StartError
 from patternbench.study.faults import Fault, by_name
@@ -70,7 +70,7 @@ class FaultSchedule:
         self._clock = clock
         self._over = threading.Event()
         self._wait = wait or self._over.wait
-        self._site = Site(environment, clock)
+        self._setup = FaultSetup(environment, clock)
         self._faults = {name: fault for name, fault in by_name(faults).items() if fault.acts}
         self._acting: dict[str, tuple[Act, int]] = {}
         self._wrong: list[str] = []
@@ -101,7 +101,7 @@ class FaultSchedule:
         return not self._wrong
 
     def _begin(self, name: str) -> None:
-        act = act_of(self._faults[name], name, self._site)
+        act = act_of(self._faults[name], name, self._setup)
         # It is undone even if it fails half-way, or another error ends the round while it begins.
         self._acting[name] = (act, self._clock())
         self._acting[name] = (act, act.begin())
@@ -134,6 +134,6 @@ class FaultSchedule:
             self._thread.join()
         for name in reversed(list(self._acting)):
             self._try(name, begins=False)
-        self._site.leave()
+        self._setup.leave()
         if self._wrong:
-            self._site.environment.spoil("; ".join(self._wrong))
+            self._setup.environment.spoil("; ".join(self._wrong))

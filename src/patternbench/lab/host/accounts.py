@@ -19,6 +19,9 @@ from pathlib import Path
 
 from patternbench.terms.problems import Problem, did_you_mean
 
+CONTAINER_USER = 10001
+"""The number of a user of containers whose engine root asks: nobody of this machine, and the user of our images."""
+
 
 class AccountError(Exception):
     """A program cannot run as the user that its settings name."""
@@ -26,10 +29,14 @@ class AccountError(Exception):
 
 @dataclass(frozen=True)
 class Account:
-    """A user, and the words to put before a command to run it as this user."""
+    """A user, and the words to put before a command to run it as this user.
+
+    ``numbers`` are those of a user of a container and of the user's group, such as ``1000:1000``.
+    """
 
     user: str
     words: tuple[str, ...] = ()
+    numbers: str = ""
 
     def command(self, *words: str) -> list[str]:
         """Return the command line that carries a command out as this user."""
@@ -40,6 +47,8 @@ class Account:
         path.chmod(0o700 if path.is_dir() else 0o600)
         if self.words:
             shutil.chown(path, self.user)
+        elif self.numbers and os.geteuid() == 0:
+            os.chown(path, *map(int, self.numbers.split(":")))
 
     def __str__(self) -> str:
         return self.user if self.words else f"{self.user}, who started the run"
@@ -59,8 +68,7 @@ def owner_of_new(folder: Path, user: str, nobody_else: bool = False) -> Account:
     That user must be named and exist, and be able to reach the folder; otherwise it is the caller's, unless
     ``nobody_else`` will do: then this raises AccountError.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, mode=0o700)
+    _empty(folder)
     wrong = problem_of(user) if nobody_else else None
     if wrong:
         raise AccountError(str(wrong))
@@ -74,6 +82,21 @@ def owner_of_new(folder: Path, user: str, nobody_else: bool = False) -> Account:
     if nobody_else:
         raise AccountError(str(_out_of_reach(user, folder)))
     return _caller()
+
+
+def of_container(folder: Path) -> Account:
+    """Make an empty folder for a container, and return its user: nobody of this machine for root, else the caller."""
+    _empty(folder)
+    root = os.geteuid() == 0
+    user, group = (CONTAINER_USER, CONTAINER_USER) if root else (os.geteuid(), os.getegid())
+    account = Account(str(user), numbers=f"{user}:{group}")
+    account.own(folder)
+    return account
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, mode=0o700)
 
 
 def problem_of(user: str) -> Problem | None:

@@ -12,13 +12,12 @@ import httpx
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from patternbench import asking
-from patternbench.asking import Bounds
 from patternbench.lab.host.processes import StartError
 from patternbench.study.model.parts import Method, Status, askable
 
 WITHIN_S = 30.0
 """How long a component may take to answer a call."""
-MOST_TOLD = 200
+MOST_SHOWN = 200
 """How many characters of an answer an error repeats."""
 Value = TypeVar("Value")
 
@@ -69,7 +68,7 @@ def client(given_up: Callable[[], bool] = lambda: False) -> httpx.Client:
 
     No connection stays open, which would keep a worker of the measured service busy, or be stale after a restart.
     """
-    return asking.client(Bounds(WITHIN_S), given_up=given_up)
+    return asking.client(asking.Bounds(WITHIN_S), given_up=given_up)
 
 
 def _headers(call: Call) -> dict[str, str]:
@@ -83,7 +82,7 @@ def _content(call: Call) -> bytes:
 
 
 def _message(answer: httpx.Response) -> str:
-    text = " ".join(answer.text.split())[:MOST_TOLD]
+    text = " ".join(answer.text.split())[:MOST_SHOWN]
     return f" ({text})" if text else ""
 
 

@@ -25,7 +25,7 @@ PREFIX = "patternbench"
 
 
 class LimitRefused(Exception):  # noqa: N818 - named after what happened, as its siblings are
-    """No limit can act on this machine: why."""
+    """Why no limit can act on this machine."""
 
 
 @dataclass(frozen=True)

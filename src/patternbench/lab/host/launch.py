@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from patternbench.lab.host.calls import Call
-from patternbench.lab.host.ready import Ready
+from patternbench.lab.host.ready import ReadinessCheck
 from patternbench.lab.software.needs import Need
 from patternbench.terms.units import Duration
 
@@ -37,13 +37,15 @@ class Preparation:
 
     Those in a row that say the same file ``makes`` make it together: they are left out where it is there already, and
     components that need the same file make it once. ``until_ready``: it is a start of the component itself, which is
-    stopped as soon as it is ready.
+    stopped as soon as it is ready. ``outside``: it is carried out by this machine also where the component runs in a
+    container.
     """
 
     command: tuple[str, ...]
     input: str = ""
     makes: str = ""
     until_ready: bool = False
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,14 @@ class LiveFile:
 
     A component that watches its files needs no signal. ``acts`` says when the new content acts; without it, that is
     at once. ``${self.change}`` counts the changes from 0: it lets ``acts`` ask for the very content that was written.
+    ``starts`` says that the component restarts what reads it, which takes its time: rounds that share the content
+    are kept together.
     """
 
     path: str
     signal: str = ""
-    acts: Ready | None = None
+    acts: ReadinessCheck | None = None
+    starts: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ Live = LiveFile | LiveCall
 
 
 @dataclass(frozen=True)
-class Restart:
+class FreshStart:
     """A reset by starting the component again, as the first time: in an empty folder."""
 
 
@@ -99,7 +104,7 @@ class Renewal:
     """A reset by writing the live files again, as a change of them would: what the component keeps by them is new."""
 
 
-Reset = Call | Preparation | Renewal | Restart
+Reset = Call | Preparation | Renewal | FreshStart
 """How a component's state gets back to that of its start: by a call, by a command, or by a restart."""
 
 
@@ -133,6 +138,14 @@ NO_LIMITS = ResourceLimits()
 
 
 @dataclass(frozen=True)
+class OwnContainer:
+    """The container that a component runs in: its image, and what of this machine it also reads, at the same paths."""
+
+    image: str
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Launch:
     """How a host runs a component.
 
@@ -145,15 +158,18 @@ class Launch:
     It must be ready ``within`` a time. ``faults`` says where its faults are begun and ended, ``live`` what may change
     while it runs. ``reset`` is carried out between rounds, in its order: an empty one says that there is nothing to
     reset, none that no one has said how. ``offers`` are the words by which a system file could have said it.
+    ``drop`` is a call upon which it gives up all that it was asked, and answers once it is done with that; it is made
+    before each round in which the component stays up, whatever its reset is.
     ``traced`` says that it can tell a receiver of traces of its spans, by the standard environment variables.
-    ``contained`` says that its processes run in containers of another program, where no signal of ours reaches them.
+    ``contained`` says that its processes run in containers of another program, where no signal of ours reaches them;
+    ``container`` is the one that the host runs it in, if any.
     ``origin`` is where its author has described it: a file and a line.
     """
 
     kind: str
     name: str
     command: tuple[str, ...]
-    ready: Ready
+    ready: ReadinessCheck
     files: tuple[File, ...] = ()
     prepare: tuple[Preparation, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -169,6 +185,7 @@ class Launch:
     live: tuple[Live, ...] = ()
     reset: tuple[Reset, ...] | None = None
     offers: tuple[str, ...] = ()
+    drop: Call | None = None
     user: str = ""
     nobody_else: bool = False
     cwd: str = ""
@@ -178,4 +195,5 @@ class Launch:
     limits: ResourceLimits = NO_LIMITS
     traced: bool = False
     contained: bool = False
+    container: OwnContainer | None = None
     origin: str = ""

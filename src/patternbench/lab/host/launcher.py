@@ -16,13 +16,16 @@ from functools import partial
 from itertools import dropwhile, groupby, islice
 from pathlib import Path
 
+from patternbench.lab.containers import instance, instance_keeper
+from patternbench.lab.containers.instance import Instance
 from patternbench.lab.host.accounts import Account
 from patternbench.lab.host.cgroups import Limiter
 from patternbench.lab.host.launch import ErrorLog, File, Launch, Preparation
 from patternbench.lab.host.log_bound import LogKeeper
 from patternbench.lab.host.processes import Process, ReadLog, StartError, bound_to
-from patternbench.lab.host.ready import Ready, Starting
+from patternbench.lab.host.ready import ReadinessCheck, StartingComponent
 
+KEEPER = instance_keeper.__name__
 GLANCE_S = 0.02
 """How often something that is awaited is looked at."""
 MOST_LINES = 5
@@ -74,23 +77,23 @@ class Launcher:
 
     def ready(self, launch: Launch, account: Account) -> Process:
         """Return a component's process, once it is ready."""
-        process = self._begun(launch, self.limiter.command(launch, account.command(*launch.command)))
+        process = self._begun(launch, self._kept(launch, account))
         starting = self._starting(launch, process, account)
         self._await(lambda: process.alive and launch.ready.met(starting), launch, process, starting)
         return process
 
-    def acts(self, sign: Ready, launch: Launch, process: Process, account: Account) -> bool:
+    def acts(self, sign: ReadinessCheck, launch: Launch, process: Process, account: Account) -> bool:
         """Whether a running component shows a sign within the time that it has."""
         return self._reaches(partial(sign.met, self._starting(launch, process, account)), launch, process)
 
-    def _starting(self, launch: Launch, process: Process, account: Account) -> Starting:
+    def _starting(self, launch: Launch, process: Process, account: Account) -> StartingComponent:
         return _StartingProcess(
             launch.ports, process.written, ReadLog(process).wrote, partial(self._succeeds, launch, account)
         )
 
     def _succeeds(self, launch: Launch, account: Account, command: tuple[str, ...], seconds: float) -> bool:
         """Whether a probe of a component ends well within a time."""
-        probe = self._begun(launch, account.command(*command))
+        probe = self._begun(launch, self._carried(launch, account, Preparation(command), up=True))
         succeeded = probe.ended(seconds) and probe.code == 0
         self.end([probe])
         return succeeded
@@ -101,20 +104,41 @@ class Launcher:
         except StartError as error:
             raise StartError(f"{launch.name} was not prepared: {error}") from None
 
-    def carry_out(self, launch: Launch, preparation: Preparation, account: Account) -> None:
-        """Carry a command of a component out to its end; raise StartError with its last lines when it fails."""
+    def carry_out(self, launch: Launch, preparation: Preparation, account: Account, *, up: bool = False) -> None:
+        """Carry a command of a component out to its end; raise StartError with its last lines when it fails.
+
+        ``up`` says that the component runs meanwhile.
+        """
         program = Path(preparation.command[0]).name
-        fed = (*READ_INPUT, str(self._folder / launch.name / preparation.input)) if preparation.input else ()
-        process = self._begun(launch, account.command(*fed, *preparation.command))
+        process = self._begun(launch, self._carried(launch, account, preparation, up=up))
         over = self._reaches(lambda: not process.alive, launch, process)
         self.end([process])
         if process.code or not over:
             fate = f"ended with code {process.code}" if over else f"did not end within {launch.within}"
             raise StartError(f"{program} {fate}: {process.tail() or 'it wrote nothing'}")
 
+    def _kept(self, launch: Launch, account: Account) -> list[str]:
+        """Return the command line that starts a component: within its limits, or in its container."""
+        if launch.container:
+            return self._instance(launch, account).asking(KEEPER, instance.KEEP, launch.command)
+        return self.limiter.command(launch, account.command(*launch.command))
+
+    def _carried(self, launch: Launch, account: Account, preparation: Preparation, *, up: bool) -> list[str]:
+        """Return the command line that carries a command of a component out, where the component itself runs."""
+        folder = self._folder / launch.name
+        fed = (*READ_INPUT, str(folder / preparation.input)) if preparation.input else ()
+        if launch.container is None or preparation.outside:
+            return account.command(*fed, *preparation.command)
+        where = instance.INSIDE if up else instance.ONCE
+        return [*fed, *self._instance(launch, account).asking(KEEPER, where, preparation.command)]
+
+    def _instance(self, launch: Launch, account: Account) -> Instance:
+        return instance.of(launch, self._folder / launch.name, account)
+
     def _rehearse(self, launch: Launch, preparation: Preparation, account: Account) -> None:
         """Start a component until it is ready, and let it end; raise StartError when it does not."""
-        process = self.ready(replace(launch, command=preparation.command), account)
+        stop = replace(launch.stop, grace=launch.within)  # what it writes as it ends takes its time
+        process = self.ready(replace(launch, command=preparation.command, stop=stop), account)
         process.signal(launch.stop.signal)
         if not process.ended(launch.within.seconds):
             raise StartError(f"{launch.name} was ready, and did not end within {launch.within} of {launch.stop.signal}")
@@ -125,8 +149,8 @@ class Launcher:
             if self._closing.is_set():
                 raise StartError(f"{launch.name} was not started, because everything is being taken down")
             cwd = Path(launch.cwd) if launch.cwd else self._folder / launch.name
-            stop = launch.stop
-            with bound_to(launch.limits.cpus, launch.name):
+            stop, cpus = (instance.stop_of(launch), ()) if launch.container else (launch.stop, launch.limits.cpus)
+            with bound_to(cpus, launch.name):
                 process = Process(
                     launch.name, command, self._folder, launch.env, cwd, grace=stop.grace, stop=stop.signal, piped=False
                 )
@@ -134,7 +158,9 @@ class Launcher:
             self.logs.watch(process.log)
             return process
 
-    def _await(self, reached: Callable[[], bool], launch: Launch, process: Process, starting: Starting) -> None:
+    def _await(
+        self, reached: Callable[[], bool], launch: Launch, process: Process, starting: StartingComponent
+    ) -> None:
         """Return once something is reached; raise StartError when the process ends first, or time is up."""
         if not self._reaches(reached, launch, process):
             why = _why_not(process, launch, self._folder / launch.name, starting)
@@ -152,7 +178,7 @@ class Launcher:
             self._pause(GLANCE_S)
 
     def gives_up(self) -> bool:
-        """Whether what waits shall give up."""
+        """Whether starts that still wait are to give up."""
         return self._closing.is_set()
 
     def end_strays(self, staying: Collection[Process]) -> None:
@@ -190,7 +216,7 @@ class Launcher:
 
 @dataclass(frozen=True)
 class _StartingProcess:
-    """A starting component, as checks of readiness see it (``ready.Starting``)."""
+    """A starting component, as checks of readiness see it (``ready.StartingComponent``)."""
 
     ports: Mapping[str, int]
     written: Callable[[], str]
@@ -212,7 +238,7 @@ def write(folder: Path, file: File, account: Account) -> None:
     new.replace(path)
 
 
-def _why_not(process: Process, launch: Launch, folder: Path, starting: Starting) -> str:
+def _why_not(process: Process, launch: Launch, folder: Path, starting: StartingComponent) -> str:
     """Why a component did not come up: what its log of errors says, where that says more than what it wrote."""
     reported = _serious(folder / launch.errors.path, launch.errors) if launch.errors else ""
     if reported:

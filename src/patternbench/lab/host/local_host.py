@@ -21,17 +21,16 @@ from patternbench.lab.host import accounts, calls, changes, ports
 from patternbench.lab.host.accounts import Account
 from patternbench.lab.host.calls import Call
 from patternbench.lab.host.changes import AS_PLANNED, Start
-from patternbench.lab.host.contained import contained
 from patternbench.lab.host.launch import NO_LIMITS, File, Launch, LiveFile, Renewal
 from patternbench.lab.host.launcher import Launcher, write
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.ready import announcements
 from patternbench.lab.host.references import producers, resolved
-from patternbench.lab.host.running import CHANGE, Running, value_of
+from patternbench.lab.host.running import CHANGE, RunningComponent, value_of
 from patternbench.lab.host.workers import SerialExecutor
 from patternbench.lab.topology import in_order
 
-Needed = Mapping[str, "Future[Running]"]
+Needed = Mapping[str, "Future[RunningComponent]"]
 """The components that one needs, once they are there."""
 
 
@@ -39,7 +38,7 @@ class Host(Protocol):
     """Where components run."""
 
     @property
-    def running(self) -> Mapping[str, Running]:
+    def running(self) -> Mapping[str, RunningComponent]:
         """The running components by name, each after those that it needs."""
 
     def launch(self, launches: Sequence[Launch]) -> None:
@@ -49,15 +48,15 @@ class Host(Protocol):
     def started(self) -> Sequence[Start]:
         """The components that the last change started, in the order in which they were ready."""
 
-    def change(self, launches: Sequence[Launch], anew: Mapping[str, str]) -> None:
+    def change(self, launches: Sequence[Launch], restarts: Mapping[str, str]) -> None:
         """Have what runs become what is wanted: started where it must be, otherwise changed while it runs.
 
-        ``anew`` says why components that could stay up are started all the same. Raises StartError when one fails:
+        ``restarts`` says why components that could stay up are started all the same. Raises StartError when one fails:
         that one is down then, and is started by the next change.
         """
 
     def reset(self, but: Collection[str]) -> list[str]:
-        """Carry out the resets by call and command of what runs, ``but`` for some; returns who has any.
+        """Have what runs, ``but`` for some, drop what it was asked, and carry out its resets; returns who has any.
 
         Raises StartError when one fails.
         """
@@ -99,7 +98,7 @@ class LocalHost:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.folder = folder
-        self.running: dict[str, Running] = {}
+        self.running: dict[str, RunningComponent] = {}
         self.started: list[Start] = []
         self._secret, self._clock = secret, clock
         self._launcher = Launcher(folder, clock, pause)
@@ -114,17 +113,17 @@ class LocalHost:
             self.close()
             raise
 
-    def change(self, launches: Sequence[Launch], anew: Mapping[str, str] = AS_PLANNED) -> None:
+    def change(self, launches: Sequence[Launch], restarts: Mapping[str, str] = AS_PLANNED) -> None:
         """Have what runs become what is wanted: started where it must be, otherwise changed while it runs.
 
-        ``anew`` says why components that could stay up are started all the same. Raises StartError when one fails:
+        ``restarts`` says why components that could stay up are started all the same. Raises StartError when one fails:
         that one is down then, and is started by the next change.
         """
         self.started = []
         order = self._in_order(launches)
         _refuse_lacking(order)
         declared = {name: running.declared for name, running in self.running.items()}
-        reasons = changes.starts(declared, order, {**self._ended(), **anew})
+        reasons = changes.starts(declared, order, {**self._ended(), **restarts})
         self._take_down(self.running.keys() - {launch.name for launch in order if launch.name not in reasons})
         chosen = ports.chosen({_reported(launch): launch.ports for launch in order if launch.name in reasons})
         as_before = not reasons and order == [declared[launch.name] for launch in order]
@@ -141,9 +140,11 @@ class LocalHost:
         """Return the last words of each component that has ended."""
         return {name: running.process.why_not() for name, running in self.running.items() if not running.process.alive}
 
-    def _bring(self, order: Sequence[Launch], bring: Callable[[Launch, Needed], Running], workers: Executor) -> None:
+    def _bring(
+        self, order: Sequence[Launch], bring: Callable[[Launch, Needed], RunningComponent], workers: Executor
+    ) -> None:
         """Start each component as soon as those that it needs are up. If one fails, those not yet up are ended."""
-        begun: dict[str, Future[Running]] = {}
+        begun: dict[str, Future[RunningComponent]] = {}
         try:
             with workers:
                 self._bring_all(order, bring, workers, begun)
@@ -162,9 +163,9 @@ class LocalHost:
     def _bring_all(
         self,
         order: Sequence[Launch],
-        bring: Callable[[Launch, Needed], Running],
+        bring: Callable[[Launch, Needed], RunningComponent],
         workers: Executor,
-        begun: dict[str, Future[Running]],
+        begun: dict[str, Future[RunningComponent]],
     ) -> None:
         try:
             for launch in order:
@@ -178,16 +179,31 @@ class LocalHost:
 
     def _brought(
         self, chosen: Mapping[str, Mapping[str, int]], reasons: Mapping[str, str], launch: Launch, needed: Needed
-    ) -> Running:
+    ) -> RunningComponent:
         """Return a component as it is wanted, once those that it needs are: started for a reason, else changed."""
         producing = {name: future.result() for name, future in needed.items()}
         if launch.name not in reasons:
             with _naming(launch):
-                return self._changed(self.running[launch.name], launch, producing)
+                running = self._changed(self.running[launch.name], launch, producing)
+                return self._following(running, producing)
         began = self._clock()
         running = self._start(launch, producing, chosen[_reported(launch)])
         self.started.append(Start(launch.name, reasons[launch.name], self._clock() - began))
         return running
+
+    def _following(self, running: RunningComponent, producing: Mapping[str, RunningComponent]) -> RunningComponent:
+        """Return a component as it is, or restarted where it calls one that is reached elsewhere now."""
+        launch = running.declared
+        moved = [name for name in producers(changes.fixed(launch)) if producing[name].moved]
+        if not moved:
+            return running
+        began, own = self._clock(), dict(running.launch.ports)
+        self._launcher.end([running.process])
+        self._launcher.limiter.leave(launch.name)
+        fresh = self._started(launch, producing, own)
+        why = f"{' and '.join(moved)}, which it refers to, is reached elsewhere"
+        self.started.append(Start(launch.name, why, self._clock() - began))
+        return fresh
 
     def _take_down(self, names: Collection[str]) -> None:
         """End components, side by side, the last that was started first."""
@@ -196,42 +212,57 @@ class LocalHost:
         for name in ending:
             self._launcher.limiter.leave(name)
 
-    def _start(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
+    def _start(
+        self, launch: Launch, producing: Mapping[str, RunningComponent], own: Mapping[str, int]
+    ) -> RunningComponent:
         """Start a component whose producers are ready; its addresses are known once it is ready itself."""
         with _naming(launch):
             return self._started(launch, producing, own)
 
-    def _started(self, launch: Launch, producing: Mapping[str, Running], own: Mapping[str, int]) -> Running:
+    def _started(
+        self, launch: Launch, producing: Mapping[str, RunningComponent], own: Mapping[str, int]
+    ) -> RunningComponent:
         folder = self.folder / launch.name
         account = _account(folder, launch)
         facts = {"folder": str(folder), "user": account.user, CHANGE: "0"}
         facts |= {f"port.{name}": str(port) for name, port in own.items()}
         facts |= {f"secret.{name}": self._secret() for name in launch.secrets}
-        before = replace(launch, url="", endpoints={}, live=(), reset=(), ports=own)
+        before = replace(launch, url="", endpoints={}, live=(), reset=(), drop=None, ports=own)
         concrete = resolved(before, value_of(launch, facts.__getitem__, producing))
         process = self._launcher.prepared(concrete, account)
         stated = announcements(process.written())
         facts |= {f"said.{key}": str(value) for key, value in stated.items()}
         url, endpoints = resolved((launch.url, launch.endpoints), value_of(launch, facts.__getitem__, producing))
-        running = Running(launch, concrete, process, folder, account, facts, url, endpoints)
-        running.contained = contained(stated) if launch.contained else running.contained
+        running = RunningComponent(launch, concrete, process, folder, account, facts, url, endpoints)
+        running.note_containers()
         self._tell(running, producing)
         return running
 
-    def _changed(self, running: Running, launch: Launch, producing: Mapping[str, Running]) -> Running:
+    def _changed(
+        self, running: RunningComponent, launch: Launch, producing: Mapping[str, RunningComponent]
+    ) -> RunningComponent:
         """Return a component that stays up, once what is live of it is as a launch says, and acts."""
-        running.declared = launch
+        running.declared, running.moved = launch, False
         if running.changed_files(producing):
+            began = self._clock()
             self._renew(running, producing)
+            self._take_restated(running, self._clock() - began)
         self._tell(running, producing)
         return running
 
-    def _renew(self, running: Running, producing: Mapping[str, Running]) -> None:
+    def _take_restated(self, running: RunningComponent, seconds: float) -> None:
+        """Note where a component's containers are reached now, and which of its services were restarted."""
+        if running.declared.contained:
+            for service in running.restated():
+                why = "its settings changed"
+                self.started.append(Start(f"{running.declared.name}.{service}", why, seconds))
+
+    def _renew(self, running: RunningComponent, producing: Mapping[str, RunningComponent]) -> None:
         """Count a change of a component's live files, and write those that are not as before then."""
         running.count_change()
         self._rewrite(running, running.changed_files(producing), producing)
 
-    def _rewrite(self, running: Running, files: list[File], producing: Mapping[str, Running]) -> None:
+    def _rewrite(self, running: RunningComponent, files: list[File], producing: Mapping[str, RunningComponent]) -> None:
         """Replace live files of a component, have it read them, and return when they act."""
         for file in files:
             write(running.folder, file, running.account)
@@ -242,20 +273,20 @@ class LocalHost:
         for part in parts:
             self._await_acting(running, part)
 
-    def _await_acting(self, running: Running, part: LiveFile) -> None:
+    def _await_acting(self, running: RunningComponent, part: LiveFile) -> None:
         """Return once a file acts that was replaced; raise StartError when it does not."""
         launcher, launch = self._launcher, running.launch
         if part.acts and not launcher.acts(part.acts, launch, running.process, running.account):
             tail = running.process.tail() or "it wrote nothing"
             raise StartError(f"{launch.name} didn't load its new {part.path} within {launch.within}: {tail}")
 
-    def _tell(self, running: Running, producing: Mapping[str, Running]) -> None:
+    def _tell(self, running: RunningComponent, producing: Mapping[str, RunningComponent]) -> None:
         """Make those live calls of a component that it has not taken with this content."""
         for name, call in running.live_calls(producing).items():
             if running.calls.get(name) != call:
                 self._take(running, name, call)
 
-    def _take(self, running: Running, name: str, call: Call) -> None:
+    def _take(self, running: RunningComponent, name: str, call: Call) -> None:
         try:
             calls.make(call, self._http)
         except StartError as error:
@@ -263,7 +294,7 @@ class LocalHost:
         running.calls[name] = call
 
     def reset(self, but: Collection[str]) -> list[str]:
-        """Carry out the resets by call and command of what runs, ``but`` for some; returns who has any.
+        """Have what runs, ``but`` for some, drop what it was asked, and carry out its resets; returns who has any.
 
         Raises StartError when one fails: that component is down then, and is started by the next change.
         """
@@ -277,7 +308,7 @@ class LocalHost:
                 raise StartError(f"{reported} could not be reset: {error}") from None
         return names
 
-    def _reset(self, running: Running) -> None:
+    def _reset(self, running: RunningComponent) -> None:
         """Reset a component, and have it take its live calls again, which a reset may undo."""
         for reset in resolved(running.resets, running.value(self.running)):
             if isinstance(reset, Call):
@@ -285,7 +316,7 @@ class LocalHost:
             elif isinstance(reset, Renewal):
                 self._renew(running, self.running)
             else:
-                self._launcher.carry_out(running.launch, reset, running.account)
+                self._launcher.carry_out(running.launch, reset, running.account, up=True)
         running.calls.clear()
         self._tell(running, self.running)
 
@@ -301,6 +332,7 @@ class LocalHost:
         running = self.running[name]
         self._launcher.end([running.process])
         running.process = self._launcher.ready(running.launch, running.account)
+        running.note_containers()
         running.calls.clear()
         self._tell(running, self.running)
 
@@ -348,6 +380,8 @@ def _reported(launch: Launch) -> str:
 
 def _account(folder: Path, launch: Launch) -> Account:
     """Whose a component's new folder is, and who it runs as; raises StartError where that may only be one who can't."""
+    if launch.container:
+        return accounts.of_container(folder)
     try:
         return accounts.owner_of_new(folder, launch.user, launch.nobody_else)
     except accounts.AccountError as error:

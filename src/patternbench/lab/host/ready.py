@@ -11,13 +11,13 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from typing import Protocol
 
 import httpx
 
 from patternbench import asking
-from patternbench.asking import Bounds
 
 LOOPBACK = "127.0.0.1"
 ANSWER_S = 1.0
@@ -26,11 +26,13 @@ MOST_BYTES = 1 << 22
 """How much of an answer is searched for a pattern."""
 
 
-PLAIN = asking.client(Bounds(ANSWER_S, 2 * MOST_BYTES), verify=False)
-"""Asks whether a component is ready. Each question has its own connection, so threads may share this."""
+@cache
+def plain() -> httpx.Client:
+    """Return what asks whether a component is ready. Each question has its own connection, so threads may share it."""
+    return asking.client(asking.Bounds(ANSWER_S, 2 * MOST_BYTES), verify=False)
 
 
-class Starting(Protocol):
+class StartingComponent(Protocol):
     """A starting component, as checks of readiness see it."""
 
     @property
@@ -47,13 +49,13 @@ class Starting(Protocol):
         """Whether a command ends well within a time."""
 
 
-class Ready(Protocol):
+class ReadinessCheck(Protocol):
     """A way to know that a component is ready."""
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
 
 
@@ -64,13 +66,13 @@ class Port:
     port: str
     greets: bool = False
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         with suppress(OSError), socket.create_connection((LOOPBACK, starting.ports[self.port]), ANSWER_S) as connection:
             return not self.greets or bool(connection.recv(1))
         return False
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         what = "speaks" if self.greets else "accepts connections"
         return f"nothing {what} at {LOOPBACK}:{starting.ports[self.port]}"
@@ -85,14 +87,14 @@ class Http:
     below: int = 500
     status: int = 0
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         answer = _answer(_loopback_url(starting, self.port, self.path), most=0)
         if answer is None:
             return False
         return answer[0] == self.status if self.status else answer[0] < self.below
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         expected = str(self.status) if self.status else f"a status below {self.below}"
         return _instead_of(_loopback_url(starting, self.port, self.path), expected)
@@ -106,29 +108,34 @@ class Answers:
     path: str
     pattern: str
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         status, body = _answer(_loopback_url(starting, self.port, self.path), MOST_BYTES) or (0, "")
         return status == HTTPStatus.OK and re.search(self.pattern, body, re.MULTILINE) is not None
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         return _instead_of(_loopback_url(starting, self.port, self.path), f"200 with {self.pattern}")
 
 
 @dataclass(frozen=True)
-class Announced:
+class ReadyLine:
     """It prints a line of JSON with a key when it is ready, as our own programs do: ``{"listening": "host:port"}``."""
 
     key: str
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         return self.key in announcements(starting.written())
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         return f"it has not printed `{self.key}`"
+
+
+CONTAINED = "contained"
+"""The key under which the keeper of a container says that it runs."""
+RUNS = ReadyLine(CONTAINED)
 
 
 @dataclass(frozen=True)
@@ -137,11 +144,11 @@ class LogLine:
 
     pattern: str
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         return starting.wrote(self.pattern)
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         return f"no line of its output matches {self.pattern}"
 
@@ -150,14 +157,14 @@ class LogLine:
 class SuccessiveReadiness:
     """It is ready in its own way, and then URLs, of others too, are answered well, each once those before are."""
 
-    first: Ready
+    first: ReadinessCheck
     urls: tuple[str, ...]
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         return self.first.met(starting) and all(_answers_well(url) for url in self.urls)
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         if not self.first.met(starting):
             return self.first.lacks(starting)
@@ -165,21 +172,36 @@ class SuccessiveReadiness:
 
 
 @dataclass(frozen=True)
-class Succeeds:
+class SuccessfulCommand:
     """A command ends well: for components that bring a probe of their own."""
 
     command: tuple[str, ...]
 
-    def met(self, starting: Starting) -> bool:
+    def met(self, starting: StartingComponent) -> bool:
         """Whether it is ready now."""
         return starting.succeeds(self.command, ANSWER_S)
 
-    def lacks(self, starting: Starting) -> str:
+    def lacks(self, starting: StartingComponent) -> str:
         """Return what it still waits for, in words."""
         return f"`{self.command[0]}` does not succeed"
 
 
-def _loopback_url(starting: Starting, port: str, path: str) -> str:
+@dataclass(frozen=True)
+class ContainerReadiness:
+    """Its container runs, as its keeper says, and it is ready in its own way."""
+
+    own: ReadinessCheck
+
+    def met(self, starting: StartingComponent) -> bool:
+        """Whether it is ready now."""
+        return RUNS.met(starting) and self.own.met(starting)
+
+    def lacks(self, starting: StartingComponent) -> str:
+        """Return what it still waits for, in words."""
+        return self.own.lacks(starting) if RUNS.met(starting) else "its container does not run"
+
+
+def _loopback_url(starting: StartingComponent, port: str, path: str) -> str:
     return f"http://{LOOPBACK}:{starting.ports[port]}{path}"
 
 
@@ -198,7 +220,7 @@ def _answers_well(url: str) -> bool:
 def _answer(url: str, most: int) -> tuple[int, str] | None:
     """Return the status and the first bytes of the body of a server's answer to a GET; None without an answer."""
     try:
-        with PLAIN.stream("GET", url) as response:
+        with plain().stream("GET", url) as response:
             return response.status_code, asking.first_bytes(response, most).decode(errors="replace") if most else ""
     except (httpx.HTTPError, httpx.InvalidURL):
         return None

@@ -78,11 +78,6 @@ def reached(launch: Launch, name: str, what: str) -> tuple[str, str]:
     return (proxy, f"{URL}{dot}{part}") if proxy else (name, what)
 
 
-def referred(launch: Launch) -> list[str]:
-    """Return the components that a launch refers to, each once, in the order of first mention; itself left out."""
-    return list(dict.fromkeys(name for name, _ in _references(launch)))
-
-
 def addresses(launch: Launch) -> list[tuple[str, str]]:
     """Return the components that a launch refers to, each with the endpoint that it asks for.
 

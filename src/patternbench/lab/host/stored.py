@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from patternbench.lab.host.running import Running
+from patternbench.lab.host.running import RunningComponent
 
 MOST_FILES = 20_000
 """A component with more isn't measured: looking at them all would take as long as a short round."""
 LOG = ".log"
 
 
-def bytes_of(running: Running) -> int | None:
+def bytes_of(running: RunningComponent) -> int | None:
     """Return the size of a component's files; None for too many, or where they can't be read."""
     logs = running.folder / running.launch.log if running.launch.log else None
     try:

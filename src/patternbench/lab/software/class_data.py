@@ -54,6 +54,14 @@ def of(jar: str, program: str, machine: Sequence[str], args: Sequence[str]) -> A
     return ArchivedStart(runs, (f"{ARCHIVE}{archive}",), (*taken, *made))
 
 
+def in_image(jar: str, image: str, machine: Sequence[str], args: Sequence[str]) -> ArchivedStart:
+    """How the Java of an image, which is known by its hash, starts a jar that has been taken apart there."""
+    key = caches.short_hash(json.dumps((image, jar, *machine)).encode())
+    archive = str(caches.folder() / "class-data" / f"{Path(jar).stem}-{key}.jsa")
+    start = ("java", f"-XX:ArchiveClassesAtExit={FRESH}", *machine, "-jar", jar, *args)
+    return ArchivedStart(jar, (f"{ARCHIVE}{archive}",), _rehearsal(archive, start))
+
+
 def without_beside_an_agent(launch: Launch) -> Launch:
     """Return a launch that takes no classes from an archive where an agent may change them.
 
@@ -100,7 +108,7 @@ def _take_apart(jar: str, apart: str, program: str) -> tuple[Preparation, ...]:
 def _rehearsal(archive: str, command: tuple[str, ...]) -> tuple[Preparation, ...]:
     """Return a start whose end writes the archive, and the archive put where every later start finds it."""
     start = Preparation((*WITHOUT_AGENTS, *command), makes=archive, until_ready=True)
-    return (start, Preparation((*SAVE, FRESH, archive), makes=archive))
+    return (start, Preparation((*SAVE, FRESH, archive), makes=archive, outside=True))
 
 
 @lru_cache(maxsize=256)

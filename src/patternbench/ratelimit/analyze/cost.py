@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
 from patternbench.analyze.statements.estimate import Estimate, over_blocks, paired
@@ -148,9 +147,9 @@ def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
 
 def clear(apart: Sequence[MeanInterval]) -> list[Shown]:
     """How surely each difference of a table is clear: of those that are, 5 % are expected to be none at most."""
-    doubts = [PValue(one.p, float(one.estimate.firm_p)) for one in apart]
-    limit = PValues.of(doubt for doubt in doubts if not np.isnan(doubt.even)).bar(1 - CONFIDENCE)
-    return [limit.shown(doubt) for doubt in doubts]
+    p_values = [PValue(one.p, float(one.estimate.firm_p)) for one in apart]
+    limit = PValues.of(one for one in p_values if not np.isnan(one.even)).bar(1 - CONFIDENCE)
+    return [limit.shown(one) for one in p_values]
 
 
 def matched(
@@ -184,8 +183,7 @@ class Noise:
         """How far a difference of two means, of this many rounds each, may be from the truth (Student's, 95 %)."""
         if not self.freedom:
             return np.inf
-        t = stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)
-        return float(t * self.deviation * np.sqrt(2 / rounds))
+        return float(Estimate(0.0, self.deviation * np.sqrt(2 / rounds), self.freedom).ends(CONFIDENCE)[1])
 
 
 _NONE = Noise(0.0, 1)

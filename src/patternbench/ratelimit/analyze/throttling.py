@@ -47,7 +47,7 @@ class LimitRule:
     tolerance_us: int = DEFAULT_TOLERANCE_US
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise DecisionsError for values that have no meaning."""
         if self.window_us < 1:
             raise DecisionsError(f"window_us is {self.window_us}; allowed: 1 or more")
         if self.limit is not None and self.limit < 0:

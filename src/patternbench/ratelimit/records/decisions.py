@@ -28,18 +28,18 @@ _KINDS = {
 }
 
 _Read = TypeVar("_Read")
-Said = Annotated[bool, BeforeValidator(bool)]
+Statement = Annotated[bool, BeforeValidator(bool)]
 """Whether rules have any content."""
 
 
 class WrittenLimit(EnforcedLimit):
     """A limit of the rules, with whether it says what makes it differ between requests or clients."""
 
-    match: Said = False
-    tiers: Said = False
-    allow: Said = False
-    deny: Said = False
-    shadow: Said = False
+    match: Statement = False
+    tiers: Statement = False
+    allow: Statement = False
+    deny: Statement = False
+    shadow: Statement = False
 
     @property
     def is_one_for_all(self) -> bool:

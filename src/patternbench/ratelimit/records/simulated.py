@@ -6,8 +6,9 @@ Computed again for every report from the recorded decisions (``derive.py`` of th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.records import folder
@@ -36,11 +37,16 @@ class JudgeSummary(SimulatorPart):
     asked_store: float
 
 
+def in_order(scale: dict[str, JudgeSummary]) -> dict[str, JudgeSummary]:
+    """Return the ends of the scale by name: a table in Lua, from which they come, has no order of its own."""
+    return dict(sorted(scale.items(), reverse=True))
+
+
 class SimulatorAnswer(SimulatorPart):
     """The result of a scenario: its summary, both ends of the scale on its arrivals, seconds of CPU."""
 
     measured: JudgeSummary
-    scale: dict[str, JudgeSummary]
+    scale: Annotated[dict[str, JudgeSummary], AfterValidator(in_order)]
     cpu_s: float
 
     def as_json(self) -> dict[str, object]:
@@ -71,7 +77,7 @@ class LimitMap:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulationRecord:
     """The judge's summary of each simulated round (by its number as text), the maps, what it cost; or why there are
     none."""
 
@@ -82,15 +88,16 @@ class Simulated:
     missing: str = ""
 
 
-_SIMULATED = TypeAdapter(Simulated)
+_SIMULATED = TypeAdapter(SimulationRecord)
 
 
-def write(run: RunFolder, simulated: Simulated) -> None:
+def write(run: RunFolder, simulated: SimulationRecord) -> None:
     """Keep it in the run's folder."""
-    folder.write_json(run.path / FILE, _SIMULATED.dump_python(simulated, mode="json", exclude_unset=True))
+    with folder.drafted(run.path / FILE) as draft:
+        folder.write_json(draft, _SIMULATED.dump_python(simulated, mode="json", exclude_unset=True))
 
 
-def read(run: RunFolder) -> Simulated | None:
+def read(run: RunFolder) -> SimulationRecord | None:
     """Return the stored simulation; None if there is none."""
     path = run.path / FILE
     if not path.is_file():

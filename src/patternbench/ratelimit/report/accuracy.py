@@ -23,12 +23,24 @@ NOTHING_VALID = "No round with a limiter is valid, so there is nothing to judge.
 
 def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
     """How accurate the limiters are, from every judged round."""
-    limited = judged[judged["limited"] & judged["valid"]]
+    limited = _judged_validly(judged)
     if limited.empty:
         return [NOTHING_VALID, *not_valid(judged)]
-    places = list(limited.groupby([*HIDDEN, "distance"], sort=False))
-    reported = [_accurate(_where(limited, keys), part) for keys, part in places]
-    return [_scale(limited), *reported, *_in_bursts(limited, in_bursts), *not_valid(judged)]
+    return [_scale(limited), *_at_each_distance(limited), *_in_bursts(limited, in_bursts), *not_valid(judged)]
+
+
+def in_short(judged: pd.DataFrame) -> str:
+    """Return which limiters are accurate enough, for the first screen; nothing where none was judged."""
+    return " ".join(_at_each_distance(_judged_validly(judged))[:NAMED])
+
+
+def _judged_validly(judged: pd.DataFrame) -> pd.DataFrame:
+    return judged[judged["limited"] & judged["valid"]]
+
+
+def _at_each_distance(limited: pd.DataFrame) -> list[str]:
+    places = limited.groupby([*HIDDEN, "distance"], sort=False)
+    return [_accurate(_where(limited, keys), part) for keys, part in places]
 
 
 def not_valid(judged: pd.DataFrame) -> list[str]:
@@ -49,8 +61,8 @@ def not_valid(judged: pd.DataFrame) -> list[str]:
 
 def named(row: pd.Series) -> str:
     """Return a configuration in words, without its distance."""
-    way = row["synchronisation"]
-    how = "" if way == PER_REQUEST else f" with {'an' if way[0] in 'aeiou' else 'a'} {way}"
+    mode = row["synchronisation"]
+    how = "" if mode == PER_REQUEST else f" with {'an' if mode[0] in 'aeiou' else 'a'} {mode}"
     return f"{row['algorithm']} over {row['store']}{how}"
 
 

@@ -9,7 +9,7 @@ from patternbench.observe.section import Figure, Spec
 from patternbench.ratelimit.analyze import cost as judge
 from patternbench.ratelimit.analyze.throttling import NO_LIMITER
 from patternbench.ratelimit.report.tables import BALANCERS, COST, DEVIATION, NONE, PER_REQUEST
-from patternbench.report.charts import alt
+from patternbench.report.charts import alt, spec
 
 TITLES = {COST: "latency (ms)", DEVIATION: "deviation (% of requests)"}
 CAPTION = "Medians over rounds with their intervals, one panel per distance to the store (one way)."
@@ -84,8 +84,8 @@ def numbers(*names: str) -> list[alt.Tooltip]:
 
 def with_data(chart: alt.TopLevelMixin, points: pd.DataFrame) -> Spec:
     """Return a chart's specification with its points, without what the page sets itself."""
-    spec: dict[str, object] = chart.to_dict()
-    kept = {key: value for key, value in spec.items() if key not in ("$schema", "config", "datasets")}
-    own = spec.get("datasets")
+    drawn = spec(chart)
+    kept = {key: value for key, value in drawn.items() if key not in ("$schema", "config", "datasets")}
+    own = drawn.get("datasets")
     named = {"points": points.replace({np.nan: None}).to_dict(orient="records")}
     return kept | {"datasets": {**(own if isinstance(own, dict) else {}), **named}}

@@ -42,7 +42,7 @@ def _table(title: str, rows: list[MapScenario]) -> Table:
         printed.add_column(heading)
     for heading in HEADINGS[2:] + MEASURES:
         printed.add_column(heading, justify="right")
-    for end, summary in sorted(rows[0].scale.items(), reverse=True):
+    for end, summary in rows[0].scale.items():
         printed.add_row(end, "", "", "", *_measures(summary)[:-1], "", style="dim")
     for row in rows:
         factors = (row.algorithm, row.synchronisation, str(row.balancers), str(Duration(row.staleness_us)))

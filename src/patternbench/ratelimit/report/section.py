@@ -171,6 +171,7 @@ def section(run: RunFolder, judged: pd.DataFrame, limits: Sequence[EnforcedLimit
         [*accuracy.words(judged, partial(simulation.in_bursts, kept)), *part.words],
         [configured, *shown],
         [*figures.of_paper(rows), *part.figures],
+        in_short=accuracy.in_short(judged),
     )
 
 

@@ -12,7 +12,7 @@ from patternbench.observe.section import Figure, Spec, Table
 from patternbench.ratelimit.analyze.cost import mean_interval
 from patternbench.ratelimit.analyze.throttling import EXACT_LOG, NO_LIMITER
 from patternbench.ratelimit.plan.replay import BURSTY
-from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, Simulated
+from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, SimulationRecord
 from patternbench.ratelimit.report.accuracy import named
 from patternbench.ratelimit.report.figures import numbers, tips, with_data
 from patternbench.ratelimit.report.tables import BALANCERS, BY, DEVIATION, ERROR, NONE, PER_REQUEST, interval
@@ -29,7 +29,7 @@ DIGITS = 6
 """Places to which percentages of both judges are compared; further ones are rounding errors."""
 OF_MAP = "Each cell: percent of requests that deviate, even from a log with a window 20 ms shorter or longer."
 COMMAND = "patternbench simulate-limits"
-WAYS = {"request": "asks at every request", "lazy": "lazy lease", "eager": "eager lease", "share": "limit / balancers"}
+MODES = {"request": "asks at every request", "lazy": "lazy lease", "eager": "eager lease", "share": "limit / balancers"}
 WHY = {
     "crdt": (
         "A simulated copy learns of a grant exactly at the end of an interval and books it then. The sidecar sends "
@@ -57,7 +57,7 @@ class SimulatedPart:
     figures: Sequence[Figure] = ()
 
 
-def part(simulated: Simulated | None, rows: pd.DataFrame) -> SimulatedPart:
+def part(simulated: SimulationRecord | None, rows: pd.DataFrame) -> SimulatedPart:
     """Return the simulation of these rounds, or why there is none."""
     if simulated is None:
         return SimulatedPart(["These rounds haven't been simulated yet; `patternbench report` on this folder does it."])
@@ -79,7 +79,7 @@ def _compared(both: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Table], list
     return [Table(title, _shown(both, rows))], [_scatter(both)]
 
 
-def _of(one: LimitMap, simulated: Simulated) -> str:
+def _of(one: LimitMap, simulated: SimulationRecord) -> str:
     return f" for {_named(one)}" if len(simulated.maps) > 1 else ""
 
 
@@ -87,7 +87,7 @@ def _named(one: LimitMap) -> str:
     return str(one.limit)
 
 
-def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
+def in_bursts(simulated: SimulationRecord | None, row: pd.Series) -> float | None:
     """Return the percentage of decisions that would deviate beyond the band if clients sent bursts."""
     for one in simulated.maps if simulated else []:
         if _named(one) == row["limit"]:
@@ -97,7 +97,7 @@ def in_bursts(simulated: Simulated | None, row: pd.Series) -> float | None:
 
 def _looked_up(cells: pd.DataFrame, row: pd.Series, balancers: int) -> float | None:
     late = (GOSSIP.us + Duration.parse(row["distance"]).us) if row["store"] == "crdt" else 0
-    expected = {"arrivals": BURSTY, "algorithm": row["algorithm"], "way": _way(row), "balancers": balancers}
+    expected = {"arrivals": BURSTY, "algorithm": row["algorithm"], "mode": _mode(row), "balancers": balancers}
     mine = cells[(cells[list(expected)] == pd.Series(expected)).all(axis=1)]
     if mine.empty:
         return None
@@ -105,16 +105,16 @@ def _looked_up(cells: pd.DataFrame, row: pd.Series, balancers: int) -> float | N
     return float(mine["beyond"].to_numpy()[nearest])
 
 
-def _way(row: pd.Series) -> str:
+def _mode(row: pd.Series) -> str:
     if row["store"] == "memory":
-        return WAYS["share"]
-    return WAYS["request"] if row["synchronisation"] == PER_REQUEST else row["synchronisation"]
+        return MODES["share"]
+    return MODES["request"] if row["synchronisation"] == PER_REQUEST else row["synchronisation"]
 
 
 # --- measured and simulated
 
 
-def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+def _pairs(simulated: SimulationRecord, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the simulated rounds with an answering store, with both deviations."""
     answered = rows["limited"] & (rows["missing"] <= ENOUGH)
     rounds = rows[answered & rows["round"].astype(str).isin(simulated.rounds)]
@@ -126,7 +126,7 @@ def _pairs(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def both_of(simulated: Simulated, rows: pd.DataFrame) -> pd.DataFrame:
+def both_of(simulated: SimulationRecord, rows: pd.DataFrame) -> pd.DataFrame:
     """One row per configuration: both deviations, their difference over the rounds, and whether it matters."""
     groups = _pairs(simulated, rows).groupby(BY, sort=False)
     return pd.DataFrame([_side(dict(zip(BY, key, strict=True)), part) for key, part in groups])
@@ -201,7 +201,7 @@ def _why(kind: str, apart: pd.DataFrame) -> str:
     return f"{first}measured {worst['measured']:.2f} %, simulated {worst[SIMULATED]:.2f} %. {WHY[kind]}"
 
 
-def _cost(simulated: Simulated) -> str:
+def _cost(simulated: SimulationRecord) -> str:
     scenarios = len(simulated.rounds) + sum(len(one.scenarios) for one in simulated.maps)
     return (
         f"The simulation took {number(simulated.cpu_s)} s of CPU for {scenarios:,} scenarios and "
@@ -209,7 +209,7 @@ def _cost(simulated: Simulated) -> str:
     )
 
 
-def _left_out(simulated: Simulated) -> list[str]:
+def _left_out(simulated: SimulationRecord) -> list[str]:
     notes = dict.fromkeys(note for one in simulated.maps for note in one.left_out)
     return [f"Left out of the map: {'; '.join(notes)}."] if notes else []
 
@@ -244,7 +244,7 @@ def _cells(one: LimitMap) -> pd.DataFrame:
         {
             "arrivals": scenario.arrivals,
             "algorithm": scenario.algorithm.replace("_", " "),
-            "way": WAYS[scenario.synchronisation],
+            "mode": MODES[scenario.synchronisation],
             "balancers": scenario.balancers,
             "staleness": str(Duration(scenario.staleness_us)),
             "late": scenario.staleness_us,
@@ -267,13 +267,13 @@ def _short(one: LimitMap) -> pd.DataFrame:
     """Return a row per algorithm and synchronisation: the deviation beyond the band at the corners of the map."""
     cells = _cells(one)
     columns = {
-        f"{arrivals}, {balancers} balancers{_late(late)}": part.set_index(["algorithm", "way"])["beyond"]
+        f"{arrivals}, {balancers} balancers{_late(late)}": part.set_index(["algorithm", "mode"])["beyond"]
         for arrivals in cells["arrivals"].unique()
         for balancers, late in _corners(cells)
         for part in [cells[_at(cells, arrivals, balancers, late)]]
     }
-    table = pd.DataFrame(columns).reindex(cells[["algorithm", "way"]].drop_duplicates().apply(tuple, axis=1))
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["algorithm", "way"])
+    table = pd.DataFrame(columns).reindex(cells[["algorithm", "mode"]].drop_duplicates().apply(tuple, axis=1))
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["algorithm", "mode"])
     ends = [_scale_row(one, end, table) for end in (NO_LIMITER, EXACT_LOG)]
     return _dashed(pd.concat([ends[0], table.reset_index(), ends[1]], ignore_index=True))
 
@@ -295,10 +295,10 @@ def _at(cells: pd.DataFrame, arrivals: str, balancers: int, late: int) -> pd.Ser
 def _scale_row(one: LimitMap, end: str, table: pd.DataFrame) -> pd.DataFrame:
     scales = _scales(one)
     values = {name: scales[str(name).split(",")[0]][end].deviation_tolerant for name in table.columns}
-    return pd.DataFrame([{"algorithm": end, "way": NONE, **values}])
+    return pd.DataFrame([{"algorithm": end, "mode": NONE, **values}])
 
 
-def _heatmaps(one: LimitMap, simulated: Simulated) -> list[Figure]:
+def _heatmaps(one: LimitMap, simulated: SimulationRecord) -> list[Figure]:
     cells = _cells(one)
     titles = {arrivals: f"Accuracy map, {_arrivals(one, str(arrivals))}" for arrivals in cells["arrivals"].unique()}
     return [
@@ -329,13 +329,13 @@ def _heatmap(cells: pd.DataFrame) -> Spec:
             x=alt.X("balancers:O", title="balancers", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("staleness:N", title=None, sort=staleness),
             color=color,
-            tooltip=[*tips("algorithm", "way", "balancers", "staleness"), *measures],
+            tooltip=[*tips("algorithm", "mode", "balancers", "staleness"), *measures],
         )
         .properties(width=150, height=64)
         # In alphabetical order: with another order, Vega-Lite puts wrong headings next to a grid that has gaps.
         .facet(
             row=alt.Row("algorithm:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
-            column=alt.Column("way:N", title=None),
+            column=alt.Column("mode:N", title=None),
         )
     )
     shown = cells.drop(columns=["arrivals", "late"]).round(3)

@@ -129,9 +129,9 @@ def _expected(rows: pd.DataFrame, distance: str) -> Iterator[tuple[dict[str, str
     for store in stores:
         if store != reference:
             yield {**base, "store": store}, base, f"{store} instead of {reference}"
-    for way in limited["synchronisation"].unique():
-        if way != PER_REQUEST:
-            yield {**base, "synchronisation": way}, base, f"{way} instead of {PER_REQUEST}, over {reference}"
+    for mode in limited["synchronisation"].unique():
+        if mode != PER_REQUEST:
+            yield {**base, "synchronisation": mode}, base, f"{mode} instead of {PER_REQUEST}, over {reference}"
     nearest = min(limited["distance"], key=_length)
     if distance != nearest:
         for store in stores:

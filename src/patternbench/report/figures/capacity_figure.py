@@ -9,13 +9,16 @@ import pandas as pd
 
 from patternbench.analyze.load.rate_search import Capacity, RateObjective, RateStep
 from patternbench.records.outputs import write_whole
-from patternbench.report.charts import alt
+from patternbench.report.charts import COLOURS, alt, spec
 from patternbench.report.svg import draw
+
+GREY = "#8a93a0"
+"""Seen on light and on dark ground."""
 
 
 def write_svg(path: Path, steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> None:
     """Draw the rounds of a search into an SVG file."""
-    write_whole(path, draw(figure(steps, capacity, objective).to_dict()).encode())
+    write_whole(path, draw(spec(figure(steps, capacity, objective))).encode())
 
 
 def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjective) -> alt.LayerChart:
@@ -24,7 +27,8 @@ def figure(steps: Sequence[RateStep], capacity: Capacity, objective: RateObjecti
     x = alt.X("rate:Q", title="offered load (calls/s)", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("missed:Q", title=f"calls without success within {objective.text.partition('<=')[2].strip()} (%)")
     dots = alt.Chart(table).mark_point(filled=True, size=45, opacity=0.7).encode(x=x, y=y)
-    allowed = alt.Chart(pd.DataFrame({"y": [100 * objective.allowed]})).mark_rule(strokeDash=[4, 3]).encode(y="y:Q")
+    allowed = alt.Chart(pd.DataFrame({"y": [100 * objective.allowed]})).mark_rule(strokeDash=[4, 3], color=GREY)
+    allowed = allowed.encode(y="y:Q")
     drawn = alt.LayerChart(layer=[*_answer(capacity), allowed, dots])
     return drawn.properties(width=520, height=300, title=objective.text)
 
@@ -34,7 +38,9 @@ def _answer(capacity: Capacity) -> list[alt.Chart]:
     layers = []
     if capacity.low is not None and capacity.high is not None:
         band = pd.DataFrame({"x": [capacity.low], "x2": [capacity.high]})
-        layers.append(alt.Chart(band).mark_rect(opacity=0.15, color="#888").encode(x="x:Q", x2="x2:Q"))
+        layers.append(alt.Chart(band).mark_rect(opacity=0.15, color=GREY).encode(x="x:Q", x2="x2:Q"))
     if capacity.rate is not None:
-        layers.append(alt.Chart(pd.DataFrame({"x": [capacity.rate]})).mark_rule(strokeWidth=2).encode(x="x:Q"))
+        layers.append(
+            alt.Chart(pd.DataFrame({"x": [capacity.rate]})).mark_rule(strokeWidth=2, color=COLOURS[1]).encode(x="x:Q")
+        )
     return layers

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from patternbench.report.charts import alt
+from patternbench.report.charts import spec as spec_of
 
 RATE, TIME = "attempts per second", "median time (ms)"
 _SERIES = {"good": (RATE, "answered well"), "failed": (RATE, "failed"), "p50_ms": (TIME, "answered well")}
@@ -36,8 +37,7 @@ def spec(steps: Mapping[str, pd.DataFrame], bands: Iterable[Band]) -> dict[str, 
     )
     columns = alt.Column("measure:N", title=None, sort=[RATE, TIME])
     chart = drawn.facet(data=table, row=rows, column=columns).resolve_scale(y="independent")
-    drawn_as: dict[str, object] = chart.to_dict()
-    return drawn_as
+    return spec_of(chart)
 
 
 def _lines(steps: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, object]]:

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.intervals import median_table
-from patternbench.report.charts import alt
+from patternbench.report.charts import alt, spec
 from patternbench.report.labels import RESPONSES, factor_title, unit
 from patternbench.report.layout import Layout, distinct
 from patternbench.report.model import RunReport
@@ -71,13 +70,19 @@ def points(report: RunReport, arrangement: Layout, response: Response) -> pd.Dat
     One row per scenario that has a value: the columns of ``Layout.frame``, and ``median``, ``low``, ``high`` in the
     unit of ``shown_unit``, ``rounds`` and ``coverage`` (percent). Fewer than three rounds have no interval.
     """
-    table = median_table(report.done, ["scenario"], [response.name])
-    _, factor = unit(response.kind, table["high"].max())
-    table[["median", "low", "high"]] *= factor
-    table["coverage"] *= 100
-    table.loc[table["rounds"] < FEWEST, ["low", "high"]] = np.nan
-    merged = arrangement.frame().merge(table.drop(columns="response"), on="scenario")
+    table = medians(report, response).drop(columns="response")
+    merged = arrangement.frame().merge(table, on="scenario")
     return merged[merged["rounds"] > 0].reset_index(drop=True)
+
+
+def medians(report: RunReport, response: Response) -> pd.DataFrame:
+    """Return ``scenario`` and the numbers of ``points`` for each scenario with a round."""
+    table = report.by_scenario.medians([response.name])
+    _, factor = unit(response.kind, table["high"].max())
+    ends = ["median", "low", "high"]
+    numbers = table[ends].to_numpy() * factor
+    numbers[table["rounds"].to_numpy() < FEWEST, 1:] = np.nan
+    return table.assign(**dict(zip(ends, numbers.T, strict=True)), coverage=100 * table["coverage"])
 
 
 def shown_unit(report: RunReport, response: Response) -> str:
@@ -89,6 +94,25 @@ def shown_unit(report: RunReport, response: Response) -> str:
 def axis_title(response: Response, name: str) -> str:
     """Title an axis: what it shows, and the unit in parentheses."""
     return f"{response.title} ({name})" if name else response.title
+
+
+TITLE = "@title"
+"""What stands for the title of an axis in a grid, which is the same for every response but for its title and data."""
+
+
+def titled(spec: object, title: str) -> object:
+    """Return a part of a grid with the title of a response."""
+    if isinstance(spec, Mapping):
+        return {name: titled(part, title) for name, part in spec.items()}
+    if isinstance(spec, list):
+        return [titled(part, title) for part in spec]
+    return title if spec == TITLE else spec
+
+
+def grid_of(drawn: Mapping[str, object], title: str, data: pd.DataFrame) -> dict[str, object]:
+    """Return a grid with the title and the ``points`` of a response."""
+    named = {name: titled(part, title) for name, part in drawn.items()}
+    return named | {"datasets": {"points": data.to_dict(orient="records")}}
 
 
 def grid(
@@ -295,11 +319,11 @@ def _choices(arrangement: Layout) -> list[alt.Parameter]:
     return chosen
 
 
-def _faded(arrangement: Layout, chosen: float, other: float) -> dict[str, object]:
+def _faded(arrangement: Layout, chosen: float, other: float) -> alt.OpacityValue:
     """Fade what isn't selected in the legends. Without a selection nothing fades."""
     names = ["strategies", "details"] if arrangement.details else ["strategies"]
     test = {"and": [{"param": name} for name in names]}
-    return {"condition": {"test": test, "value": chosen}, "value": other}
+    return alt.OpacityValue(condition={"test": test, "value": chosen}, value=other)
 
 
 def _faceted(panels: alt.LayerChart, arrangement: Layout, narrow: bool, data: pd.DataFrame | str) -> _Drawn:
@@ -329,9 +353,8 @@ def _with_data(chart: alt.LayerChart, data: pd.DataFrame | str) -> alt.LayerChar
 
 def _finished(chart: _Drawn, data: pd.DataFrame | str) -> dict[str, object]:
     """Turn a chart into a specification that loads nothing from elsewhere."""
-    with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, object] = chart.to_dict()
-    kept = {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+    drawn = spec(chart)
+    kept = {key: value for key, value in drawn.items() if key not in ("$schema", "config")}
     if not isinstance(data, str):
         kept["datasets"] = {"points": data.to_dict(orient="records")}
     return kept

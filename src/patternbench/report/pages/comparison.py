@@ -9,21 +9,26 @@ import pandas as pd
 from patternbench.analyze.compare.comparison import Comparison, Difference
 from patternbench.analyze.compare.gate import GateVerdict
 from patternbench.analyze.compare.words import by_chance, change, detectable, interval, ranked, sentences
-from patternbench.analyze.models.words import p_value
 from patternbench.analyze.recommend.recommendation import Choice, Recommendation, configuration, flips_in_words
 from patternbench.analyze.rounds import label
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.report.labels import looks_of_changes
 from patternbench.report.page import page_html
 from patternbench.report.pages import comparison_figures as figures
-from patternbench.terms.quantities import quantity
+from patternbench.report.pages.answers import answer
+from patternbench.terms.quantities import p_value, quantity
+
+NAMES = ("A is ", "B is ", "Compared within ")
+"""How the lines begin that say what is compared, without which no answer can be read."""
 
 
 def comparison_html(
     comparison: Comparison, verdicts: Sequence[GateVerdict] = (), title: str = "Comparison", about: Sequence[str] = ()
 ) -> str:
-    """Return a self-contained page on a comparison: what was compared (``about``), then the gate's verdicts."""
-    return page_html(title, comparison_sections(comparison, verdicts), about)
+    """Return a self-contained page on a comparison: the answer, each response, then what was compared (``about``)."""
+    named = [line for line in about if line.startswith(NAMES)]
+    sections = [answer(comparison, verdicts, named), *comparison_sections(comparison, verdicts)]
+    return page_html(title, sections, [line for line in about if line not in named])
 
 
 def comparison_sections(comparison: Comparison, verdicts: Sequence[GateVerdict] = ()) -> tuple[Section, ...]:
@@ -39,7 +44,6 @@ def _response_section(comparison: Comparison, response: str, verdicts: Sequence[
         f"difference-{i + 1}",
         response,
         points=[*(by_chance(comparison) if i == 0 else ()), *sentences(comparison, response)],
-        doubts=[note.text for note in comparison.notes] if i == 0 else (),
         tables=[*([Table("Gate", gates, looks=looks)] if len(gates) else []), _differences(comparison, response)],
         figures=_differences_figure(comparison, response),
     )
@@ -106,7 +110,7 @@ def recommendation_sections(recommendation: Recommendation) -> tuple[Section, ..
         f"To {recommendation.objectives[0].words}",
         [f"Subject to {limits}."] if limits else [],
         points=[*map(_against_baseline, recommendation.choices), *flips_in_words(recommendation.flips)],
-        doubts=[note.text for note in recommendation.notes],
+        warnings=[note.text for note in recommendation.notes],
         figures=[wins(recommendation)],
     )
     drawn = list(_trade_offs(recommendation))

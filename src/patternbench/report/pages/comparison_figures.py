@@ -11,9 +11,8 @@ from patternbench.analyze.compare.words import ranked
 from patternbench.analyze.recommend.recommendation import Choice, configuration
 from patternbench.analyze.rounds import label
 from patternbench.analyze.statements.verdict import Verdict
-from patternbench.report.charts import alt
+from patternbench.report.charts import COLOURS, Spec, alt, spec
 from patternbench.report.labels import looks_of_changes
-from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.terms.factors import NO_UNITS
 from patternbench.terms.quantities import titled, unit_of
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from patternbench.analyze.load.loadtest import LoadTest, in_words
+from patternbench.analyze.load.loadtest import LoadTest, in_short, in_words
 from patternbench.observe.section import Figure, Section, Table
-from patternbench.report.charts import alt
+from patternbench.report.charts import COLOURS, Spec, alt, spec
 from patternbench.report.page import page_html
-from patternbench.report.pages.model_figures import COLOURS, Spec, spec
 from patternbench.terms.quantities import number
 
 
@@ -20,12 +19,17 @@ def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> 
 
 
 def load_test_section(load_test: LoadTest, name: str = "", place: int = 0) -> Section:
-    """Return the section: words, the table of levels, then figures. ``place`` makes its anchor unique on a page."""
+    """Return the section: what it shows in short and in full, the levels, figures.
+
+    ``place`` makes its anchor unique on a page.
+    """
+    short = in_short(load_test)
     return Section(
         f"load-test-{place}" if place else "load-test",
         f"Response time under load: {name}" if name else "Response time under load",
-        points=in_words(load_test),
-        doubts=[note.text for note in load_test.notes],
+        words=[sentence for sentence in in_words(load_test) if sentence not in short],
+        answers=short,
+        warnings=[note.text for note in load_test.notes],
         tables=[_each_load(load_test)],
         figures=_figures_of_load(load_test),
     )
@@ -51,12 +55,12 @@ def _line(load_test: LoadTest) -> Spec:
     if load_test.knee.load is not None:
         at = pd.DataFrame({"load": [load_test.knee.load]})
         layers.append(alt.Chart(at).mark_rule(strokeDash=[4, 3], color=COLOURS[1]).encode(x="load:Q"))
-    return spec(alt.layer(*layers).properties(width=380, height=240))
+    return spec(alt.layer(*layers).properties(width=350, height=220))
 
 
 def _statuses(load_test: LoadTest) -> Spec:
     table = load_test.shares.reset_index().melt("load", var_name="status", value_name="percent")
-    colour = alt.Color("status:N", scale=alt.Scale(range=COLOURS))
+    colour = alt.Color("status:N", scale=alt.Scale(range=COLOURS), legend=alt.Legend(orient="top"))
     bars = (
         alt.Chart(table)
         .mark_bar()
@@ -66,7 +70,7 @@ def _statuses(load_test: LoadTest) -> Spec:
             color=colour,
         )
     )
-    return spec(bars.encode(tooltip=["load", "status", "percent"]).properties(width=380, height=240))
+    return spec(bars.encode(tooltip=["load", "status", "percent"]).properties(width=350, height=220))
 
 
 def _smoothed(load_test: LoadTest) -> Spec:
@@ -79,4 +83,4 @@ def _smoothed(load_test: LoadTest) -> Spec:
         .mark_line(strokeWidth=1.4)
         .encode(x=alt.X("since:Q", title="time since its start"), color=colour)
     )
-    return spec(lines.encode(y=alt.Y("time:Q", title="smoothed response time")).properties(width=520, height=260))
+    return spec(lines.encode(y=alt.Y("time:Q", title="smoothed response time")).properties(width=350, height=220))

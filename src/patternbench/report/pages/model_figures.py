@@ -15,23 +15,14 @@ from patternbench.analyze.models.contrasts import fitted_at
 from patternbench.analyze.models.diagnostics import QuantilePoints, histogram, normal_quantiles
 from patternbench.analyze.models.fit import ModelResult, shown_rows
 from patternbench.analyze.models.words import preferred
-from patternbench.report.charts import alt
+from patternbench.report.charts import COLOURS, Spec, alt, spec
 from patternbench.terms.quantities import titled
 
-#: After Okabe and Ito, with a lighter blue: distinguishable with any colour vision, on light and dark.
-COLOURS = ["#2B83CB", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999"]
 SHOWN = 1200
 _WIDTH, _HEIGHT = 300, 220
 _SURFACE_STEPS = 25
 _MOST_LEVELS = 13
 _LINE_STEPS = 21
-Spec = dict[str, object]
-
-
-def spec(chart: alt.TopLevelMixin) -> Spec:
-    """Return the chart's Vega-Lite specification, unvalidated: validating takes longer than drawing."""
-    specification: Spec = chart.to_dict(validate=False)
-    return specification
 
 
 def effects_figure(result: ModelResult) -> Spec | None:

@@ -12,11 +12,11 @@ from patternbench.analyze.models.fit import Analysis, ModelResult, MultivariateR
 from patternbench.analyze.models.inference import Coefficient
 from patternbench.analyze.models.influence import SuspiciousRow, thresholds
 from patternbench.analyze.models.manova import TermTest
-from patternbench.analyze.models.words import doubts, effects, headline, p_value, preferred, statistics
+from patternbench.analyze.models.words import effects, headline, preferred, statistics, warnings
 from patternbench.observe.section import Figure, Section, Spec, Table
 from patternbench.report.page import page_html
 from patternbench.report.pages import model_figures as drawn
-from patternbench.terms.quantities import number, quantity
+from patternbench.terms.quantities import number, p_value, quantity
 
 _HOW_MANY = "Each term given all others (marginal), and given those before it, as R's manova prints (sequential)."
 
@@ -65,7 +65,7 @@ def model_section(result: ModelResult, anchor: str, title: str, over: Sequence[s
         title,
         [headline(result)],
         points=[effect.sentence for effect in effects(result)],
-        doubts=doubts(result),
+        warnings=warnings(result),
         tables=_model_tables(result),
         figures=model_figures(result, over),
     )

@@ -15,10 +15,13 @@ from patternbench.analyze.statements.claims.judged import (
     ClaimedChange,
     JudgedClaim,
     JudgedClaims,
+    count_of_intervals,
+    extremes,
     judge_claims,
 )
 from patternbench.analyze.statements.claims.rounds_needed import rounds_to_decide
-from patternbench.analyze.statements.sentences import changed, listed
+from patternbench.analyze.statements.family import together
+from patternbench.analyze.statements.sentences import listed
 from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.observe.section import Section, Table
@@ -34,9 +37,13 @@ _ERRORS = round(100 * (1 - LEVEL))
 
 
 def judged(report: RunReport, study: Study) -> JudgedClaims:
-    """Return the claims of a run's study, held against the rounds that count."""
-    planned = {scenario.id: scenario.levels for scenario in report.scenarios}
-    return judge_claims(claims_of(study), planned, report.done, units_of_observers(study.watch))
+    """Return the claims of a run's study, held against the rounds that count.
+
+    Where rounds stopped once the choice was known, the intervals hold together for all looks at it.
+    """
+    planned, claims = {scenario.id: scenario.levels for scenario in report.scenarios}, claims_of(study)
+    each = together(LEVEL, count_of_intervals(claims, list(planned.values())) * report.looked)
+    return judge_claims(claims, planned, report.done, units_of_observers(study.watch), each)
 
 
 def section(judgement: JudgedClaims) -> Section:
@@ -91,7 +98,7 @@ def _overview(judgement: JudgedClaims) -> pd.DataFrame:
             "claim": one.claim.says,
             "response": _title(one.claim.response),
             "expected": one.claim.expected.words,
-            "change (interval)": _extremes(one),
+            "change (interval)": extremes(one.changes),
             "published": one.claim.published or "–",
             "verdict": one.verdict,
         }
@@ -107,7 +114,7 @@ def _comparisons(judgement: JudgedClaims) -> pd.DataFrame:
             {
                 "claim": one.claim.says,
                 "where": _where(one, change),
-                "change (interval)": _reported(one, change),
+                "change (interval)": change.text,
                 "rounds": change.rounds,
                 "says": _says(one, change),
             }
@@ -115,19 +122,6 @@ def _comparisons(judgement: JudgedClaims) -> pd.DataFrame:
             for change in one.changes
         ]
     )
-
-
-def _extremes(one: JudgedClaim) -> str:
-    """Return the least and the greatest change that are known; a single one is both."""
-    known = sorted((change for change in one.changes if math.isfinite(change.value)), key=lambda change: change.value)
-    if not known:
-        return "not measured"
-    ends = [known[0], known[-1]] if len(known) > 1 else known
-    return "; ".join(_reported(one, change) for change in ends)
-
-
-def _reported(one: JudgedClaim, change: ClaimedChange) -> str:
-    return changed(one.claim.response, change.value, (change.low, change.high), one.relative, one.unit)
 
 
 def _where(one: JudgedClaim, change: ClaimedChange) -> str:

@@ -27,7 +27,7 @@ def client_headlines(report: RunReport, arrangement: Layout) -> list[Headline]:
     pairs = _pairs(arrangement, client) if client else []
     if not client or not pairs:
         return []
-    table = against_references(report.done, pairs, report.failure_limit)["item"]
+    table = against_references(report.done, pairs, report.failure_limit, report.looked)["item"]
     rows = changes(table) if len(table) else []
     first = level_text(arrangement.factors[client].levels[0])
     if all(row.verdict is Verdict.TOO_FEW for row in rows):

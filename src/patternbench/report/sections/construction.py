@@ -2,7 +2,7 @@
 
 Two things make an answer true by construction:
 
-- All failed calls were refused by a limit. Then the shares of calls that succeed or fail, and what is computed from
+- All failed calls were rejected by a limit. Then the shares of calls that succeed or fail, and what is computed from
   their number, follow from the limit that was set: a higher limit lets more through.
 - A response is measured against a yardstick that is itself one of the configurations (``Response.set_by``).
 
@@ -18,33 +18,34 @@ import pandas as pd
 
 from patternbench.analyze.recommend.recommendation import Recommendation
 from patternbench.report.labels import RESPONSES
+from patternbench.report.sections import predicted
 from patternbench.terms.data_problems import Note
 
-OF_REFUSALS = ("success_rate", "failure_rate", "goodput", "Throughput", "time_to_success", "limited_rate")
+OF_REJECTIONS = ("success_rate", "failure_rate", "goodput", "Throughput", "time_to_success", "limited_rate")
 """The responses that follow from how many calls a limit lets through."""
 ALMOST_ALL = 0.99
-"""The share of failed calls that a limit must have refused to be what makes calls fail."""
-REFUSED = (
-    "A limit refused the calls that failed (status 429). How many it lets through follows from the limit that was set, "
-    "so that another limit lets more through isn't a finding."
+"""The share of failed calls that a limit must have rejected to be what makes calls fail."""
+REJECTED = (
+    "A limit rejected the calls that failed (status 429). How many it lets through follows from the limit that was "
+    "set, so that another limit lets more through isn't a finding."
 )
 
 
 def set_by_limits(rounds: pd.DataFrame) -> frozenset[str]:
-    """Return the responses that a study's limits set; none if calls fail otherwise, or hardly any is refused.
+    """Return the responses that a study's limits set; none if calls fail otherwise, or hardly any is rejected.
 
     ``rounds`` are those that count, with the columns of the records.
     """
     if not {"limited_rate", "failure_rate"} <= set(rounds.columns) or rounds.empty:
         return frozenset()
-    failed, refused = rounds["failure_rate"].sum(), rounds["limited_rate"].sum()
-    return frozenset(OF_REFUSALS) if failed > 0 and refused >= ALMOST_ALL * failed else frozenset()
+    failed, rejected = rounds["failure_rate"].sum(), rounds["limited_rate"].sum()
+    return frozenset(OF_REJECTIONS) if failed > 0 and rejected >= ALMOST_ALL * failed else frozenset()
 
 
 def with_notes(recommendation: Recommendation, rounds: pd.DataFrame) -> Recommendation:
-    """Return a recommendation with a note for each reason why it is true by construction."""
+    """Return a recommendation with a note for each reason why it shows less than it seems to."""
     reported = by_construction(rounds, requested_of(recommendation))
-    notes = [Note("by_construction", text) for text in reported]
+    notes = [*predicted.notes(rounds), *(Note("by_construction", text) for text in reported)]
     return replace(recommendation, notes=(*recommendation.notes, *notes))
 
 
@@ -54,7 +55,7 @@ def as_constructed(lead: str, recommendation: Recommendation) -> str:
     That is so where it is the only one that keeps the limits, or where a limit of the study sets the objective.
     """
     feasible = [sum(one.feasible for one in choice.candidates) for choice in recommendation.choices]
-    if max(feasible, default=0) > 1 and recommendation.objectives[0].response not in OF_REFUSALS:
+    if max(feasible, default=0) > 1 and recommendation.objectives[0].response not in OF_REJECTIONS:
         return lead
     return lead.replace("Clearly ", "By construction ").replace(": clearly ", ": by construction ")
 
@@ -67,8 +68,8 @@ def requested_of(recommendation: Recommendation) -> list[str]:
 
 def by_construction(rounds: pd.DataFrame, responses: Collection[str]) -> list[str]:
     """Why an answer about these responses is true by construction: a sentence for each reason."""
-    refused = [REFUSED] if set_by_limits(rounds) & set(responses) else []
-    return refused + list(dict.fromkeys(RESPONSES[name].set_by for name in responses if _yardstick(name)))
+    rejected = [REJECTED] if set_by_limits(rounds) & set(responses) else []
+    return rejected + list(dict.fromkeys(RESPONSES[name].set_by for name in responses if _yardstick(name)))
 
 
 def _yardstick(name: str) -> str:

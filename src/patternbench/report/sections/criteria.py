@@ -12,7 +12,9 @@ from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
+from patternbench.report.choice_rule import choice_rule_of
 from patternbench.report.labels import units_of_observers
+from patternbench.report.model import looks_of
 from patternbench.study.load import loads
 from patternbench.study.models import Study
 from patternbench.study.text.files import read_text
@@ -26,7 +28,8 @@ DEFAULT = Criteria(objectives=("minimise call_success_p95",), limits=("failure_r
 def criteria_of(study: Study, factors: Factors, columns: Collection[str]) -> Criteria:
     """Return the criteria of a study, over the factors that vary. ``recommend`` decides which of them are conditions.
 
-    A study without one gets the aim of an observer, found by the columns of the rounds, or else the default.
+    A study without one gets the aim of an observer, found by the columns of the rounds, or else the default. Where
+    rounds stop once the choice is known, they have that rule and its margin.
     """
     requested = study.recommend or aim_of(columns)
     stated = (
@@ -35,7 +38,9 @@ def criteria_of(study: Study, factors: Factors, columns: Collection[str]) -> Cri
         else DEFAULT
     )
     by = tuple(name for name, factor in factors.items() if factor.varies)
-    return replace(stated, by=by, factors=known_of(factors, study.watch))
+    rule = choice_rule_of(study)
+    margin = rule.margin if rule else stated.margin
+    return replace(stated, by=by, factors=known_of(factors, study.watch), margin=margin, stopped_by=rule)
 
 
 def known_of(factors: Factors, watch: Watch = NOTHING_ASKED) -> FactorTable:
@@ -48,6 +53,12 @@ def factors_of_run(run: RunFolder) -> list[dict[str, object]]:
     if not run.plan.is_file():
         return []
     return [factor.as_json() for factor in factors_of_stored(stored.plan(run)).values()]
+
+
+def looks_of_run(path: Path) -> int:
+    """Return at how many looks at most a run asked whether its choice is known; 1 for any other run or table."""
+    run = RunFolder(path)
+    return looks_of(stored.manifest(run).rounds) if run.plan.is_file() and run.manifest.is_file() else 1
 
 
 def criteria_of_run(path: Path, columns: Iterable[str]) -> Criteria | None:

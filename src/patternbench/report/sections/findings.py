@@ -17,15 +17,17 @@ from patternbench.analyze.statements.shown import IF_EVEN
 from patternbench.analyze.statements.verdict import DIFFERS, Verdict
 from patternbench.observe.section import Section
 from patternbench.report.labels import RESPONSES
-from patternbench.report.layout import Axis, Layout
-from patternbench.report.model import RunReport
+from patternbench.report.layout import Axis, Layout, layout
+from patternbench.report.model import RunReport, once
 from patternbench.report.sections.agreement import Agreement
-from patternbench.report.sections.construction import REFUSED, set_by_limits
+from patternbench.report.sections.construction import REJECTED, set_by_limits
 from patternbench.terms.quantities import number
 from patternbench.terms.responses import ALONGSIDE, HEADLINES, Better
 
 _NAMED = 4
 _REPORTED = 2
+_OF_THE_KEPT = ("unclear", "worse")
+"""The kinds of finding that are about the lines that keep the limits alone."""
 _CHOICE = "What to choose"
 _LET_THROUGH = "What the limit lets through"
 _ALL_ARE = {Verdict.TOO_FEW: "unknown", Verdict.WORSE: "worse"}
@@ -65,9 +67,12 @@ class Headline:
     verdict: Verdict
 
 
-def findings(report: RunReport, arrangement: Layout) -> Findings:
+@once
+def findings(report: RunReport) -> Findings:
     """Compare every line with the reference under the same conditions."""
-    tables = against_references(report.done, pairs_with_reference(arrangement), report.failure_limit)
+    arrangement = layout(report)
+    pairs = pairs_with_reference(arrangement)
+    tables = against_references(report.done, pairs, report.failure_limit, report.looked)
     names = arrangement.reference, arrangement.axis
     off_axis = {placed.scenario: placed.off_axis for placed in arrangement.scenarios}
     return Findings(
@@ -81,10 +86,12 @@ def findings(report: RunReport, arrangement: Layout) -> Findings:
     )
 
 
-def against_references(rounds: pd.DataFrame, pairs: Sequence[Pair], failure_limit: float) -> dict[str, pd.DataFrame]:
+def against_references(
+    rounds: pd.DataFrame, pairs: Sequence[Pair], failure_limit: float, looks: int = 1
+) -> dict[str, pd.DataFrame]:
     """Return the comparisons of ``lines.compared`` in the responses that findings cover."""
     better = {name: RESPONSES[name].better for name in (*HEADLINES, *ALONGSIDE) if name in rounds.columns}
-    return compared(rounds, pairs, better, failure_limit)
+    return compared(rounds, pairs, better, failure_limit, looks)
 
 
 def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Section] = ()) -> list[Headline]:
@@ -94,7 +101,7 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     them is left out (``agreement``).
     """
     chosen = [_chosen(section) for section in sections if section.choice]
-    if comparisons.by_item.empty:
+    if comparisons.by_item.empty or any(section.choice_alone for section in sections):
         return chosen
     reported_of = set(comparisons.by_item["response"]) - comparisons.set_by_limits
     responses = [name for name in HEADLINES if name in reported_of]
@@ -103,12 +110,12 @@ def headlines(comparisons: Findings, arrangement: Layout, sections: Sequence[Sec
     agreement = Agreement.of(sections, arrangement, by_level)
     if comparisons.set_by_limits:
         table = table[~table["response"].isin(comparisons.set_by_limits)]
-        # What a limit refuses is what it is for: it takes no line out of the comparison of the calls that it let in.
+        # What a limit rejects is what it is for: it takes no line out of the comparison of the calls that it let in.
         table = table.assign(keeps=True, reference_keeps=True)
     table = _without_excluded(table, agreement)
     reported = (_headline(comparisons, table, name, agreement) for name in responses)
-    refused = [Headline(_LET_THROUGH, REFUSED, (), Verdict.INCONCLUSIVE)] if comparisons.set_by_limits else []
-    return [*(chosen or [_overall(comparisons, table)]), *refused, *(one for one in reported if one)]
+    rejected = [Headline(_LET_THROUGH, REJECTED, (), Verdict.INCONCLUSIVE)] if comparisons.set_by_limits else []
+    return [*(chosen or [_overall(comparisons, table)]), *rejected, *(one for one in reported if one)]
 
 
 def _without_excluded(table: pd.DataFrame, agreement: Agreement) -> pd.DataFrame:
@@ -173,7 +180,7 @@ def _not_excluded(table: pd.DataFrame) -> Iterator[str]:
 
 def _loosely_better(table: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of which *better* is nowhere said without the condition that rounds scatter evenly."""
-    firm = table[table["verdict"] == "better"].groupby("item", sort=False)["firm"].any()
+    firm = table[table["verdict"] == Verdict.BETTER].groupby("item", sort=False)["firm"].any()
     if not firm.all():
         yield f"Of {_listed(firm.index[~firm])} this holds {IF_EVEN}."
 
@@ -184,7 +191,7 @@ def _loss(row: Change) -> float:
 
 def _chosen(section: Section) -> Headline:
     verdict = Verdict.BETTER if section.choice_is_clear else Verdict.INCONCLUSIVE
-    return Headline(_CHOICE, section.choice[0], tuple(section.choice[1:]), verdict)
+    return Headline(section.choice_title or _CHOICE, section.choice[0], tuple(section.choice[1:]), verdict)
 
 
 @dataclass(frozen=True)
@@ -192,13 +199,14 @@ class _LevelFinding:
     """The finding on one response at one level of the axis: its kind, and the rows that it covers.
 
     ``alike`` says that of several lines none fails less than the others, ``barred`` that a line was left out because it
-    breaks another limit of the choice than that on failed calls.
+    breaks another limit of the choice than that on failed calls, ``left_out`` how many lines break any.
     """
 
     kind: str
     rows: pd.DataFrame
     alike: bool = False
     barred: bool = False
+    left_out: int = 0
 
     @property
     def x(self) -> float:
@@ -235,7 +243,8 @@ def _headline(comparisons: Findings, table: pd.DataFrame, response: str, agreeme
 
 def _at(rows: pd.DataFrame, response: str) -> _LevelFinding:
     """Judge one level: the gains of lines that keep the limit, or why there are none."""
-    return replace(_judged(rows, response), barred=bool(rows["barred"].any()))
+    left_out = len(rows) - int(rows.keeps.sum())
+    return replace(_judged(rows, response), barred=bool(rows["barred"].any()), left_out=left_out)
 
 
 def _judged(rows: pd.DataFrame, response: str) -> _LevelFinding:
@@ -272,23 +281,33 @@ def _phrase(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
     where, rows = _levels([at.level for at in stretch], comparisons.axis), stretch[0].rows
     everywhere = rows["conditions"].max()
     limit = _limits(comparisons, stretch[0].barred)
-    kept = f" that kept {limit}" if limit else ""
     gain = f"gain{'s' if len(rows) == 1 else ''} over {_reference(comparisons, changes(rows)[0])}"
     gain += f" on average over {everywhere} conditions" if everywhere > 1 else ""
     stated = {
         "gain": f"{_listed(rows['item'])} {gain}",
-        "unclear": f"nothing{kept} is clearly better than {comparisons.reference}",
+        "unclear": f"no clear gain over {comparisons.reference}",
         "turns": f"what is better than {comparisons.reference} depends on the condition",
-        "worse": f"everything{kept} is worse than {comparisons.reference}",
-        "broken": f"nothing kept {limit}{'' if where or everywhere == 1 else ' under every condition'}",
+        "worse": f"every configuration is worse than {comparisons.reference}",
+        "broken": f"no configuration kept {limit}{'' if where or everywhere == 1 else ' under every condition'}",
         "only": f"only {comparisons.reference} kept {limit}",
         "unknown": "too few rounds",
     }
-    return stated[stretch[0].kind] + (f" {where}" if where else "")
+    return stated[stretch[0].kind] + (f" {where}" if where else "") + _left_out(comparisons, stretch)
+
+
+def _left_out(comparisons: Findings, stretch: Sequence[_LevelFinding]) -> str:
+    """How many lines a finding on the others left out, and why."""
+    counts = sorted({at.left_out for at in stretch if at.kind in _OF_THE_KEPT and at.left_out})
+    if not counts:
+        return ""
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    why = f"more than {number(comparisons.failure_limit)}\u00a0% of their calls failed"
+    why = "beyond a limit of the choice" if stretch[0].barred else why
+    return f" ({several} configuration{'' if counts[-1] == 1 else 's'} left out: {why})"
 
 
 def _limits(comparisons: Findings, barred: bool) -> str:
-    """Name the limits that lines had to keep; failed calls are left out where a limit of the study refused them."""
+    """Name the limits that lines had to keep; failed calls are left out where a limit of the study rejected them."""
     failed = f"failed calls at {number(comparisons.failure_limit)}\u00a0% or below"
     limits = [failed] if not comparisons.set_by_limits else []
     return " and ".join([*limits, *(["the limits of the choice"] if barred else [])])

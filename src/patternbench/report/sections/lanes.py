@@ -111,7 +111,7 @@ def _lost(entries: Sequence[Entry]) -> list[str]:
         return []
     first = voided[0]
     return [
-        f"{plural(len(voided), 'block')} of a lane that was lost did not count and ran anew; the first: block "
+        f"{plural(len(voided), 'block')} of a lane that was lost did not count and ran again; the first: block "
         f"{first.block} of {first.lane or 'a machine without lanes'} ({first.cause})."
     ]
 

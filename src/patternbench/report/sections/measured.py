@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from patternbench.analyze.intervals import median_table
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.report.figures.scenarios import FEWEST
 from patternbench.report.labels import RESPONSES, shown
@@ -21,7 +20,7 @@ def measured(report: RunReport, arrangement: Layout) -> list[Headline]:
     names = [name for name in IN_SHORT if name in report.rounds.columns and report.done[name].notna().any()]
     if not names:
         return []
-    table = median_table(report.done, ["scenario"], names).merge(arrangement.frame(), on="scenario")
+    table = report.by_scenario.medians(names).merge(arrangement.frame(), on="scenario")
     return [_headline(name, table[table["response"] == name]) for name in names]
 
 

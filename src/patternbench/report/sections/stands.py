@@ -8,31 +8,35 @@ import pandas as pd
 
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, Recommendation
 from patternbench.analyze.rounds import ColumnRoles, Key, key, scenarios
+from patternbench.analyze.statements.verdict import ChoiceVerdict
 from patternbench.observe.section import Stand
 
 
 def stands(recommendation: Recommendation, rounds: pd.DataFrame, criteria: Criteria) -> list[Stand]:
     """Return what the choice under each condition says of which scenarios."""
-    ids = {
+    ids = scenario_ids(rounds, criteria)
+    return [_stand(choice, recommendation, ids) for choice in recommendation.choices]
+
+
+def scenario_ids(rounds: pd.DataFrame, criteria: Criteria) -> dict[Key, frozenset[str]]:
+    """Return the ids of the scenarios that have the same levels, by these."""
+    return {
         key(one.levels): frozenset(rounds.loc[rows.index, "scenario"])
         for rows in (part for _, part in rounds.groupby("scenario", sort=False))
         for one in scenarios(rows, ColumnRoles(tuple(criteria.by), (), criteria.factors))
     }
-    return [_stand(choice, recommendation, ids) for choice in recommendation.choices]
 
 
 def _stand(choice: Choice, recommendation: Recommendation, ids: Mapping[Key, frozenset[str]]) -> Stand:
     def of(candidates: Iterable[Candidate]) -> frozenset[str]:
         return frozenset(one for candidate in candidates for one in ids.get(key(candidate.scenario.levels), ()))
 
-    clear = (
-        [choice.chosen] if choice.chosen and choice.verdict in ("clear", "kept") and len(choice.candidates) > 1 else []
-    )
+    clear = [choice.chosen] if choice.chosen and choice.verdict.is_clear and len(choice.candidates) > 1 else []
     return Stand(
         response=recommendation.objectives[0].response,
         among=of(choice.candidates),
         best=of(clear),
         broken=of(one for one in choice.candidates if not one.feasible),
-        no_gain=choice.verdict == "tie" and choice.chosen is not choice.ties[0] and not choice.gains,
+        no_gain=choice.verdict is ChoiceVerdict.TIE and choice.chosen is not choice.ties[0] and not choice.gains,
         closest=choice.chosen is None and len(recommendation.limits) == 1,
     )

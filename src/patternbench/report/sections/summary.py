@@ -6,7 +6,6 @@ import pandas as pd
 from rich import box
 from rich.table import Table
 
-from patternbench.analyze.intervals import median_table
 from patternbench.report.labels import RESPONSES, shown
 from patternbench.report.layout import Layout, PlacedScenario, distinct, layout
 from patternbench.report.model import RunReport, warnings
@@ -55,7 +54,7 @@ def summary_table(report: RunReport, limit: int = ROWS) -> Table:
 def _says(report: RunReport, name: str) -> bool:
     """Whether a column is worth its place.
 
-    Calls that a limit refused are shown only where there were any. Without users who wait, the time per successful
+    Calls that a limit rejected are shown only where there were any. Without users who wait, the time per successful
     call is nothing but the inverse of goodput.
     """
     if name == "time_to_success":
@@ -66,12 +65,12 @@ def _says(report: RunReport, name: str) -> bool:
 
 def caption(report: RunReport, limit: int = ROWS) -> str:
     """Count what the table leaves out: further scenarios, failed rounds, warnings, parts of the study."""
-    doubted = sum(doubt.rounds for doubt in warnings(report))
+    count = sum(warning.rounds for warning in warnings(report))
     parts = [
         _more(len(report.scenarios) - limit),
         _count(len(report.failed), "failed round"),
         _count(len(report.not_valid), "round", after=" not valid, left out"),
-        _count(doubted, "warning"),
+        _count(count, "warning"),
         _count(len(report.left_out), "part of the study", "parts of the study", " left out"),
     ]
     return "medians over rounds" + "".join(f"; {part}" for part in parts if part)
@@ -96,7 +95,7 @@ def _hardest(arrangement: Layout, limit: int) -> Sequence[PlacedScenario]:
 
 
 def _medians(report: RunReport, names: list[str]) -> dict[tuple[str, str], float]:
-    table = median_table(report.done, ["scenario"], names)
+    table = report.by_scenario.medians(names)
     keys = zip(table["scenario"], table["response"], strict=True)
     return dict(zip(keys, table["median"].astype(float), strict=True))
 

@@ -6,48 +6,58 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from patternbench.analyze import derived
-from patternbench.analyze.metrics import RESPONSES
 from patternbench.analyze.models.formula_text import parse_formula
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.stopping.rule import StoppingRule, parse_rule
 from patternbench.observe.registry import responses_of
 from patternbench.plan.expand import Plan
-from patternbench.run.before import claimed
-from patternbench.study.evidence import Rounds
+from patternbench.report.choice_rule import choice_rule_of
+from patternbench.run.before import boundary_problems, capacity_problems, claimed
+from patternbench.study.evidence import Rounds, Until
 from patternbench.study.models import Study
 from patternbench.terms import data_problems as analysis
 from patternbench.terms.problems import InputError, Problem, did_you_mean
-from patternbench.terms.responses import ROUND_COSTS
+from patternbench.terms.responses import RECORDED, ROUND_COSTS
+from patternbench.terms.roles import Role
 
+RESPONSES = tuple(response.name for response in RECORDED)
 KNOWN = "response or factor of this study"
 BESIDES = ("block", "round")
 """Columns that a formula may name in addition to factors and responses: the order of rounds may explain something."""
 
 
 def rule_of(study: Study) -> StoppingRule | None:
-    """Return the rule by which rounds stop, or None where the study names their number."""
+    """Return the rule by which rounds stop once a mean is known, or None where the study asks for something else."""
     rounds = study.rounds
-    return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max) if isinstance(rounds, Rounds) else None
+    if not isinstance(rounds, Rounds) or not isinstance(rounds.until, Until):
+        return None
+    return parse_rule(rounds.until.model_dump(), rounds.min, rounds.max)
 
 
 def check(study: Study, plan: Plan) -> None:
     """Raise InputError listing all that is wrong with the study's rule, models, criteria and claims."""
     factors = list(plan.factors)
     problems = [
-        *_rule_problems(study),
+        *_rule_problems(study, plan),
         *_derived_problems(study, factors),
         *_model_problems(study, factors),
         *_wish_problems(study),
+        *boundary_problems.problems(study, plan, _measured(study)),
+        *capacity_problems.problems(study, plan),
         *claimed.problems(study, plan, [*_responses(study), *ROUND_COSTS]),
     ]
     if problems:
         raise InputError(problems)
 
 
-def _rule_problems(study: Study) -> Iterator[Problem]:
+def _rule_problems(study: Study, plan: Plan) -> Iterator[Problem]:
     if isinstance(study.rounds, Rounds):
-        yield from _problems_of("", lambda: rule_of(study))
-        yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
+        yield from _problems_of("", lambda: (rule_of(study), choice_rule_of(study)))
+        if isinstance(study.rounds.until, Until):
+            yield from _unknown([study.rounds.until.response], RESPONSES, "rounds.until.response", "response")
+        elif not any(factor.role is Role.PATTERN and factor.varies for factor in plan.factors.values()):
+            hint = "vary a strategy or a setting whose role is `pattern`, or write {response: p95, half_width: 5%}"
+            yield Problem("there is nothing to choose from", "rounds.until.choice", hint=hint)
 
 
 def _derived_problems(study: Study, factors: list[str]) -> Iterator[Problem]:

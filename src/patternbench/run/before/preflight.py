@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 
 from patternbench import asking
-from patternbench.asking import Bounds
 from patternbench.drivers import choice, engine, environment, limits, registry, rounds
 from patternbench.drivers.client import ClientError, ClientProblem
 from patternbench.drivers.driver import Task
@@ -27,6 +26,7 @@ from patternbench.lab.systems import SystemFile
 from patternbench.plan.expand import Plan, expand
 from patternbench.plan.factors import with_levels
 from patternbench.plan.scenarios import Scenario, content_id
+from patternbench.plan.shares import ASSUMED, at_capacity
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import evidence, inspection, watch_problems
 from patternbench.run.round.fixture import RoundFixture
@@ -39,8 +39,8 @@ from patternbench.terms.problems import InputError, Problem, distinct, gathered
 from patternbench.terms.units import Duration
 
 SERVER_ERROR = 500
-ASKED = Bounds(5.0)
-"""The bounds of the answer that tells whether a running system is ready."""
+ANSWER_S = 5.0
+"""The longest that the answer of a running system may take which tells whether it is ready."""
 MOST_ASKED = 50
 """How many kinds of rounds ``plan`` asks the engine about, a process each; ``run`` asks about all."""
 NOWHERE = Endpoint("http://127.0.0.1:1")
@@ -89,8 +89,7 @@ def system_problems(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return _authority_problems(declared.trust, inputs)
     system = systems.load(declared.name, inputs.study_folder)
-    limits_problems = startable.limits_problems(system, declared.settings)
-    return _endpoint_problems(system, declared, study) + limits_problems + lacking(study, inputs)
+    return startable.limits_problems(system, declared.given) + lacking(study, inputs)
 
 
 def lacking(study: Study, inputs: Inputs) -> list[Problem]:
@@ -99,25 +98,30 @@ def lacking(study: Study, inputs: Inputs) -> list[Problem]:
     if not isinstance(declared, NamedSystem):
         return []
     system = systems.load(declared.name, inputs.study_folder)
-    needed = startable.needs_problems(system, declared.settings)
-    return needed + tracing.problems(system.kinds(declared.settings), study.traces)
+    needed = startable.needs_problems(system, declared.given) + startable.network_problems(system, study.faults)
+    return needed + tracing.problems(system.kinds(declared.given), study.traces)
 
 
-def described_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """Problems of a study's files and settings, independent of this machine. Nothing is started."""
+def described_problems(study: Study, plan: Plan, inputs: Inputs, *, placed: bool = True) -> list[Problem]:
+    """Problems of a study's files and settings, independent of this machine. Nothing is started.
+
+    ``placed``: faults have to act on what the system's description has, and not on what else may be there.
+    """
     problems = declared_problems(study, plan) + inspection.file_problems(plan, inputs)
     problems += _template_problems(study, plan, inputs)
     if isinstance(study.system, NamedSystem):
-        problems += _setting_problems(systems.load(study.system.name, inputs.study_folder), study.system, plan)
-    return problems + _fault_problems(study, plan, inputs) + watch_problems.described(study, plan, inputs)
+        system = systems.load(study.system.name, inputs.study_folder)
+        problems += _setting_problems(system, study.system, plan) + _endpoint_problems(system, study, plan)
+    problems += _fault_problems(study, plan, inputs) if placed else []
+    problems += distinct([problem for scenario in plan.scenarios for problem in _belated_faults(scenario)])
+    return problems + watch_problems.described(study, plan, inputs)
 
 
 def _fault_problems(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
-    """Faults that would act nowhere, or at no time, in some scenario."""
+    """Faults that would act nowhere in some scenario."""
     file = systems.file_of(study.system, inputs.study_folder) if study.faults else None
     expected = _faults_by_system(study, plan)
     problems = [problem for system, numbers in expected for problem in _misplaced_faults(study, system, numbers, file)]
-    problems += [problem for scenario in plan.scenarios for problem in _belated_faults(scenario)]
     return distinct(problems)
 
 
@@ -178,7 +182,7 @@ def _dependence_problems(study: Study, plan: Plan) -> list[Problem]:
 def _setting_problems(system: SystemFile, declared: NamedSystem, plan: Plan) -> list[Problem]:
     problems = [
         problem
-        for name, levels in declared.settings.items()
+        for name, levels in declared.given.items()
         for level in levels
         for problem in system.problems({name: level})
     ]
@@ -198,27 +202,29 @@ def _authority_problems(trust: Trust, inputs: Inputs) -> list[Problem]:
 
 def _refused_settings(system: SystemFile, plan: Plan) -> list[Problem]:
     """Return the problems of components with the settings of any scenario, single or combined."""
+    every = _different_settings(plan)
+    return distinct([problem for settings in every for problem in startable.settings_problems(system, settings)])
+
+
+def _different_settings(plan: Plan) -> Iterable[dict[str, object]]:
     every = (scenario.system.setting_levels for scenario in plan.scenarios)
-    different = {content_id(settings): settings for settings in every}
-    problems = [problem for settings in different.values() for problem in startable.settings_problems(system, settings)]
-    return distinct(problems)
+    return {content_id(settings): settings for settings in every}.values()
 
 
-def _endpoint_problems(system: SystemFile, declared: NamedSystem, study: Study) -> list[Problem]:
+def _endpoint_problems(system: SystemFile, study: Study, plan: Plan) -> list[Problem]:
     """Only the engine sends to several endpoints in turn; another client would leave all but the first idle."""
     clients = {name for strategy in study.strategies for name in strategy.client}
-    most = _most_endpoints(system, declared)
-    if most == 1 or clients <= choice.engine_clients(study):
+    if clients <= choice.engine_clients(study) or (most := _most_endpoints(system, plan)) == 1:
         return []
     message = f"system `{system.name}` takes load at {most} endpoints in turn"
     allowed = f"client {choice.NATIVE} alone, or open, groups, or closed with a journey"
     return [Problem(message, path="workload", allowed=allowed)]
 
 
-def _most_endpoints(system: SystemFile, declared: NamedSystem) -> int:
-    """Return the most endpoints that a system has at some level of its settings: entries may have replicas."""
+def _most_endpoints(system: SystemFile, plan: Plan) -> int:
+    """Return the most endpoints that a system has in any scenario: entries may have replicas."""
     most = 1
-    for settings in ({}, *({name: level} for name, levels in declared.settings.items() for level in levels)):
+    for settings in _different_settings(plan):
         with suppress(InputError):  # settings that no component takes are reported separately
             most = max(most, len(system.endpoints(settings)))
     return most
@@ -275,7 +281,7 @@ def check_reach(study: Study, inputs: Inputs, out: Path) -> None:
     """Raise InputError naming each component whose user cannot reach the folder of the run."""
     if isinstance(study.system, NamedSystem):
         system = systems.load(study.system.name, inputs.study_folder)
-        problems = startable.reach_problems(system, study.system.settings, out)
+        problems = startable.reach_problems(system, study.system.given, out)
         if problems:
             raise InputError(problems)
 
@@ -315,7 +321,7 @@ def _requested(url: str, headers: dict[str, str], system: System, inputs: Inputs
     name = {"sni_hostname": system.trust.server_name} if system.trust.server_name else {}
     # Only the head is waited for: a body may be huge, inflate or never end.
     with (
-        asking.client(ASKED, verify=_trust(system.trust, inputs), uds=socket or None) as http,
+        asking.client(asking.Bounds(ANSWER_S), verify=_trust(system.trust, inputs), uds=socket or None) as http,
         http.stream("GET", requested, headers=headers, extensions=name) as answer,
     ):
         return answer.status_code
@@ -399,7 +405,8 @@ def _kinds_of_rounds(
         if kind not in seen:
             seen.add(kind)
             targets = scenario.system.endpoints() or (NOWHERE,)
-            task = Task(scenario, targets, study.time_limit, study.longest_warm_up, 0, 0, fixture.inputs)
+            asked = at_capacity(scenario, ASSUMED)
+            task = Task(asked, targets, study.time_limit, study.longest_warm_up, 0, 0, fixture.inputs)
             yield replace(task, warm_up_on_top=choice.adds_warm_up(study), generators=study.generators), scenario
 
 

@@ -83,7 +83,8 @@ class Reconfigurations:
         if between not in self._between:
             up = {launch.name: launch for launch in self._setup(before).launches}
             expected = self._setup(after).launches
-            self._between[between] = changes.starts(up, expected, changes.every_round(expected))
+            starts = changes.starts(up, expected, changes.every_round(expected))
+            self._between[between] = {**changes.starts_inside(up, expected), **starts}
         return self._between[between]
 
     def _setup(self, scenario: Scenario) -> Setup:
@@ -98,7 +99,7 @@ class Reconfigurations:
         topology = traced(topology, tracing_of(sampled(self._study.watch, scenario.sample)))
         launches = in_order(topology.launches)
         live = any(launch.live for launch in launches)
-        key = repr(([changes.fixed(launch) for launch in launches], topology.endpoints)) if live else same
+        key = repr(([changes.grouped(launch) for launch in launches], topology.endpoints)) if live else same
         return Setup(tuple(launches), key)
 
 

@@ -17,6 +17,9 @@ from patternbench.records.inputs import Inputs
 from patternbench.study.models import Study
 from patternbench.terms.problems import InputError, Problem, did_you_mean, distinct
 
+SERVICE = ".SERVICE"
+"""How messages write a service of a Compose project, after the component's name."""
+
 
 def described(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     """Return requests that some scenario's system cannot fulfil; nothing is started."""
@@ -39,14 +42,21 @@ def _unanswered(study: Study, plan: Plan, inputs: Inputs) -> list[Problem]:
     systems_of_plan = [_names(topology) for topology in _topologies(study, plan, inputs)]
     together = list(dict.fromkeys(name for names in systems_of_plan for name in names))
     asked = [(one, [together] if one.somewhere else systems_of_plan) for one in needed]
-    return distinct([_missing(one, names) for one, each in asked for names in each if one.name not in names])
+    return distinct([_missing(one, names) for one, each in asked for names in each if not _has(names, one.name)])
 
 
 def _names(topology: Topology | None) -> list[str]:
-    """Return the components of a system, and the entries of its file that several come from."""
+    """Return the components of a system, the entries of its file that several come from, and services in words."""
     if topology is None:
         return []
-    return list(dict.fromkeys([*(launch.name for launch in topology.launches), *topology.groups]))
+    services = [launch.name + SERVICE for launch in topology.launches if launch.contained]
+    return list(dict.fromkeys([*(launch.name for launch in topology.launches), *topology.groups, *services]))
+
+
+def _has(names: Sequence[str], name: str) -> bool:
+    """Whether a system has a component. The services of a Compose project are known to its engine alone."""
+    project, dot, service = name.partition(".")
+    return name in names or bool(dot and service and project + SERVICE in names)
 
 
 def _missing(needed: NeededComponent, names: Sequence[str]) -> Problem:

@@ -29,7 +29,7 @@ PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True)
-class Delivered:
+class LaneResult:
     """A lane hands over what came of an order."""
 
     lane: str
@@ -37,7 +37,7 @@ class Delivered:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LaneLoss:
     """A lane is gone, or can no longer be relied on."""
 
     lane: str
@@ -53,7 +53,7 @@ class Lanes(Protocol):
     def begin(self, lane: str, order: RoundOrder) -> None:
         """Have a lane begin an order."""
 
-    def event(self, within_s: float) -> Delivered | Lost | None:
+    def event(self, within_s: float) -> LaneResult | LaneLoss | None:
         """Return what happened first; None where nothing did in that time."""
 
     def drop(self, lane: str) -> None:
@@ -110,7 +110,7 @@ class DealingExecutor:
                 return
             self._check_patience()
             event = self.lanes.event(GLANCE_S)
-            if isinstance(event, Lost):
+            if isinstance(event, LaneLoss):
                 yield from self._voided(event)
             elif event is not None:
                 yield from self._taken(event)
@@ -168,7 +168,7 @@ class DealingExecutor:
             hint = f"bring lanes up, then type `patternbench resume {self.folder.path}`"
             raise InputError(Problem("no lane is left", file=str(self.folder.path), hint=hint))
 
-    def _taken(self, event: Delivered) -> Iterator[RoundResult]:
+    def _taken(self, event: LaneResult) -> Iterator[RoundResult]:
         """Yield the result of the order that the lane has; others are refused, and so are damaged ones.
 
         The lane begins the next round of its block before the disk has this one: it need not wait for that.
@@ -181,13 +181,13 @@ class DealingExecutor:
             self.refused += 1
             if error.of_open_order:
                 self.lanes.drop(event.lane)
-                yield from self._voided(Lost(event.lane, str(error)))
+                yield from self._voided(LaneLoss(event.lane, str(error)))
             return
         self._begin_next(event.lane)
         keep(event.delivery, self.folder)
         yield replace(result, entry=replace(result.entry, lane=event.lane))
 
-    def _voided(self, event: Lost) -> Iterator[RoundResult]:
+    def _voided(self, event: LaneLoss) -> Iterator[RoundResult]:
         """Void the block that a lost lane has, and those that waited for it; they are run again."""
         self._lost[event.lane] = event.why
         dealt = self._dealt.pop(event.lane, None)

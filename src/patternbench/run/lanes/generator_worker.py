@@ -19,7 +19,7 @@ from patternbench.run.lanes.worker import sha256
 
 
 @dataclass
-class Heard:
+class GeneratorNews:
     """What a generator has said since it was asked last, and how it ended, where it did; all of it plain data."""
 
     progress: list[dict[str, object]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class GeneratorWorker:
         self._scratch = ScratchFolder(f"patternbench-{name}-")
         folder = self._scratch.path
         self._out = folder / "out"
-        self._heard = Heard()
+        self._heard = GeneratorNews()
         self._stack = ExitStack()
         own = {path: str(folder / f"{number}-{Path(path).name}") for number, path in enumerate(files)}
         for path, content in files.items():
@@ -55,13 +55,13 @@ class GeneratorWorker:
         """Return the patternbench that runs here."""
         return identity()
 
-    def ready(self) -> Heard:
+    def ready(self) -> GeneratorNews:
         """Nothing once it can begin, else why it can't."""
         try:
             self._load.ready()
         except (JobError, DriverError) as error:
             return _failure(error)
-        return Heard()
+        return GeneratorNews()
 
     def now_ns(self) -> int:
         """Return the wall clock of this machine."""
@@ -82,12 +82,12 @@ class GeneratorWorker:
         finally:
             self._heard.over = True
 
-    def heard(self) -> Heard:
+    def heard(self) -> GeneratorNews:
         """Return what it has said since this was asked last."""
         over = self._heard.over
         said = self._heard.progress[:]
         del self._heard.progress[: len(said)]
-        return Heard(said, over, self._heard.error, self._heard.problems)
+        return GeneratorNews(said, over, self._heard.error, self._heard.problems)
 
     def stop(self) -> None:
         """Ask it to end early."""
@@ -108,6 +108,6 @@ class GeneratorWorker:
         self._scratch.close()
 
 
-def _failure(error: Exception) -> Heard:
+def _failure(error: Exception) -> GeneratorNews:
     problems = [one.model_dump(mode="json") for one in error.problems] if isinstance(error, JobError) else []
-    return Heard(over=True, error=str(error) or type(error).__name__, problems=problems)
+    return GeneratorNews(over=True, error=str(error) or type(error).__name__, problems=problems)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from patternbench.plan.expand import Plan
 from patternbench.records.folder import RunFolder
+from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import LoadProgress
+from patternbench.records.stored import MeasuredCapacity
 from patternbench.run.round.executor import Executor, LocalExecutor
+from patternbench.study.capacity import DeclaredCapacity
+from patternbench.study.models import Study
 
 LOCAL = ""
 """The lane of a run that has none: this machine."""
@@ -53,7 +58,15 @@ class Place(Protocol):
         """Its lanes, up within the context and down after it. Raises InputError where they can't be had."""
 
 
-class Here:
+@runtime_checkable
+class MeasuresCapacity(Protocol):
+    """A place that finds the capacity of what it runs rounds of by itself."""
+
+    def capacity(self, study: Study, plan: Plan, declared: DeclaredCapacity, inputs: Inputs) -> MeasuredCapacity:
+        """Return the capacity that shares are of; a note says why there is none."""
+
+
+class LocalPlace:
     """The machine that we are on, which runs one round after another."""
 
     @contextmanager
@@ -63,4 +76,4 @@ class Here:
             yield ReadyLanes(executor)
 
 
-HERE = Here()
+HERE = LocalPlace()

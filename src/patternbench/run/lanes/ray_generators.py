@@ -20,7 +20,7 @@ from patternbench.drivers.origins import Job
 from patternbench.drivers.split_load import Generator, GeneratorPlace
 from patternbench.records.folder import RunFolder
 from patternbench.records.load_summaries import SUMMARY, JobProblem, LoadProgress, LoadSummary
-from patternbench.run.lanes.generator_worker import GeneratorWorker, Heard, LeftFile
+from patternbench.run.lanes.generator_worker import GeneratorNews, GeneratorWorker, LeftFile
 from patternbench.run.lanes.identity import why_unlike
 from patternbench.run.lanes.ray_lanes import (
     CALL_S,
@@ -109,7 +109,7 @@ class RayGenerator:
         unlike = why_unlike(there, self._expected)
         if unlike:
             raise DriverError(f"its node {unlike}")
-        _raise(cast(Heard, self._answer("ready")))
+        _raise(cast(GeneratorNews, self._answer("ready")))
 
     def now_ns(self) -> int:
         """Return the wall clock of its node."""
@@ -121,10 +121,10 @@ class RayGenerator:
 
     def progress(self) -> Iterator[LoadProgress]:
         """Its messages to its end, with its files in its folder here."""
-        heard = Heard()
+        heard = GeneratorNews()
         while not heard.over:
             time.sleep(GLANCE_S)
-            heard = cast(Heard, self._answer("heard"))
+            heard = cast(GeneratorNews, self._answer("heard"))
             yield from map(LoadProgress.model_validate, heard.progress)
         _raise(heard)
         self._fetch(cast(Mapping[str, int], self._answer("left")))
@@ -152,7 +152,7 @@ class RayGenerator:
             raise DriverError(f"its node no longer answers: {first_line(error)}") from None
 
 
-def _raise(heard: Heard) -> None:
+def _raise(heard: GeneratorNews) -> None:
     if heard.problems:
         raise JobError([JobProblem.model_validate(one) for one in heard.problems])
     if heard.error:

@@ -24,7 +24,7 @@ from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.scratch import ScratchFolder
 from patternbench.lab.software import ray_cluster
 from patternbench.records.folder import RunFolder
-from patternbench.run.lanes.dealing import DealingExecutor, Delivered, Lost
+from patternbench.run.lanes.dealing import DealingExecutor, LaneLoss, LaneResult
 from patternbench.run.lanes.identity import identity, why_unlike
 from patternbench.run.lanes.package import unpack_into
 from patternbench.run.lanes.places import LaneTask, ReadyLanes
@@ -134,7 +134,7 @@ def _refuse_unsafe(place: RayPlace, folder: RunFolder) -> None:
     if not ray_cluster.answers(place.address):
         raise InputError(Problem("no Ray cluster answers there", value=place.address, path="--on", hint=CHECK))
     if not place.trusting and ray_cluster.takes_any_token(place.address, folder.logs):
-        hint = "start it with RAY_AUTH_MODE=token, or, where nobody else can reach it, add --trust-cluster"
+        hint = "start it with RAY_AUTH_MODE=token, or, where no one else can reach it, add --trust-cluster"
         message = "is a Ray cluster that takes any token, so anybody who reaches it may carry out commands there"
         raise InputError(Problem(message, value=place.address, path="--on", hint=hint))
 
@@ -280,7 +280,7 @@ class RayLanes:
         at.order = order.id
         at.calls(at.actor.carry_out.remote(order.as_json()), order.longest_s + GRACE_S)
 
-    def event(self, within_s: float) -> Delivered | Lost | None:
+    def event(self, within_s: float) -> LaneResult | LaneLoss | None:
         """Return the first result that came, or the first lane that is gone or can't be relied on."""
         lost = self._look()
         if lost:
@@ -300,7 +300,7 @@ class RayLanes:
         done, _ = self._ray.wait(list(calls), num_returns=1, timeout=within_s)
         return calls[done[0]] if done else None
 
-    def _answered(self, lane: _Lane) -> Delivered | Lost:
+    def _answered(self, lane: _Lane) -> LaneResult | LaneLoss:
         call, lane.call = lane.call, None
         try:
             delivery = self._ray.get(call, timeout=CALL_S)
@@ -308,13 +308,13 @@ class RayLanes:
             return self._losing(lane, first_line(error))
         if delivery.result.get("order") != lane.order:
             lane.astray, self._look_again_s = True, 0.0
-        return Delivered(lane.name, delivery)
+        return LaneResult(lane.name, delivery)
 
     def drop(self, lane: str) -> None:
         """Have nothing more to do with a lane."""
         self._losing(self._lanes[lane], "")
 
-    def _look(self) -> Lost | None:
+    def _look(self) -> LaneLoss | None:
         """Every ``LOOK_S``, however busy lanes are: a lane that is gone or takes too long, and nodes that came."""
         if time.monotonic() < self._look_again_s:
             return None
@@ -337,11 +337,11 @@ class RayLanes:
             if one["Alive"]
         ]
 
-    def _losing(self, lane: _Lane, why: str) -> Lost:
+    def _losing(self, lane: _Lane, why: str) -> LaneLoss:
         del self._lanes[lane.name]
         self._gone.add(lane.node)
         self._drop(lane)
-        return Lost(lane.name, why)
+        return LaneLoss(lane.name, why)
 
     def _drop(self, *lanes: _Lane) -> None:
         """Kill actors, whose guards then end what they started, and give their room back; none may hold us up.
@@ -386,7 +386,7 @@ class RayLanes:
         lane.calls(actor.facts.remote(), START_S)
         return lane
 
-    def _welcome(self, lane: _Lane) -> Lost | None:
+    def _welcome(self, lane: _Lane) -> LaneLoss | None:
         """Make a lane of one that has come, if it runs the same code as we do."""
         call, lane.call = lane.call, None
         try:
@@ -401,14 +401,14 @@ class RayLanes:
         self._lanes[lane.name] = lane
         return None
 
-    def _refuse(self, lane: _Lane, why: str) -> Lost:
+    def _refuse(self, lane: _Lane, why: str) -> LaneLoss:
         """Give up a lane that was to come: a block may have waited for it."""
         del self._coming[lane.name]
         self._refused[lane.node] = f"node {lane.name} {why}"
         self._task.note("refused_lanes", {lane.name: why})
         self._task.on_note(self._refused[lane.node])
         self._drop(lane)
-        return Lost(lane.name, why)
+        return LaneLoss(lane.name, why)
 
 
 def _inputs_of(folder: RunFolder) -> Mapping[str, bytes]:

@@ -27,7 +27,7 @@ def checked(delivery: LaneDelivery, expected: RoundOrder | None) -> RoundResult:
     except ValidationError as error:
         raise UnusableError(f"its result can't be read: {error}", expected is not None) from None
     if expected is None or (result.order, result.lane) != (expected.id, expected.lane):
-        raise UnusableError(f"nobody waits for the result of order {result.order}", of_open_order=False)
+        raise UnusableError(f"no one waits for the result of order {result.order}", of_open_order=False)
     if (result.entry.round, result.entry.scenario, result.entry.file) != _of(expected):
         raise UnusableError(f"the result of order {result.order} tells of another round", of_open_order=True)
     _refuse_altered(delivery, result, expected)

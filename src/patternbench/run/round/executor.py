@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from patternbench.analyze import unanswered
 from patternbench.analyze.warmth import COLUMNS, FEWEST, drift_of
 from patternbench.drivers import registry
 from patternbench.drivers.driver import DrivenRound, Driver, DriverError, Task
@@ -22,15 +23,16 @@ from patternbench.lab.environment import Environment
 from patternbench.lab.faults.schedule import FaultOutcome, FaultSchedule
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.machine import Meter
-from patternbench.observe.doubt import Doubt
 from patternbench.observe.seam import ObservationError
+from patternbench.observe.warning import RoundWarning
 from patternbench.plan.scenarios import content_id
+from patternbench.plan.shares import at_capacity
 from patternbench.records import attempts
 from patternbench.records import inputs as copies
 from patternbench.records.folder import RunFolder, digest
 from patternbench.records.journal import DONE, FAILED, WARM_UP, ActedFault, Entry, RecordedStart, WarmUpRecord
 from patternbench.records.load_summaries import LoadProgress
-from patternbench.run.round import doubts, observing, start_up
+from patternbench.run.round import observing, start_up, warnings
 from patternbench.run.round.fixture import RoundFixture
 from patternbench.run.round.health_probe import HealthProbe
 from patternbench.run.round.orders import RoundOrder, RoundResult
@@ -112,6 +114,7 @@ class LocalExecutor:
             "generator": {"core": self._core, "urgent": self._engine_only and machine.urgency_allowed()},
             "clients": dict(fixture.descriptions()),
             "accounts": dict(fixture.accounts),
+            "images": dict(fixture.images),
             "limits": dict(fixture.limits),
         }
 
@@ -141,31 +144,49 @@ class _OneRound:
     ) -> None:
         self._order, self._fixture, self._folder = order, fixture, folder
         self._core, self._on_progress = core, on_progress
-        self._scenario = order.treatment
+        self._scenario = at_capacity(order.treatment, order.capacity)
+        self._begun = 0.0
+        """When it began, on a clock that no one sets."""
         self.warm_ups: list[Entry] = []
         """The warm-up before the round, where it had one, for the journal."""
 
     def run(self, blank: Entry) -> Entry:
         """Run it. A failure becomes the entry's cause."""
+        self._begun = time.perf_counter()
         entry = self._measured_or_failed(blank)
+        self._fixture.unfinished = self._left_behind(entry)
         started = [RecordedStart(start.component, start.why, start.seconds) for start in self._fixture.started]
         entry = replace(entry, starts=started, reset_seconds=self._fixture.reset_seconds)
-        return replace(entry, doubts=entry.doubts + doubts.of_absence(self._absent()))
+        return replace(entry, doubts=entry.doubts + warnings.of_absence(self._absent()))
+
+    def _left_behind(self, entry: Entry) -> str:
+        """Why the system may not be done with the round, now that it is over; empty where nothing says so."""
+        if entry.status != DONE:
+            return "" if warnings.is_failed_start(entry) else "the round before failed"
+        path = self._folder.attempts_of(entry.file)
+        outcomes = attempts.read(path, ["outcome"])["outcome"]
+        if not outcomes.isin(unanswered.GIVEN_UP).any():
+            return ""
+        count = unanswered.left_behind(attempts.read(path, unanswered.COLUMNS))
+        return f"the last {count:,} attempts of the round before got no answer in time" if count else ""
 
     def _measured_or_failed(self, blank: Entry) -> Entry:
         try:
             return self._measured(blank)
         except DriverError as error:
             self._fixture.drop_client(self._scenario.client)
-            return _failed(blank, str(error), error.rows)
+            return self._failed(blank, str(error), error.rows)
         except StartError as error:
             self._fixture.drop_client(self._scenario.client)
-            failed = _failed(blank, " ".join([str(error), *self._fixture.dead()]))
-            return replace(failed, doubts=doubts.of_failed_start())
+            failed = self._failed(blank, " ".join([str(error), *self._fixture.dead()]))
+            return replace(failed, doubts=warnings.of_failed_start())
         except ObservationError as error:
-            return _failed(blank, f"the records of an observer can't be used: {error}")
+            return self._failed(blank, f"the records of an observer can't be used: {error}")
         except OSError as error:
-            return _failed(blank, f"the attempts could not be written: {error.strerror or error}")
+            return self._failed(blank, f"the attempts could not be written: {error.strerror or error}")
+
+    def _failed(self, blank: Entry, cause: str, rows: int = 0) -> Entry:
+        return replace(blank, seconds=time.perf_counter() - self._begun, cause=cause, rows=rows)
 
     def _measured(self, blank: Entry) -> Entry:
         scenario, order = self._scenario, self._order
@@ -202,8 +223,9 @@ class _OneRound:
     def _driven(
         self, driver: Driver, task: Task, environment: Environment, schedule: FaultSchedule, blank: Entry
     ) -> Entry:
+        meters = {name: [asdict(one) for one in own] for name, own in environment.containers().items()}
         asked = environment.endpoints(), self._order.watch, environment.processes()
-        with observing.watched(self._folder, blank.file, *asked) as observation:
+        with observing.watched(self._folder, blank.file, *asked, containers=meters) as observation:
             own, before = environment.own_answers(), Meter.read(environment.contained_cpu_s())
             begun = time.perf_counter()
             with schedule:
@@ -219,37 +241,38 @@ class _OneRound:
         if cause:
             return replace(entry, cause=cause)
         entry = replace(entry, stored_bytes=environment.stored_bytes())
-        round_doubts = doubts.of_load(measured, use, seconds) + doubts.of_trust(self._scenario.system)
-        round_doubts += doubts.of_limits(environment.refused_limits()) + doubts.of_carried_over(
+        round_warnings = warnings.of_load(measured, use, seconds) + warnings.of_trust(self._scenario.system)
+        round_warnings += warnings.of_limits(environment.refused_limits()) + warnings.of_carried_over(
             environment.carried_over()
         )
-        round_doubts += doubts.of_cut_logs(environment.cut_logs()) + doubts.of_notes(environment.notes())
-        round_doubts += self._fault_doubts(acted, measured, environment.own_answers() - own)
-        round_doubts += self._warmth_doubts(blank.file, measured.rows)
-        round_doubts += observation.keep(self._fixture.finished_logs())
+        round_warnings += warnings.of_still_busy(self._fixture.still_busy)
+        round_warnings += warnings.of_cut_logs(environment.cut_logs()) + warnings.of_notes(environment.notes())
+        round_warnings += self._fault_warnings(acted, measured, environment.own_answers() - own)
+        round_warnings += self._warmth_warnings(blank.file, measured.rows)
+        round_warnings += observation.keep(self._fixture.finished_logs(), acted)
         sha256 = digest(self._folder.attempts_of(blank.file))
-        return replace(entry, status=DONE, doubts=round_doubts, sha256=sha256)
+        return replace(entry, status=DONE, doubts=round_warnings, sha256=sha256)
 
     def _cause(self, measured: DrivenRound) -> str | None:
         """Why a round cannot count: the system died in it, or not all was done within its time."""
         dead = self._fixture.dead()
         return f"the system died: {' '.join(dead)}" if dead else measured.shortfall
 
-    def _fault_doubts(self, acted: list[ActedFault], measured: DrivenRound, own: int) -> list[Doubt]:
+    def _fault_warnings(self, acted: list[ActedFault], measured: DrivenRound, own: int) -> list[RoundWarning]:
         """Return the warnings about faults, and about answers of a fault proxy that no fault explains."""
         measured_from_us = (measured.measured_from_ns - measured.began_ns) // NS_PER_US
-        fault_doubts = doubts.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
+        fault_warnings = warnings.of_faults(by_name(self._scenario.faults), acted, measured_from_us)
         behind = any(fault.acts and not fault.at_the_edge for fault in self._scenario.faults)
-        return fault_doubts if behind else fault_doubts + doubts.of_proxy(own, measured.rows)
+        return fault_warnings if behind else fault_warnings + warnings.of_proxy(own, measured.rows)
 
-    def _warmth_doubts(self, file: str, count: int) -> list[Doubt]:
+    def _warmth_warnings(self, file: str, count: int) -> list[RoundWarning]:
         """Whether the service was still warming up, where load and faults were the same all the time."""
         warm_up = self._order.warm_up
         if count < FEWEST or not self._scenario.is_steady_after(warm_up):
             return []
         rows = attempts.read(self._folder.attempts_of(file), COLUMNS)
         by_answers = self._order.settles or self._order.warm_up_requests
-        return doubts.of_warmth(drift_of(rows), warm_up, int(rows["warm_up"].sum()) if by_answers else None)
+        return warnings.of_warmth(drift_of(rows), warm_up, int(rows["warm_up"].sum()) if by_answers else None)
 
     def _warmed(self, driver: Driver, task: Task) -> WarmUpRecord:
         """How warm the round is about to be; what is cold is warmed first, where the round does not do so itself."""
@@ -280,12 +303,12 @@ class _OneRound:
 
     def _warm_up(self, drive: Drive, task: Task) -> Entry:
         """Let the round's calls run until what was started is warm: no faults, recorded, marked, in no summary."""
-        name, begun = self._order.warm_up_file, time.time()
+        name, started, begun = self._order.warm_up_file, time.time(), time.perf_counter()
         task = replace(task, seed=self._order.warm_up_seed)
         measured = drive(task, self._folder.attempts_of(name))
-        taken = time.time() - begun
-        known = (-1, -1, self._scenario.id, WARM_UP, name)
-        self.warm_ups.append(Entry(*known, begun, taken, measured.rows, lane=self._order.lane))
+        taken = time.perf_counter() - begun
+        known = (-1, -1, self._order.treatment.id, WARM_UP, name)
+        self.warm_ups.append(Entry(*known, started, taken, measured.rows, lane=self._order.lane))
         return self.warm_ups[-1]
 
     def _absent(self) -> str | None:
@@ -297,7 +320,3 @@ def _acted(done: FaultOutcome, began_ns: int) -> ActedFault:
     """Return a fault as the journal holds it: its times from the round's start."""
     began_us, ended_us = ((moment - began_ns) // NS_PER_US for moment in (done.began_ns, done.ended_ns))
     return ActedFault(done.name, done.fault.kind, done.fault.where, began_us, ended_us, dict(done.counters))
-
-
-def _failed(blank: Entry, cause: str, rows: int = 0) -> Entry:
-    return replace(blank, seconds=time.time() - blank.started, cause=cause, rows=rows)

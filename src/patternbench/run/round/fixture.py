@@ -19,7 +19,7 @@ from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
 from patternbench.records.inputs import Inputs
 from patternbench.run.before.reconfigurations import topology_of
-from patternbench.study.model.system import System
+from patternbench.study.model.system import NamedSystem, System
 
 
 def client_named(name: str) -> str:
@@ -37,10 +37,16 @@ class RoundFixture:
         self._clients: dict[str, Client] = {}
         self.accounts: dict[str, str] = {}
         """The user of each component that has its own one."""
+        self.images: dict[str, str] = {}
+        """The image of each component that ran in a container, with its hash."""
         self.limits: dict[str, str] = {}
         """The limits of each component and client that has any, and why they do not act where they do not."""
         self.reset_seconds = 0.0
-        """How long the resets before the round took that are calls or commands."""
+        """How long the resets before the round took, and the wait for what the round before had left behind."""
+        self.unfinished = ""
+        """Why the system may not be done with the round before, where it may not be."""
+        self.still_busy = ""
+        """What the round before had left behind when the round began, where it is known or can't be."""
         self._described: tuple[System, SystemFile | None, Topology] | None = None
         self.cold: set[str] = set()
         """The components and clients that were started since the last warm-up, a round's restarts included."""
@@ -65,11 +71,23 @@ class RoundFixture:
         finally:
             self.cold.update(start.component for start in environment.started)
         self.accounts |= environment.accounts()
+        self.images |= environment.images()
         self.limits |= environment.limits()
-        began = time.perf_counter()
-        if environment.reset():
-            self.reset_seconds = time.perf_counter() - began
+        self._reset(environment, system)
         return environment
+
+    def _reset(self, environment: Environment, system: System) -> None:
+        """Reset what stayed up, and wait until it is done with the round before, if that may not be so.
+
+        What waits in a store or a queue is dropped first. Whatever it writes meanwhile is reset as well.
+        """
+        began, before, self.unfinished, self.still_busy = time.perf_counter(), self.unfinished, "", ""
+        is_timed = bool(environment.reset())
+        if before:
+            self.still_busy = _still_busy(before, environment, system)
+            environment.reset()
+        if is_timed or before:
+            self.reset_seconds = time.perf_counter() - began
 
     def _topology(self, system: System, file: SystemFile | None) -> Topology:
         """Return the topology to launch for a system; that of the round before, if it had the same system."""
@@ -150,3 +168,11 @@ class RoundFixture:
 
     def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self.close()
+
+
+def _still_busy(before: str, environment: Environment, system: System) -> str:
+    """Wait for what the round before has left behind; return what it still is, or that no one can tell from here."""
+    if not isinstance(system, NamedSystem):
+        return f"{before}, and whether the service was done with them can't be seen from here"
+    work = environment.still_doing()
+    return "" if work.is_none else f"{before}, and before this one {work}"

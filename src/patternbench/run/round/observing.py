@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from patternbench.observe.doubt import Doubt
 from patternbench.observe.registry import observers
-from patternbench.observe.seam import LoadTimes, Watched
+from patternbench.observe.seam import LoadTimes, WatchedRound
+from patternbench.observe.warning import RoundWarning
 from patternbench.records import component_logs, observed
 from patternbench.records.folder import RunFolder
+from patternbench.records.journal import ActedFault
 from patternbench.study.watching import NOTHING_ASKED, Watch
 
 NS_PER_S = 1_000_000_000
@@ -35,15 +36,16 @@ class Observation:
         )
         self.load.ended = time.time()
 
-    def keep(self, logs: Mapping[str, Sequence[Path]]) -> list[Doubt]:
-        """Keep it with the files that components wrote, and say which doubts it raises.
+    def keep(self, logs: Mapping[str, Sequence[Path]], faults: Sequence[ActedFault] = ()) -> list[RoundWarning]:
+        """Keep it with the files that components wrote, and say which warnings it raises.
 
-        Raises ObservationError when what was written cannot be read, OSError when it cannot be kept.
+        ``faults`` are those that acted. Raises ObservationError when what was written cannot be read, OSError when it
+        cannot be kept.
         """
         if logs:
             component_logs.keep(self.run, self.round_name, logs)
         observed.keep(self.run, self.round_name)
-        return observed.doubts(self.run, self.round_name)
+        return observed.warnings(self.run, self.round_name, faults)
 
 
 @contextmanager
@@ -53,14 +55,18 @@ def watched(
     endpoints: Mapping[str, str],
     watch: Watch = NOTHING_ASKED,
     processes: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    *,
+    containers: Mapping[str, Sequence[Mapping[str, str]]] = MappingProxyType({}),
 ) -> Iterator[Observation]:
     """Have every observer watch what is done within; ``endpoints`` are the components' URLs by name.
 
-    ``processes`` are the ids of the processes that started each component, ``watch`` is what the study asks them for.
+    ``processes`` are the ids of the processes that started each component, ``containers`` the files that meter those of
+    Compose projects, ``watch`` is what the study asks them for.
     Raises ObservationError when one cannot.
     """
     draft, load = observed.draft(run, round_name), LoadTimes()
     with ExitStack() as watches:
         for observer in observers():
-            watches.enter_context(observer.watch(Watched(endpoints, draft / observer.name, watch, load, processes)))
+            seen = WatchedRound(endpoints, draft / observer.name, watch, load, processes, containers)
+            watches.enter_context(observer.watch(seen))
         yield Observation(run, round_name, load)

@@ -36,7 +36,8 @@ class RoundOrder:
     ``inputs`` are the SHA-256 of the files that the study names, by name. ``system_file`` describes a system by name,
     ``client_at`` a client that the study declares, whose command runs in ``study_folder``. Each of the ``links`` has a
     fault proxy. ``watch`` is what observers record. ``lane`` is the one that is to run it, where there are
-    several; ``attempt`` counts the tries of its round from 1. As many ``generators`` make its load.
+    several; ``attempt`` counts the tries of its round from 1. As many ``generators`` make its load. Shares are of the
+    ``capacity``, in calls per second.
     """
 
     index: int
@@ -63,6 +64,7 @@ class RoundOrder:
     lane: str = ""
     attempt: int = 1
     generators: int = 1
+    capacity: float | None = None
 
     @property
     def longest_s(self) -> float:
@@ -143,13 +145,15 @@ _RESULT = TypeAdapter(RoundResult)
 class Orders:
     """Makes the orders of a run: what its study says of every round, and of which content its files are.
 
-    ``by_engine`` are the clients whose rounds the load engine drives; None for those of a new run.
+    ``by_engine`` are the clients whose rounds the load engine drives; None for those of a new run. Shares are of the
+    ``capacity``, where it is known.
     """
 
     study: Study
     inputs: Mapping[str, str]
     study_folder: Path
     by_engine: frozenset[str] | None = None
+    capacity: float | None = None
 
     def of(self, round_: Round, scenario: Scenario, file: str, warm_up_file: str, attempt: int = 1) -> RoundOrder:
         """Return the order of a try of a round, whose records get a name."""
@@ -178,6 +182,7 @@ class Orders:
             watch=counting_watch(study.watch) if round_.counting else sampled(study.watch, scenario.sample),
             attempt=attempt,
             generators=study.generators,
+            capacity=self.capacity,
         )
 
     @cached_property

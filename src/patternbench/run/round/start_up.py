@@ -21,7 +21,7 @@ LAST_CALL = Duration.parse("10s")
 
 
 def task_of(task: Task, scenario: Scenario, calls: AfterStart) -> Task:
-    """Return the task that warms what was started for a round's task: without a pattern, and nobody hears of it."""
+    """Return the task that warms what was started for a round's task: without a pattern, and no one hears of it."""
     closed = Closed.model_validate({"users": calls.users, "think_time": calls.think_time, "calls": 1})
     workload = scenario.workload.model_copy(update={"open": None, "closed": closed})
     strategy = Strategy(client=Levels.one(scenario.client), baseline=Baseline())

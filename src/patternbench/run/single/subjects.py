@@ -23,7 +23,7 @@ LONGEST_PATH = 8000
 MOST_PORTS = 65535
 SHELL_SIGNS = ("|", "||", "&&", "&", ";", ">", ">>", "<")
 """Words that act only where a shell reads them."""
-MOST_TOLD = 200
+MOST_SHOWN = 200
 """How many characters of a redirect's target an error repeats."""
 SYSTEMS = "systems"
 """The folder of system files, next to a study."""
@@ -86,7 +86,7 @@ def _requested(url: str) -> tuple[int, str]:
     """
     try:
         with asking.client(Bounds(ANSWERS_WITHIN_S)) as http, http.stream("GET", url) as answer:
-            return answer.status_code, answer.headers.get("location", "")[:MOST_TOLD] if answer.is_redirect else ""
+            return answer.status_code, answer.headers.get("location", "")[:MOST_SHOWN] if answer.is_redirect else ""
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
         message = f"does not answer: {error or type(error).__name__}"
         raise InputError(Problem(message, "--url", value=url, hint=_how_to_answer(str(error)))) from None

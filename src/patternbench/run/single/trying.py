@@ -12,6 +12,7 @@ from patternbench.drivers import engine, jobs
 from patternbench.drivers.driver import Task
 from patternbench.lab.host.accounts import scratch
 from patternbench.plan.scenarios import Scenario
+from patternbench.plan.shares import ASSUMED, at_capacity
 from patternbench.records.inputs import Inputs
 from patternbench.records.load_summaries import TracedAttempt
 from patternbench.run.before import preflight
@@ -93,6 +94,7 @@ def _ready(study: Study, inputs: Inputs, file: StudyFile) -> Iterator[tuple[Task
 
 
 def _task(study: Study, scenario: Scenario, targets: tuple[Endpoint, ...], fixture: RoundFixture) -> Task:
+    scenario = at_capacity(scenario, ASSUMED)
     return Task(scenario, targets, study.time_limit, study.longest_warm_up, study.seed, 0, fixture.inputs, fixture.dead)
 
 

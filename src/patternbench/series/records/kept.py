@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -13,15 +14,19 @@ from patternbench.observe import samples
 from patternbench.observe.seam import ObservationError
 
 ASKED = "asked.json"
-SCHEMA = pa.schema(
-    [
-        pa.field("series", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("labels", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("second", pa.float64(), nullable=False),
-        pa.field("value", pa.float64(), nullable=False),
-    ]
-)
-"""One row per value: its series, its labels as JSON, when (seconds from the round's start), what."""
+
+
+@cache
+def schema() -> pa.Schema:
+    """Return the columns: per value its series, its labels as JSON, when (seconds from the round's start), what."""
+    return pa.schema(
+        [
+            pa.field("series", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+            pa.field("labels", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+            pa.field("second", pa.float64(), nullable=False),
+            pa.field("value", pa.float64(), nullable=False),
+        ]
+    )
 
 
 class RequestedSeries(BaseModel):
@@ -57,7 +62,7 @@ class RoundQueries(BaseModel):
 
 @dataclass(frozen=True)
 class SeenSeries:
-    """The series of a round: what was asked, and the samples (``SCHEMA``)."""
+    """The series of a round: what was asked, and the samples (``schema``)."""
 
     requested: RoundQueries
     samples: pd.DataFrame
@@ -65,7 +70,7 @@ class SeenSeries:
 
 def write(folder: Path, seen: SeenSeries) -> None:
     """Keep the series of a round in a folder that does not exist yet; raises OSError."""
-    samples.write(folder, seen.samples, SCHEMA)
+    samples.write(folder, seen.samples, schema())
     (folder / ASKED).write_text(seen.requested.model_dump_json(indent=1), encoding="utf-8")
 
 
@@ -73,7 +78,7 @@ def read(folder: Path) -> SeenSeries | None:
     """Return the series in a folder; None if none were asked for. Raises ObservationError for damaged files."""
     if not folder.is_dir():
         return None
-    return SeenSeries(_requested(folder / ASKED), samples.read(folder, SCHEMA).astype({"series": str, "labels": str}))
+    return SeenSeries(_requested(folder / ASKED), samples.read(folder, schema()).astype({"series": str, "labels": str}))
 
 
 def _requested(file: Path) -> RoundQueries:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from patternbench.observe.section import Spec
-from patternbench.report.charts import alt
+from patternbench.report.charts import alt, spec
 from patternbench.report.figures.over_time import COLOURS, RATE, TIME, Band
 
 WIDTH, HEIGHT = 620, 110
@@ -39,8 +39,7 @@ def stacked(panels: Sequence[Panel], bands: Sequence[Band]) -> Spec:
     axis = alt.Scale(domain=[0, max((float(panel.lines["second"].max()) for panel in shown), default=1.0)])
     drawn = [_panel(panel, bands, axis, last=panel is shown[-1]) for panel in shown]
     chart = alt.vconcat(*drawn, spacing=8).resolve_scale(color="independent")
-    spec: Spec = chart.to_dict()
-    return spec
+    return spec(chart)
 
 
 def _panel(panel: Panel, bands: Sequence[Band], axis: alt.Scale, *, last: bool) -> alt.LayerChart | alt.FacetChart:

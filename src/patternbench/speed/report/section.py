@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.covariates import moved_by_scenarios
+from patternbench.analyze.covariates import is_moved, moved_by_scenarios
 from patternbench.observe.section import Figure, Section, Spec
-from patternbench.report.charts import alt
+from patternbench.report.charts import alt, spec
 from patternbench.report.model import counting
 from patternbench.speed.responses import PROBE_TIME
 from patternbench.terms.quantities import number
@@ -32,7 +32,6 @@ SPREAD = (
     "Compared with the fastest tenth of the rounds, the work took {middle} times as long in the middle round and "
     "{most} times as long in the slowest."
 )
-_DOUBT = 0.05
 WIDTH, HEIGHT = 620, 160
 
 
@@ -47,9 +46,9 @@ def sections(run: Path, rounds: pd.DataFrame) -> list[Section]:
     spread = SPREAD.format(middle=number(slower.median()), most=number(slower.max()))
     caption = "Each point is a round that counts. 1 is the fastest tenth of them."
     p = moved_by_scenarios(probed, PROBE_TIME)
-    doubt = [] if np.isnan(p) else [(MOVED if p < _DOUBT else UNMOVED).format(p=number(p))]
+    test = [] if np.isnan(p) else [(MOVED if is_moved(p) else UNMOVED).format(p=number(p))]
     figure = Figure("Time of the same work, by round", _over_rounds(probed["round"], slower), caption)
-    return [Section("speed", "Speed of the machine", [spread, *doubt, WORDS], figures=[figure])]
+    return [Section("speed", "Speed of the machine", [spread, *test, WORDS], figures=[figure])]
 
 
 def _over_rounds(order: pd.Series, slower: pd.Series) -> Spec:
@@ -58,5 +57,4 @@ def _over_rounds(order: pd.Series, slower: pd.Series) -> Spec:
     x = alt.X("round:Q", title="round, in the order in which they ran", scale=apart, axis=whole)
     y = alt.Y("slower:Q", title="times as long", scale=apart)
     chart = alt.Chart(rows).mark_circle(size=30, opacity=0.7).encode(x=x, y=y, tooltip=["round:Q", "slower:Q"])
-    spec: Spec = chart.properties(width=WIDTH, height=HEIGHT).to_dict()
-    return spec
+    return spec(chart.properties(width=WIDTH, height=HEIGHT))

@@ -23,6 +23,10 @@ class Kind(Sparse):
     spot: ClassVar[Spot] = Spot.LINK
     both_directions: ClassVar[bool] = False
     """Whether it also acts on calls in the other direction, if the service calls its caller."""
+    on_packets: ClassVar[bool] = False
+    """Whether it acts on packets of a network, which no proxy sees."""
+    over_by_itself: ClassVar[bool] = False
+    """Whether it ends when it is done, and not with its window, whose length then means nothing."""
 
     @property
     def acts(self) -> bool:

@@ -14,9 +14,21 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.model.levels import Levels
-from patternbench.study.model.parts import FileName, Headers, Model, Name, Setting, askable, misplaced, sent_as_written
+from patternbench.study.model.parts import (
+    FileName,
+    Headers,
+    Model,
+    Name,
+    Setting,
+    askable,
+    misplaced,
+    sent_as_written,
+    written,
+)
+from patternbench.study.model.placement import IN, Place, ServiceResources
 from patternbench.study.model.tree import plain
 from patternbench.study.workload.journeys import Weight
+from patternbench.terms.roles import Role
 
 CHOICES = ("name", "url", "urls")
 """The keys of which a study gives exactly one."""
@@ -117,22 +129,44 @@ class System(Model):
 
 
 class NamedSystem(System):
-    """A system that the lab brings up: the name of a system file, and settings of it."""
+    """A system that the lab brings up: the name of a system file, and settings of it.
+
+    ``in`` says whether its services run as processes (the default) or in a container each, ``services`` what some of
+    them may use.
+    """
 
     about = "a system by name"
 
     name: Name
     settings: dict[str, Levels[Setting]] = Field(default_factory=dict)
+    in_: Annotated[Levels[Place] | None, Role.PATTERN] = Field(default=None, alias="in")
+    services: Annotated[dict[Name, ServiceResources], Role.PATTERN] = Field(default_factory=dict)
+
+    def omits(self, name: str) -> bool:
+        """Where its services run, and what they may use, are part of a configuration where a study says so."""
+        return name in ("in_", "services") and not getattr(self, name)
+
+    @property
+    def given(self) -> dict[str, Levels[Setting]]:
+        """All that its file gets, by name: settings, where its services run, and what they may use."""
+        place = {IN: self.in_} if self.in_ else {}
+        resources = {
+            f"{service}.{name}": levels
+            for service, own in self.services.items()
+            for name, levels in own
+            if levels is not None
+        }
+        return {**self.settings, **place, **resources}
 
     @property
     def setting_levels(self) -> dict[str, object]:
-        """The settings that a concrete system is given, by name."""
-        return {name: plain(level) for name, level in self.settings.items()}
+        """What a concrete system gets, by name."""
+        return {name: plain(level) for name, level in self.given.items()}
 
     @property
     def without_settings(self) -> NamedSystem:
         """The same system with the settings that its file gives it."""
-        return self.model_copy(update={"settings": {}})
+        return self.model_copy(update={"settings": {}, "in_": None, "services": {}})
 
 
 class RunningSystem(System):
@@ -291,10 +325,15 @@ def _written(value: object) -> object:
     parts = {key: part for key, part in value.items() if key not in CHOICES or part is not None}
     _one_choice([key for key in CHOICES if key in parts])
     kind = KINDS[_kind(parts)]
-    others = {name for other in KINDS.values() for name in other.model_fields} - {*kind.model_fields}
+    others = {name for other in KINDS.values() for name in _written_fields(other)} - _written_fields(kind)
     for key in sorted(others & {*parts}):
         raise misplaced(key, kind.about)
     return parts
+
+
+def _written_fields(kind: type[System]) -> set[str]:
+    """Return the fields of a kind by the names that a study writes."""
+    return set(map(written, kind.model_fields))
 
 
 def _one_choice(keys: list[str]) -> None:
@@ -323,5 +362,5 @@ def declared(value: object) -> System:
 
 def configured(configuration: Mapping[str, object]) -> System:
     """Return the system of a scenario's configuration, which holds defaults that a study must not write."""
-    fields = KINDS[_kind(configuration)].model_fields
+    fields = _written_fields(KINDS[_kind(configuration)])
     return declared({name: value for name, value in configuration.items() if name in fields})

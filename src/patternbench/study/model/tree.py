@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import TypeVar, overload
 
 from pydantic import BaseModel
@@ -61,14 +62,14 @@ def plain(node: BaseModel | dict[str, object]) -> dict[str, object]: ...
 @overload
 def plain(node: object) -> object: ...
 def plain(node: object) -> object:
-    """Return a concrete part as JSON can hold it, every duration written as text."""
+    """Return a concrete part as JSON can hold it, every duration and every word of an enumeration as text."""
     if isinstance(node, Levels):
         return plain(node.level)
     if isinstance(node, (BaseModel, dict)):
         return {name: plain(value) for name, value in fields(node)}
     if isinstance(node, (list, tuple)):
         return [plain(value) for value in node]
-    return str(node) if isinstance(node, Duration) else node
+    return str(node) if isinstance(node, Duration | StrEnum) else node
 
 
 def fields(node: BaseModel | dict[str, object] | list[object]) -> Iterator[tuple[str, object]]:

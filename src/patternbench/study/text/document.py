@@ -92,7 +92,7 @@ def without_comments(text: str) -> str:
 
     A comment that is never closed runs to the end of the text, so that the scan stays linear.
     """
-    token = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+    token = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
     return token.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
 
 

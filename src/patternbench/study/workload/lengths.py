@@ -7,6 +7,7 @@ Per second between the two, one call of 2.5 ms in a round of 1 s would be 400 ca
 from __future__ import annotations
 
 from patternbench.study.model.levels import only
+from patternbench.study.model.share import ShareOfCapacity
 from patternbench.study.workload.workloads import Open, Workload
 from patternbench.terms.units import Duration
 
@@ -49,4 +50,5 @@ def _even_rate(opened: Open) -> float | None:
     if only(opened.spacing) == "poisson":
         return None
     constant = opened.schedule.constant.rate if opened.schedule and opened.schedule.constant else opened.rate
-    return only(constant)
+    rate = only(constant)
+    return None if isinstance(rate, ShareOfCapacity) else rate

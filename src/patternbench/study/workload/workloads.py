@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from patternbench.study.model.levels import Levels, only
@@ -24,8 +24,9 @@ from patternbench.study.model.parts import (
     Users,
     misplaced,
 )
+from patternbench.study.model.share import ShareOfCapacity, from_share
 from patternbench.study.workload.journeys import Entries, Feeder, Journey, Parameter, Request, Step
-from patternbench.terms.roles import Role
+from patternbench.terms.roles import Role, Unit
 from patternbench.terms.units import Duration, Percentage, PositiveDuration
 
 ALL_SHARES = 100
@@ -100,7 +101,7 @@ class Ramp(Model):
     over: Levels[PositiveDuration]
 
 
-class Stair(Model):
+class LoadStep(Model):
     """One rate for a while."""
 
     rate: Levels[Rate]
@@ -148,7 +149,7 @@ class Schedule(OneOf):
     constant: Constant | None = None
     poisson: Poisson | None = None
     ramp: Ramp | None = None
-    steps: Annotated[list[Stair], Field(min_length=1)] | None = None
+    steps: Annotated[list[LoadStep], Field(min_length=1)] | None = None
     spike: Spike | None = None
     sine: Sine | None = None
     trace: Trace | None = None
@@ -159,10 +160,30 @@ class Schedule(OneOf):
         return self.steps is not None or self.trace is not None
 
 
+class ShareOfRate(Model):
+    """A rate that is a share of the capacity."""
+
+    share: Levels[ShareOfCapacity]
+
+
+def _rate_or_share(value: object) -> Literal["rate", "share"]:
+    return "share" if isinstance(value, ShareOfCapacity) or (isinstance(value, str) and "%" in value) else "rate"
+
+
+OfferedRate = Annotated[
+    Annotated[PositiveRate, Tag("rate")] | Annotated[ShareOfCapacity, Tag("share")], Discriminator(_rate_or_share)
+]
+"""Calls per second, or a share of the capacity."""
+
+
 class Arrivals(OneOf):
     """Arrivals on a schedule that doesn't wait for answers. Above ``in_flight`` they are dropped and counted."""
 
-    rate: Levels[PositiveRate] | None = None
+    rate: Annotated[
+        Levels[OfferedRate] | None,
+        BeforeValidator(from_share, json_schema_input_type=Levels[OfferedRate] | ShareOfRate | None),
+        Unit.RATE,
+    ] = None
     schedule: Schedule | None = None
     spacing: Levels[Literal["regular", "poisson"]] | None = None
     users: Levels[Users] = Levels.one(1)
@@ -191,6 +212,12 @@ class Open(Arrivals):
     def _has_an_end(self) -> Open:
         if self.duration is None and self.arrivals is None and not (self.schedule and self.schedule.ends):
             raise PydanticCustomError("endless", "never ends", {"allowed": "a `duration`, or a number of `arrivals`"})
+        return self
+
+    @model_validator(mode="after")
+    def _share_by_time(self) -> Open:
+        if self.arrivals is not None and any(isinstance(rate, ShareOfCapacity) for rate in self.rate or ()):
+            raise misplaced("arrivals", "a share of the capacity", "a `duration`")
         return self
 
 

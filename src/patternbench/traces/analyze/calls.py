@@ -162,7 +162,7 @@ class _Sweep:
         self._innermost: set[int] = set()
 
     def pass_by(self, time: int) -> None:
-        """Let so much time pass."""
+        """Share time that passes among the innermost open spans."""
         for number in self._innermost:
             self.own[number] += time / len(self._innermost)
 

@@ -74,7 +74,7 @@ def handlings(root: SpanNode) -> Iterator[SpanNode]:
 
 
 @dataclass(frozen=True)
-class _Repeated:
+class _RepeatedCall:
     """The same call, made several times for one request by one handling."""
 
     calls: Sequence[SpanNode]
@@ -94,7 +94,7 @@ def repeated(requests: Sequence[TracedRequest]) -> list[Repetition]:
 
 
 def _repeated(operation: str, requests: Sequence[TracedRequest]) -> Iterator[Repetition]:
-    groups: dict[Key, list[_Repeated]] = {}
+    groups: dict[Key, list[_RepeatedCall]] = {}
     for request in requests:
         for key, calls in _of_request(request.root):
             groups.setdefault(key, []).append(calls)
@@ -104,20 +104,20 @@ def _repeated(operation: str, requests: Sequence[TracedRequest]) -> Iterator[Rep
             yield _repetition(operation, key, several, len(requests), whole)
 
 
-def _of_request(root: SpanNode) -> Iterator[tuple[Key, _Repeated]]:
+def _of_request(root: SpanNode) -> Iterator[tuple[Key, _RepeatedCall]]:
     """Yield the handler that calls each operation most often."""
-    most: dict[Key, _Repeated] = {}
+    most: dict[Key, _RepeatedCall] = {}
     for handling in handlings(root):
         groups: dict[Key, list[SpanNode]] = {}
         for call in calls_within(handling):
             groups.setdefault((handling.service, target_of(call), what_of(call)), []).append(call)
         for key, calls in groups.items():
             if key not in most or len(calls) > len(most[key].calls):
-                most[key] = _Repeated(calls)
+                most[key] = _RepeatedCall(calls)
     yield from most.items()
 
 
-def _repetition(operation: str, key: Key, several: Sequence[_Repeated], requests: int, whole: float) -> Repetition:
+def _repetition(operation: str, key: Key, several: Sequence[_RepeatedCall], requests: int, whole: float) -> Repetition:
     seconds = sum(one.seconds for one in several)
     at_once = max(most_at_once(one.calls) for one in several)
     times = median(len(one.calls) for one in several)

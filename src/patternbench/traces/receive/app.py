@@ -25,7 +25,7 @@ from patternbench.traces.receive.bounds import (
     OK,
     TIMED_OUT,
     UNSUPPORTED,
-    Places,
+    ReadingSlots,
     RefusedError,
     too_large,
     unpacked,
@@ -72,7 +72,7 @@ class Receiver:
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
         self._long = asyncio.Semaphore(AT_ONCE)
-        self._places = Places(bounds.MOST_EXPORTS)
+        self._places = ReadingSlots(bounds.MOST_EXPORTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

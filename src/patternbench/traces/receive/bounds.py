@@ -27,7 +27,7 @@ class RefusedError(Exception):
 
 
 @dataclass
-class Places:
+class ReadingSlots:
     """Counts the exports that are being read: ``taken``, of at most ``most``."""
 
     most: int

@@ -23,7 +23,7 @@ from patternbench.traces.receive.bounds import (
     TIMED_OUT,
     TOO_LARGE,
     UNSUPPORTED,
-    Places,
+    ReadingSlots,
     RefusedError,
 )
 from patternbench.traces.receive.otlp import PROTOBUF
@@ -76,7 +76,7 @@ class GrpcReceiver(grpc.GenericRpcHandler):
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._places = Places(bounds.MOST_EXPORTS)
+        self._places = ReadingSlots(bounds.MOST_EXPORTS)
         self._reading = asyncio.Semaphore(AT_ONCE)
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:

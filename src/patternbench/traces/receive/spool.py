@@ -14,14 +14,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from patternbench.traces.columns import SCHEMA
+from patternbench.traces.columns import schema
 from patternbench.traces.receive.otlp import SpanBatch, SpanRow
 
 ROWS_IN_MEMORY = 5_000
 
 
 @dataclass
-class Received:
+class ReceivedTraces:
     """The requests and spans received in a round, and why some weren't kept.
 
     ``requests`` are those that were understood, ``refused`` counts the others by reason; ``spans`` are those of the
@@ -44,7 +44,7 @@ class Spool:
 
     def __init__(self, folder: Path, most: int) -> None:
         self.path = folder / "spans.parquet"
-        self.received = Received()
+        self.received = ReceivedTraces()
         self._most = most
         self._writer: pq.ParquetWriter | None = None
         self._rows: list[SpanRow] = []
@@ -63,11 +63,11 @@ class Spool:
         on with a probe whose answer has been read.
         """
         self.end()
-        self.received, self._seen, self._since_ns = Received(), set(), since_ns
-        self._writer = pq.ParquetWriter(self.path, SCHEMA, compression="zstd")
+        self.received, self._seen, self._since_ns = ReceivedTraces(), set(), since_ns
+        self._writer = pq.ParquetWriter(self.path, schema(), compression="zstd")
 
     def end(self) -> None:
-        """End the round: its file is whole."""
+        """End the round, whose file is whole then."""
         if self._writer is not None:
             self._flush()
             self._writer.close()
@@ -116,6 +116,6 @@ class Spool:
 
 def table(rows: Sequence[SpanRow]) -> pa.Table:
     """Spans as a table of our columns."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-    arrays = [pa.array(values, kind.type) for values, kind in zip(columns, SCHEMA, strict=True)]
-    return pa.table(arrays, schema=SCHEMA)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema())
+    arrays = [pa.array(values, kind.type) for values, kind in zip(columns, schema(), strict=True)]
+    return pa.table(arrays, schema=schema())

@@ -17,7 +17,7 @@ from patternbench.records import attempts
 from patternbench.records.folder import Stamp, stamp
 from patternbench.traces.analyze.calls import mean_calls, per_request
 from patternbench.traces.analyze.trees import Forest, forest
-from patternbench.traces.columns import SCHEMA
+from patternbench.traces.columns import schema
 
 SPANS, COUNTS = "spans.parquet", "received.json"
 OF_ATTEMPTS = ["start_us", "end_us", "outcome", "warm_up", "success"]
@@ -25,7 +25,7 @@ OF_ATTEMPTS = ["start_us", "end_us", "outcome", "warm_up", "success"]
 
 
 class SpanCounts(BaseModel):
-    """What came during a round (``receive.spool.Received``), of which ``share`` of the requests was traced.
+    """What came during a round (``receive.spool.ReceivedTraces``), of which ``share`` of the requests was traced.
 
     ``measured_from_ns`` is the end of the warm-up (Unix time); 0 where spans have another clock, as in older runs.
     """
@@ -79,10 +79,11 @@ class TracedRound:
         return mean_calls(self.own.requests) if self.counting is None else self.counting
 
 
-NOTHING = SpanRecords(
-    SCHEMA.empty_table().to_pandas(), SpanCounts(share=0, requests=0, spans=0, kept=0, refused={}, left_out={})
-)
-"""A round without a traced request."""
+@cache
+def nothing() -> SpanRecords:
+    """Return the records of a round without a traced request."""
+    counts = SpanCounts(share=0, requests=0, spans=0, kept=0, refused={}, left_out={})
+    return SpanRecords(schema().empty_table().to_pandas(), counts)
 
 
 def read(kept: RoundFiles) -> TracedRound | None:
@@ -93,7 +94,7 @@ def read(kept: RoundFiles) -> TracedRound | None:
     own, counting = kept_in(kept.folder), _calls_of_pass(kept.counting)
     if own is None and counting is None:
         return None
-    counted = own or NOTHING
+    counted = own or nothing()
     return TracedRound(counted, counting, *_of_attempts(kept.attempts, whole=not counted.counts.measured_from_ns))
 
 
@@ -127,7 +128,7 @@ def records(folder: Path) -> SpanRecords:
         table = pq.read_table(folder / SPANS)
     except (OSError, ValidationError, pa.ArrowException) as error:
         raise ObservationError(f"the spans in {folder.name} cannot be read: {str(error).splitlines()[0]}") from None
-    if table.column_names != SCHEMA.names or table.num_rows != counts.kept:
+    if table.column_names != schema().names or table.num_rows != counts.kept:
         raise ObservationError(f"{SPANS} is not the table of the {counts.kept:,} spans that were kept")
     return SpanRecords(table.to_pandas(), counts)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from patternbench.observe.section import Figure
-from patternbench.report.charts import alt
+from patternbench.report.charts import alt, spec
 from patternbench.traces.analyze.calls import CallType, per_request
 from patternbench.traces.analyze.critical import shares
 from patternbench.traces.analyze.trees import TracedRequest
@@ -83,5 +83,4 @@ def _bars(table: pd.DataFrame, color: str, order: Sequence[str]) -> Mapping[str,
         .transform_calculate(rank=f"indexof({list(order)!r}, datum.{color})")
         .properties(width=620, height={"step": 34})
     )
-    spec: dict[str, object] = chart.to_dict()
-    return spec
+    return spec(chart)

@@ -1,4 +1,4 @@
-"""Which layer of a service graph each caller and callee is in, and what edges pass on their way: no coordinates yet."""
+"""Which layer of a service graph each caller and callee is in, and what edges pass: no coordinates yet."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _chain(edge: ServiceEdge, begin: int, end: int) -> Chain:
 
 
 def _distances(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many calls each name is away from the load, by the longest way that does not go in circles."""
+    """How many calls each name is away from the load, by the longest path that does not go in circles."""
     back = _backwards(pairs)
     onwards = [pair for pair in pairs if pair not in back]
     away = {name: 0 for pair in [(EDGE, EDGE), *pairs] for name in pair}
@@ -56,13 +56,13 @@ def _backwards(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
     seen: set[str] = set()
     waiting: list[Chain] = [(name,) for name in reversed([EDGE, *callees])]
     while waiting:
-        way = waiting.pop()
-        if way[-1] in seen:
+        path = waiting.pop()
+        if path[-1] in seen:
             continue
-        seen.add(way[-1])
-        below = callees.get(way[-1], [])
-        back |= {(way[-1], callee) for callee in below if callee in way}
-        waiting += [(*way, callee) for callee in reversed(below) if callee not in way]
+        seen.add(path[-1])
+        below = callees.get(path[-1], [])
+        back |= {(path[-1], callee) for callee in below if callee in path}
+        waiting += [(*path, callee) for callee in reversed(below) if callee not in path]
     return back
 
 

@@ -160,7 +160,8 @@ def section(scenarios: Sequence[TracedScenario], costs: Sequence[Table] = ()) ->
     chosen = [several[0] for several in alike if several[0].requests][:MOST_PICTURES]
     tables = [Table("Calls and time per request", rows), *costs, *_repetitions(chosen), *_shapes(chosen)]
     drawings = [*map(_graph, alike[:MOST_PICTURES]), *_sequences(chosen)]
-    return Section(ANCHOR, TITLE, _words(scenarios, chosen), tables, bars.figures(_named(chosen)), drawings=drawings)
+    words, figures = _words(scenarios, chosen), bars.figures(_named(chosen))
+    return Section(ANCHOR, TITLE, words, tables, figures, drawings=drawings, in_short=_in_short(scenarios, chosen))
 
 
 def _alike(scenarios: Sequence[TracedScenario]) -> list[list[TracedScenario]]:
@@ -185,6 +186,22 @@ def _words(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]
     reported = any(scenario.counted.are_known("in_memory_calls") for scenario in scenarios)
     in_memory = [] if reported else ["In-memory calls are unknown, because not every service reports them."]
     return [*_named_repetitions(chosen), passed if by_pass else own, exclusive, *in_memory]
+
+
+def _in_short(scenarios: Sequence[TracedScenario], chosen: Sequence[TracedScenario]) -> str:
+    """Return what is asked again and again at the greatest cost; without that, where the time of a request goes."""
+    return next(iter(_named_repetitions(chosen)), "") or _where_time_goes(scenarios[0].timed)
+
+
+def _where_time_goes(timed: RequestTotals) -> str:
+    """Say how long a request of the most frequent operation takes, and in which shares; nothing if that is unknown."""
+    name = next(iter(timed.frequent()), "")
+    if not name or not timed.operations[name].mean("seconds") > 0:
+        return ""
+    means = {time: timed.operations[name].mean(time) for time in TIMES}
+    whole = means.pop("seconds")
+    parts = [f"{number(100 * mean / whole)} % {TIMES[time]}" for time, mean in means.items() if mean > 0]
+    return f"{name} takes {shown(whole, 'time')} on average: {', '.join(parts)}."
 
 
 def _named_repetitions(chosen: Sequence[TracedScenario]) -> list[str]:

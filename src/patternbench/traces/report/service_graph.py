@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+from scipy import optimize
 
 from patternbench.report.labels import shown
 from patternbench.terms.quantities import number
@@ -105,21 +105,21 @@ def service_graph(edges: Sequence[ServiceEdge], throughput: float) -> str:
     layers = layers_of(edges, chains)
     layer = {name: index for index, names in enumerate(layers) for name in names}
     gaps = _gaps(chains, layer)
-    ways = [
+    drawn_edges = [
         _DrawnEdge(edge, chain, gaps.get(chain), _words(edge, throughput, layer[edge.callee] < layer[edge.caller]))
         for edge, chain in zip(edges, chains, strict=True)
     ]
-    columns = _columns(layers, ways)
+    columns = _columns(layers, drawn_edges)
     boxes = _placed(layers, columns, edges)
-    curves = {way.chain: _curves([boxes[name] for name in way.chain]) for way in ways}
-    points = dict(_points(ways, columns, boxes, curves))
+    curves = {one.chain: _curves([boxes[name] for name in one.chain]) for one in drawn_edges}
+    points = dict(_points(drawn_edges, columns, boxes, curves))
     lowest = max(
-        [*(box.bottom for box in boxes.values()), *(points[way.chain][1] - ABOVE_Y + way.height for way in ways)]
+        [*(box.bottom for box in boxes.values()), *(points[one.chain][1] - ABOVE_Y + one.height for one in drawn_edges)]
     )
     parts = [
-        *(part for way in ways for part in _line(way, boxes, curves[way.chain])),
+        *(part for one in drawn_edges for part in _line(one, boxes, curves[one.chain])),
         *(part for box in boxes.values() for part in _box(box)),
-        *(part for way in ways for part in _labels(way, points[way.chain])),
+        *(part for one in drawn_edges for part in _labels(one, points[one.chain])),
     ]
     about = f"Service graph: {'; '.join(f'{edge.caller} calls {edge.callee}' for edge in edges)}"
     return drawn(parts, max(right for _, right in columns) + MARGIN, lowest + MARGIN, about)
@@ -151,13 +151,13 @@ def _gaps(chains: Sequence[Chain], layer: Mapping[str, int]) -> dict[Chain, int]
     return gaps
 
 
-def _columns(layers: Sequence[Sequence[str]], ways: Sequence[_DrawnEdge]) -> list[tuple[float, float]]:
+def _columns(layers: Sequence[Sequence[str]], drawn_edges: Sequence[_DrawnEdge]) -> list[tuple[float, float]]:
     """Left and right of each layer, as wide and as far apart as names and words need."""
     columns: list[tuple[float, float]] = []
     left = MARGIN
     for index, layer in enumerate(layers):
-        own = [way.width for way in ways if way.gap is None and way.edge.caller in layer]
-        between = [way.width + 2 * ROOM for way in ways if way.gap == index]
+        own = [one.width for one in drawn_edges if one.gap is None and one.edge.caller in layer]
+        between = [one.width + 2 * ROOM for one in drawn_edges if one.gap == index]
         right = left + max(*map(_width, layer), *own, 0.0)
         columns.append((left, right))
         left = right + max([WIDE_GAP_X if len(between) > FEW else GAP_X, *between])
@@ -208,13 +208,13 @@ def _cylinder(box: _Box, parts: list[Element]) -> list[Element]:
 # --- lines
 
 
-def _line(way: _DrawnEdge, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
+def _line(one: _DrawnEdge, boxes: Mapping[str, _Box], curves: Sequence[Bezier]) -> list[Element]:
     """Return the line of an edge: the thicker, the more calls per request."""
-    failing = way.edge.errors > 0
-    thick = 1.4 + 1.1 * math.log2(1 + way.edge.per_request)
+    failing = one.edge.errors > 0
+    thick = 1.4 + 1.1 * math.log2(1 + one.edge.per_request)
     path = element("path", "way failing" if failing else "way", d=_outline(curves), stroke_width=thick)
-    about = f"{way.edge.caller} calls {way.edge.callee}: {' · '.join(text for text, _ in way.words)}"
-    return [titled(path, about), _head(curves[-1][-1], _side(boxes[way.chain[0]], boxes[way.chain[-1]]), failing)]
+    about = f"{one.edge.caller} calls {one.edge.callee}: {' · '.join(text for text, _ in one.words)}"
+    return [titled(path, about), _head(curves[-1][-1], _side(boxes[one.chain[0]], boxes[one.chain[-1]]), failing)]
 
 
 def _side(caller: _Box, callee: _Box) -> int:
@@ -261,40 +261,40 @@ def _head(point: Point, side: int, failing: bool) -> Element:
 # --- words
 
 
-def _labels(way: _DrawnEdge, point: Point) -> list[Element]:
+def _labels(one: _DrawnEdge, point: Point) -> list[Element]:
     """Return the words of an edge in a frame of their own, which covers the lines below it."""
     x, y = point
-    left, top = x - way.width / 2, y - ABOVE_Y
-    frame = element("rect", "words", x=left, y=top, width=way.width, height=way.height, rx=4)
-    return [frame, *(label(x, y + down, text, css) for down, (text, css) in zip(LINES_Y, way.words, strict=False))]
+    left, top = x - one.width / 2, y - ABOVE_Y
+    frame = element("rect", "words", x=left, y=top, width=one.width, height=one.height, rx=4)
+    return [frame, *(label(x, y + down, text, css) for down, (text, css) in zip(LINES_Y, one.words, strict=False))]
 
 
 def _points(
-    ways: Sequence[_DrawnEdge],
+    drawn_edges: Sequence[_DrawnEdge],
     columns: Sequence[tuple[float, float]],
     boxes: Mapping[str, _Box],
     curves: Mapping[Chain, Sequence[Bezier]],
 ) -> Iterator[tuple[Chain, Point]]:
     """Where the words of each edge are."""
     for gap, ((_, left), (right, _)) in enumerate(pairwise(columns)):
-        yield from _in_gap([way for way in ways if way.gap == gap], left + ROOM, right - ROOM, curves)
-    for way in ways:
-        if way.gap is None:
-            caller = boxes[way.edge.caller]
-            yield way.chain, (caller.x, caller.bottom + LOOP_Y + ABOVE_Y)
+        yield from _in_gap([one for one in drawn_edges if one.gap == gap], left + ROOM, right - ROOM, curves)
+    for one in drawn_edges:
+        if one.gap is None:
+            caller = boxes[one.edge.caller]
+            yield one.chain, (caller.x, caller.bottom + LOOP_Y + ABOVE_Y)
 
 
 def _in_gap(
-    ways: Sequence[_DrawnEdge], left: float, right: float, curves: Mapping[Chain, Sequence[Bezier]]
+    drawn_edges: Sequence[_DrawnEdge], left: float, right: float, curves: Mapping[Chain, Sequence[Bezier]]
 ) -> Iterator[tuple[Chain, Point]]:
     """Where the words in one gap are: below each other, each as near to its line as the others let it."""
-    lines = {way.chain: _between(curves[way.chain], left + way.width / 2, right - way.width / 2) for way in ways}
+    lines = {one.chain: _between(curves[one.chain], left + one.width / 2, right - one.width / 2) for one in drawn_edges}
     expected = {chain: _most_apart(chain, lines, (left + right) / 2) for chain in lines}
-    ordered = sorted(ways, key=lambda way: expected[way.chain][1])
-    tops = stacked([expected[way.chain][1] - ABOVE_Y for way in ordered], [way.height + SPACE for way in ordered])
-    for way, top in zip(ordered, tops, strict=True):
+    ordered = sorted(drawn_edges, key=lambda one: expected[one.chain][1])
+    tops = stacked([expected[one.chain][1] - ABOVE_Y for one in ordered], [one.height + SPACE for one in ordered])
+    for one, top in zip(ordered, tops, strict=True):
         y = top + ABOVE_Y
-        yield way.chain, (_x(lines[way.chain], y, expected[way.chain][0]), y)
+        yield one.chain, (_x(lines[one.chain], y, expected[one.chain][0]), y)
 
 
 def _between(curves: Sequence[Bezier], least: float, most: float) -> list[Point]:
@@ -324,7 +324,7 @@ def stacked(tops: Sequence[float], heights: Sequence[float]) -> list[float]:
     if not tops:
         return []
     above = np.concatenate([[0.0], np.cumsum(heights)[:-1]])
-    free = np.maximum(isotonic_regression(np.asarray(tops) - above).x, MARGIN)
+    free = np.maximum(optimize.isotonic_regression(np.asarray(tops) - above).x, MARGIN)
     return [float(top) for top in free + above]
 
 

@@ -8,8 +8,8 @@ from tests.support import noises
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import rank
 from patternbench.analyze.statements.family import any_error, bar
-from patternbench.analyze.stopping.doubts import doubts, order_p, outliers
 from patternbench.analyze.stopping.rule import StoppingRule, decide
+from patternbench.analyze.stopping.warnings import order_p, outliers, warnings
 
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 pytestmark = pytest.mark.slow
@@ -35,8 +35,8 @@ def test_a_run_of_ten_conditions_where_nothing_differs_says_clearly_in_5_percent
     source, stated, runs = np.random.default_rng(7), 0, 120
     for _ in range(runs):
         groups = [rates.configurations(source, 2, 6) for _ in range(10)]
-        doubted = [rank(group, Objective("p95", minimise=True), ()).p.even for group in groups]
-        stated += min(doubted) <= bar(doubted, 0.05)
+        p_values = [rank(group, Objective("p95", minimise=True), ()).p.even for group in groups]
+        stated += min(p_values) <= bar(p_values, 0.05)
     assert stated / runs <= bound(runs)
 
 
@@ -114,13 +114,15 @@ def test_drift_of_many_scenarios_is_found_and_shared_blocks_are_no_drift() -> No
     block = source.normal(0, 1, 12)
     shared = [block + source.normal(0, 0.3, 12) for _ in range(12)]
     assert order_p(drifting) <= 0.05 < order_p(shared)
-    assert any("resemble the ones before" in text for text in doubts({str(i): v for i, v in enumerate(drifting)}, RULE))
+    assert any(
+        "resemble the ones before" in text for text in warnings({str(i): v for i, v in enumerate(drifting)}, RULE)
+    )
 
 
-def test_the_order_of_independent_rounds_is_doubted_5_times_in_100() -> None:
+def test_the_order_of_independent_rounds_gets_a_warning_5_times_in_100() -> None:
     source = np.random.default_rng(2)
-    doubted = np.mean([order_p(list(source.normal(0, 1, (3, 8)))) <= 0.05 for _ in range(300)])
-    assert doubted <= bound(300)
+    found = np.mean([order_p(list(source.normal(0, 1, (3, 8)))) <= 0.05 for _ in range(300)])
+    assert found <= bound(300)
 
 
 def test_outliers_are_named_and_normal_rounds_have_none() -> None:
@@ -129,7 +131,7 @@ def test_outliers_are_named_and_normal_rounds_have_none() -> None:
     assert np.mean([len(outliers(values)) > 0 for values in calm]) <= 0.01
     calm[0, 4] = 10.0
     assert outliers(calm[0]).tolist() == [10.0]
-    assert any("1 round of 1 scenario lie far" in text for text in doubts({"a": calm[0].tolist()}, RULE))
+    assert any("1 round of 1 scenario lie far" in text for text in warnings({"a": calm[0].tolist()}, RULE))
 
 
 @pytest.mark.parametrize(("noise", "least", "most"), [("two speeds", 0.9, 1.0), ("log-normal", 0.0, 0.02)])
@@ -142,12 +144,12 @@ def test_two_speeds_of_a_machine_are_named_from_the_rounds_of_all_scenarios(
         drawn = np.exp(noises.NOISES[noise](source, (8, RULE.most, 1), spread=0.03, blocks=0.0)[:, :, 0])
         counts = [next(n for n in range(RULE.fewest, RULE.most + 1) if decide(v[:n], RULE).stop) for v in drawn]
         rounds = {str(place): v[:count].tolist() for place, (v, count) in enumerate(zip(drawn, counts, strict=True))}
-        named += any("two speeds" in text for text in doubts(rounds, RULE))
+        named += any("two speeds" in text for text in warnings(rounds, RULE))
     assert least <= named / runs <= most
 
 
 def test_few_rounds_are_said_to_miss_rare_ones_and_to_hide_dependence() -> None:
-    reported = doubts({"a": [1.0, 1.0, 1.0]}, RULE)
+    reported = warnings({"a": [1.0, 1.0, 1.0]}, RULE)
     assert "missed by 3 rounds 86% of the time" in reported[0]
     assert "is inconclusive with fewer than 5 rounds" in reported[1]
 

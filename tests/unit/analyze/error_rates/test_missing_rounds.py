@@ -8,8 +8,8 @@ import pytest
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import over_blocks, paired
 
-DOUBT, RUNS = 0.05, 2000
-BOUND = DOUBT + 3 * np.sqrt(DOUBT * (1 - DOUBT) / RUNS)
+ALPHA, RUNS = 0.05, 2000
+BOUND = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / RUNS)
 
 
 def equal(conditions: int, blocks: int, missing: float, of_blocks: float) -> Floats:
@@ -21,7 +21,7 @@ def equal(conditions: int, blocks: int, missing: float, of_blocks: float) -> Flo
 
 
 def wrong(gaps: Floats) -> float:
-    return float(np.mean([over_blocks(one).p <= DOUBT for one in gaps]))
+    return float(np.mean([over_blocks(one).p <= ALPHA for one in gaps]))
 
 
 @pytest.mark.slow

@@ -61,10 +61,12 @@ def test_the_interval_of_a_capacity_holds_at_every_service_on_machines_whose_rou
     assert found["usual"] >= bound_below(25, least) - 0.02
 
 
-def test_on_a_machine_that_wanders_a_capacity_is_that_of_these_minutes_and_doubted_as_the_usual_one() -> None:
+def test_on_a_machine_that_wanders_a_capacity_is_that_of_these_minutes_and_comes_with_a_warning_as_the_usual_one() -> (
+    None
+):
     found = rates.capacities("a cliff", "p95", "drifting in time, 8 %", 60)
     assert found["rounds"] >= bound_below(60)
-    assert found["doubted"] >= bound_below(60, 0.79)
+    assert found["held_or_warned"] >= bound_below(60, 0.79)
 
 
 def test_a_covariate_that_no_scenario_moves_makes_equal_ones_differ_in_5_percent_and_a_moved_one_is_found() -> None:

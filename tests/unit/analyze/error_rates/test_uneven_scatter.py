@@ -14,12 +14,12 @@ from patternbench.analyze.statements.estimate import over_blocks, paired
 
 pytestmark = pytest.mark.slow
 every_number_of_rounds = pytest.mark.parametrize("rounds", [3, 6, 10])
-DOUBT, RUNS = 0.05, 4000
+ALPHA, RUNS = 0.05, 4000
 
 
 def bound(runs: int) -> float:
     """The most that a simulated rate of 5 % may show: three standard errors above."""
-    return float(DOUBT + 3 * np.sqrt(DOUBT * (1 - DOUBT) / runs))
+    return float(ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / runs))
 
 
 def uneven(rounds: int, runs: int, count: int = 2) -> Floats:
@@ -36,19 +36,19 @@ def ranked(logs: Floats) -> Ranking:
 def test_better_and_worse_over_conditions(rounds: int) -> None:
     drawn = noises.half_skewed(np.random.default_rng(rounds), (3000, rounds, 2))
     gaps = (drawn[..., 1] - drawn[..., 0]).reshape(1000, 3, rounds)
-    assert np.mean([over_blocks(one).firm_p <= DOUBT for one in gaps]) <= bound(1000)
+    assert np.mean([over_blocks(one).firm_p <= ALPHA for one in gaps]) <= bound(1000)
 
 
 @every_number_of_rounds
 def test_a_gain_over_an_equal_baseline(rounds: int) -> None:
-    stated = [min(g.firm for g in ranked(one).gains(0).values()) <= DOUBT for one in uneven(rounds, 400, 2)]
+    stated = [min(g.firm for g in ranked(one).gains(0).values()) <= ALPHA for one in uneven(rounds, 400, 2)]
     assert np.mean(stated) <= bound(400)
 
 
 @every_number_of_rounds
 def test_the_interval_that_a_claim_is_confirmed_by_misses_no_change(rounds: int) -> None:
     drawn = uneven(rounds, RUNS)
-    low, high = paired(drawn[..., 0], drawn[..., 1]).firm_ends(1 - DOUBT)
+    low, high = paired(drawn[..., 0], drawn[..., 1]).firm_ends(1 - ALPHA)
     assert np.mean((low > 0) | (high < 0)) <= bound(RUNS)
 
 
@@ -57,11 +57,11 @@ def test_the_interval_that_a_claim_is_confirmed_by_misses_no_change(rounds: int)
 def test_at_most_5_percent_worse_of_what_is_exactly_that(rounds: int, worse: int) -> None:
     logs = uneven(rounds, 600) + np.log(1.05) * (np.arange(2) == worse)
     rankings = [ranked(one) for one in logs]
-    assert np.mean([one.duels.within(worse, 1 - worse, 0.05).firm <= DOUBT for one in rankings]) <= bound(600)
+    assert np.mean([one.duels.within(worse, 1 - worse, 0.05).firm <= ALPHA for one in rankings]) <= bound(600)
 
 
 def test_the_interval_of_the_firm_p_leaves_out_zero_exactly_where_that_p_is_small() -> None:
     drawn = uneven(4, RUNS)
     estimate = paired(drawn[..., 0], drawn[..., 1])
-    low, high = estimate.firm_ends(1 - DOUBT)
-    assert (((low > 0) | (high < 0)) == (estimate.firm_p <= DOUBT)).all()
+    low, high = estimate.firm_ends(1 - ALPHA)
+    assert (((low > 0) | (high < 0)) == (estimate.firm_p <= ALPHA)).all()

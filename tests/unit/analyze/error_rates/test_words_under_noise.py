@@ -34,14 +34,14 @@ from patternbench.analyze.statements.pairing import over_conditions
 
 pytestmark = pytest.mark.slow
 
-DOUBT = 0.05
+ALPHA = 0.05
 FASTEST = Objective("p95", minimise=True)
 FEW_FAIL = Constraint("failure_rate <= 1%", "failure_rate", at_most=True, bound=1.0)
 WRONG_MORE_OFTEN = {"half of them skewed": 0.12, "trend": 0.08}
 """Noise under which *clearly*, if rounds scatter evenly, is wrong more often than in 5 % of runs: the page's rates."""
 
 
-def bound(runs: int, rate: float = DOUBT) -> float:
+def bound(runs: int, rate: float = ALPHA) -> float:
     """The most that a simulated rate may show: three standard errors above."""
     return float(rate + 3 * np.sqrt(rate * (1 - rate) / runs))
 
@@ -74,8 +74,8 @@ def table_of(logs: Floats, levels: Sequence[str]) -> pd.DataFrame:
 @pytest.mark.parametrize("noise", noises.NOISES)
 def test_of_two_equal_configurations_one_is_clearly_the_choice_in_5_percent_at_most(noise: str, rounds: int) -> None:
     drawn = noises.NOISES[noise](np.random.default_rng(rounds), (400, rounds, 2))
-    clear = np.mean([one.p.even <= DOUBT for one in rankings(drawn)])
-    assert clear <= bound(400, WRONG_MORE_OFTEN.get(noise, DOUBT))
+    clear = np.mean([one.p.even <= ALPHA for one in rankings(drawn)])
+    assert clear <= bound(400, WRONG_MORE_OFTEN.get(noise, ALPHA))
 
 
 @pytest.mark.parametrize("rounds", [3, 4, 6, 10, 30])
@@ -84,7 +84,7 @@ def test_of_two_equal_configurations_one_is_clearly_the_choice_without_a_conditi
     noise: str, rounds: int
 ) -> None:
     drawn = noises.NOISES[noise](np.random.default_rng(rounds), (4000, rounds, 2))
-    assert np.mean(paired(drawn[..., 0], drawn[..., 1]).firm_p <= DOUBT) <= bound(4000)
+    assert np.mean(paired(drawn[..., 0], drawn[..., 1]).firm_p <= ALPHA) <= bound(4000)
 
 
 @pytest.mark.parametrize("rounds", [3, 6])
@@ -106,20 +106,20 @@ def test_what_compare_and_recommend_say_of_skewed_rounds_without_a_condition_is_
 
 def test_a_gain_of_20_percent_is_clear_without_a_condition_in_95_of_100_runs_of_ten_rounds() -> None:
     drawn = noises.log_normal(np.random.default_rng(1), (4000, 10, 2)) + np.array([0.0, 0.2])
-    assert np.mean(paired(drawn[..., 0], drawn[..., 1]).firm_p <= DOUBT) >= 0.94
+    assert np.mean(paired(drawn[..., 0], drawn[..., 1]).firm_p <= ALPHA) >= 0.94
 
 
 @pytest.mark.parametrize("noise", ["log-normal", "5 % tenfold", "drifting in time", "two speeds, sticky"])
 def test_of_a_tied_pair_before_others_one_is_clearly_the_choice_in_5_percent_at_most(noise: str) -> None:
     """The hardest case for the claim that all rivals are worse: one is as good, the others are far off."""
     drawn = noises.NOISES[noise](np.random.default_rng(6), (400, 6, 4)) + np.array([0.0, 0.0, 1.0, 1.0])
-    assert np.mean([one.p.even <= DOUBT for one in rankings(drawn)]) <= bound(400)
+    assert np.mean([one.p.even <= ALPHA for one in rankings(drawn)]) <= bound(400)
 
 
 @pytest.mark.parametrize("noise", ["log-normal", "2 % tenfold", "drifting in time", "unequal spreads"])
 def test_a_gain_over_one_of_ten_equal_configurations_is_shown_in_5_percent_at_most(noise: str) -> None:
     drawn = noises.NOISES[noise](np.random.default_rng(6), (100, 6, 10))
-    assert np.mean([min(one.gains(0).values()).even <= DOUBT for one in rankings(drawn)]) <= bound(100)
+    assert np.mean([min(one.gains(0).values()).even <= ALPHA for one in rankings(drawn)]) <= bound(100)
 
 
 @pytest.mark.parametrize("rounds", [3, 6, 10])
@@ -135,7 +135,7 @@ def test_a_configuration_that_breaks_the_limit_on_failures_is_clearly_the_choice
         with_calls(configurations(one, failure_rate=fails), calls) for one, fails in zip(logs, failed, strict=True)
     ]
     found = [rank(group, FASTEST, (FEW_FAIL,)) for group in groups]
-    assert np.mean([one.order[:1] == (0,) and one.p.even <= DOUBT for one in found]) <= bound(runs)
+    assert np.mean([one.order[:1] == (0,) and one.p.even <= ALPHA for one in found]) <= bound(runs)
 
 
 @pytest.mark.parametrize("rounds", [3, 10, 14, 30])
@@ -149,7 +149,7 @@ def test_a_limit_that_a_configuration_broke_in_its_run_is_clearly_kept_in_5_perc
     rate = rates(rng, (runs, rounds, 1), 0.012)[..., 0]
     failed = np.stack([100 * rng.binomial(calls, rate) / calls, np.zeros((runs, rounds))], axis=2)
     groups = [with_calls(configurations(one, failure_rate=f), calls) for one, f in zip(logs, failed, strict=True)]
-    clearly = [one.order[:1] == (0,) and one.p.even <= DOUBT for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)]
+    clearly = [one.order[:1] == (0,) and one.p.even <= ALPHA for one in (rank(g, FASTEST, (FEW_FAIL,)) for g in groups)]
     broke = rate.mean(axis=1) > 0.01
     assert np.mean(np.array(clearly) & broke) <= bound(runs)
     assert np.mean(clearly) <= (0 if rounds < 14 else 0.35), "the page's rate for what is so in the long run"
@@ -170,14 +170,14 @@ def test_that_one_of_equal_configurations_alone_kept_a_limit_is_so_in_these_roun
 
 
 def test_a_limit_on_failures_is_surely_kept_from_fourteen_quiet_rounds_and_400_calls_on() -> None:
-    def doubt(rounds: int, calls: int) -> float:
+    def p_value(rounds: int, calls: int) -> float:
         steady = noises.log_normal(np.random.default_rng(1), (1, rounds, 2), spread=0.01)[0] + np.array([0.0, 0.7])
         group = with_calls(configurations(steady, failure_rate=np.zeros((rounds, 2))), calls)
         return rank(group, FASTEST, (FEW_FAIL,)).p.even
 
-    assert doubt(14, 400) <= DOUBT
-    assert doubt(13, 400) > DOUBT, "episodes in a fifth of rounds"
-    assert doubt(14, 20) > DOUBT, "280 calls without a failure can't show a rate below 1 %"
+    assert p_value(14, 400) <= ALPHA
+    assert p_value(13, 400) > ALPHA, "episodes in a fifth of rounds"
+    assert p_value(14, 20) > ALPHA, "280 calls without a failure can't show a rate below 1 %"
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 6])
@@ -224,7 +224,7 @@ def test_a_mean_over_conditions_differs_in_5_percent_whatever_a_block_does_to_a_
         pairs = [tuple(configurations(one)) for one in logs]
         estimate, count = over_conditions(pairs, "p95", in_percent=True)  # type: ignore[arg-type]  # pairs of two
         assert count == conditions
-        found += estimate.p <= DOUBT
+        found += estimate.p <= ALPHA
     assert found / runs <= bound(runs)
 
 
@@ -313,13 +313,16 @@ def test_a_steady_gain_is_chosen_before_the_baseline_though_a_noisy_one_leads(
     assert steady / runs >= 0.95
 
 
-def test_at_most_5_percent_worse_than_the_best_is_wrong_in_5_percent_at_most() -> None:
+@pytest.mark.parametrize(("rivals", "spread"), [(3, 0.03), (1, 0.1), (3, 0.1), (9, 0.1)])
+def test_at_most_5_percent_worse_than_the_best_is_wrong_in_5_percent_at_most(rivals: int, spread: float) -> None:
+    """Where rounds scatter, any of several that are just too bad may be first by luck: each counts."""
     rng, runs, stated, wrong = np.random.default_rng(4), 300, 0, 0
     for _ in range(runs):
-        logs = noises.log_normal(rng, (1, 6, 4), spread=0.03)[0] + np.log(1.05) * np.array([0, 1, 1, 1])
+        logs = noises.log_normal(rng, (1, 6, 1 + rivals), spread)[0]
+        logs += np.log(1.05) * np.array([0, *[1] * rivals])
         ranking = rank(configurations(logs), FASTEST, ())
         picked = ranking.order[0]
-        near = ranking.within(picked, 0.05).even <= DOUBT
+        near = ranking.within(picked, 0.05).even <= ALPHA
         stated += near
         wrong += near and picked != 0
     assert wrong / runs <= bound(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import cast
 
@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.noises import NOISES
 
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, amount_of, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, amount_of, parse_claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim, JudgedClaims, judge_claims
-from patternbench.analyze.statements.claims.pairs import distinguishing, pairs_of, same_level
+from patternbench.analyze.statements.claims.pairs import claimed_pairs, distinguishing, pairs_of, same_level
 from patternbench.analyze.statements.claims.rounds_needed import (
     RoundsAim,
     assumed,
@@ -91,6 +91,51 @@ def test_levels_that_come_with_a_pattern_do_not_keep_it_from_its_baseline() -> N
 def test_a_factor_that_a_claim_names_on_one_side_alone_does_not_differ() -> None:
     assert places(claim(from_={DELAY: "20ms", FAULT: 40})) == [("40-20ms", "40-60ms")]
     assert places(claim(from_={"strategy": "baseline"}, to={DELAY: "60ms"})) == []
+
+
+STRATEGIES: dict[str, Levels] = {
+    "baseline": {},
+    "slow": {"timeout": "10s", "retry.max_attempts": 4},
+    "quick": {"timeout": "250ms", "retry.max_attempts": 3},
+    "quick_alone": {"timeout": "250ms"},
+}
+
+
+def named_strategies(*left_out: tuple[int, str]) -> list[Levels]:
+    return [
+        {FAULT: fault, "client": "native", "strategy": name, **levels}
+        for fault, (name, levels) in product((0, 20), STRATEGIES.items())
+        if (fault, name) not in left_out
+    ]
+
+
+def compared(one: Claim, planned: Sequence[Levels]) -> list[tuple[str, object]]:
+    pairs = [(planned[a], planned[b]) for a, b in pairs_of(one, planned)]
+    assert all(a[FAULT] == b[FAULT] for a, b in pairs)
+    return [(f"{a['strategy']} {b['strategy']}", a[FAULT]) for a, b in pairs]
+
+
+def test_two_strategies_with_names_are_compared_with_all_that_belongs_to_them() -> None:
+    one = claim(from_={"strategy": "slow"}, to={"strategy": "quick"})
+    planned = named_strategies()
+    assert compared(one, planned) == [("slow quick", 0), ("slow quick", 20)]
+    assert [where.where for where in claimed_pairs(one, planned)] == [{FAULT: 0}, {FAULT: 20}]
+    both = claim(from_={"strategy": "slow"}, to={"strategy": ["quick", "quick_alone"]}, where={FAULT: 20})
+    assert compared(both, planned) == [("slow quick", 20), ("slow quick_alone", 20)]
+
+
+def test_two_strategies_are_not_compared_under_conditions_or_clients_that_differ() -> None:
+    quicker = claim(from_={"strategy": "slow"}, to={"strategy": "quick"})
+    assert compared(quicker, named_strategies((0, "slow"), (20, "quick"))) == []
+    clients = [{**one, "client": "tower" if one["strategy"] == "quick" else "native"} for one in named_strategies()]
+    assert compared(quicker, clients) == []
+
+
+def test_a_strategy_with_a_grid_is_still_compared_at_equal_levels() -> None:
+    planned = [*named_strategies(), {**named_strategies()[1], "timeout": "5s"}]
+    assert compared(claim(from_={"strategy": "slow"}, to={"strategy": "quick"}), planned) == []
+    both = claim(from_={"strategy": "slow"}, to={"strategy": "quick_alone"}, where={FAULT: 20})
+    assert compared(both, planned) == []
 
 
 def test_a_list_of_levels_is_compared_level_by_level_and_each_is_reported() -> None:

@@ -1,11 +1,13 @@
 //! What the client does about slow and failing calls: a list of policies, outermost first.
 
-use super::fields::{Node, Object, all, few, positive_us, status_range, time_us};
+use super::fields::{Node, Object, Problems, all, few, positive_us, status_range, time_us};
 use patternbench_policies::backoff::{Backoff, Jitter};
 use patternbench_policies::outcome::Failures;
 use patternbench_policies::shared::Scope;
 use patternbench_policies::stack::{MOST_ATTEMPTS, Policy, idle_budgets, most_attempts};
 use patternbench_policies::{breaker, budget, bulkhead, deadline, hedge, rate_limit, retry, timeout};
+use patternbench_schedule::Problem;
+use serde_json::Value;
 
 /// The most of anything that is counted.
 const MOST: u64 = 1_000_000;
@@ -22,6 +24,20 @@ const POLICIES: [&str; 8] = [
     "hedge",
     "rate_limit",
 ];
+
+/// The policies in a list of a job's form, outermost first.
+///
+/// # Errors
+/// Everything that is wrong with them, at once.
+pub fn client_policies(value: &Value) -> Result<Vec<Policy>, Vec<Problem>> {
+    let problems = Problems::default();
+    let found = policies(&Node::root(value, &problems));
+    let list = problems.into_list();
+    match found {
+        Some(found) if list.is_empty() => Ok(found),
+        _ => Err(list),
+    }
+}
 
 pub fn policies(node: &Node<'_>) -> Option<Vec<Policy>> {
     let nodes = few(node)?;

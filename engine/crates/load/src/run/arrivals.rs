@@ -61,6 +61,9 @@ struct Arriving {
     /// How many arrivals came as each user, where a trace names users and the load is split.
     of_users: Vec<u64>,
     next: Option<Due>,
+    /// Whether the next arrival has its place, and whether it lies beyond the end.
+    counted: bool,
+    beyond: bool,
     /// Whether the time was over before the arrivals were.
     outlasts: bool,
 }
@@ -99,6 +102,13 @@ impl Schedules {
         due.map(|due| due.at).min()
     }
 
+    /// Draws from another seed from now on.
+    pub fn reseed(&mut self, seed: u64, now: Nanos, end: Nanos) {
+        self.0
+            .iter_mut()
+            .for_each(|arriving| arriving.reseed(seed, now, end));
+    }
+
     /// Lets nothing arrive from a moment on.
     pub fn end_at(&mut self, end: Nanos) {
         self.0.iter_mut().for_each(|arriving| arriving.end_at(end));
@@ -107,6 +117,11 @@ impl Schedules {
     /// Whether nothing arrives any more.
     pub fn is_over(&self) -> bool {
         self.0.iter().all(|arriving| arriving.next.is_none())
+    }
+
+    /// Whether an arrival that lies beyond the end could still be drawn anew.
+    pub fn may_return(&self) -> bool {
+        self.0.iter().any(|arriving| arriving.beyond)
     }
 
     /// Whether the time was over before the arrivals of some group were.
@@ -122,6 +137,12 @@ fn open_of(workload: &mut Workload) -> Option<&mut Open> {
     }
 }
 
+/// The random numbers of the arrivals of a group: each draws from its own stream, so that adding one doesn't change
+/// the others.
+fn stream(seed: u64, group: usize) -> Pcg64 {
+    Pcg64::seed_from_u64(seed ^ (group as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
 /// The steps with which the journeys of a group begin.
 fn first_steps(group: &Group) -> Vec<u16> {
     group
@@ -133,8 +154,7 @@ fn first_steps(group: &Group) -> Vec<u16> {
 
 impl Arriving {
     fn new((group, begins): (usize, Vec<u16>), open: &mut Open, part: Part, seed: u64, end: Nanos) -> Self {
-        // Every group draws from its own stream, so that adding one doesn't change the others.
-        let random = Pcg64::seed_from_u64(seed ^ (group as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let random = stream(seed, group);
         let source = match &mut open.arrivals {
             Arrivals::Schedule(schedule) => Source::Schedule(schedule.clone(), random),
             Arrivals::Trace(trace, steps) => Source::Trace(std::mem::take(trace), std::mem::take(steps), 0),
@@ -152,6 +172,8 @@ impl Arriving {
             begins,
             of_users: vec![0; if named { open.users as usize } else { 0 }],
             next: None,
+            counted: false,
+            beyond: false,
             outlasts: false,
         };
         arriving.advance(end);
@@ -177,10 +199,13 @@ impl Arriving {
     /// Those of other parts are drawn as well: each part knows the whole schedule, and leaves to others what is theirs.
     fn advance(&mut self, end: Nanos) {
         loop {
-            let due = if self.left == 0 { None } else { self.source.next() };
+            let is_drawn = self.left > 0;
+            let due = if is_drawn { self.source.next() } else { None };
             self.left = self.left.saturating_sub(1);
+            self.counted = false;
             self.next = due;
             self.end_at(end);
+            self.beyond = is_drawn && self.next.is_none();
             match self.next {
                 Some(due) => self.count(due),
                 None => return,
@@ -193,6 +218,7 @@ impl Arriving {
 
     /// Gives an arrival its place, and makes room for the next one.
     fn count(&mut self, due: Due) {
+        self.counted = true;
         self.place = self.coming;
         self.place.of_user = self.count_of_user(due);
         self.coming.turn += 1;
@@ -215,6 +241,25 @@ impl Arriving {
     fn end_at(&mut self, end: Nanos) {
         self.outlasts |= self.next.is_some_and(|due| due.at >= end);
         self.next = self.next.filter(|due| due.at < end);
+    }
+
+    /// Draws from another seed. The next arrival of a Poisson process is drawn anew, since for how long none has come says
+    /// nothing of when one will; any other schedule knows its next arrival already.
+    fn reseed(&mut self, seed: u64, now: Nanos, end: Nanos) {
+        let is_to_come = self.beyond || self.next.is_some_and(|due| due.at > now);
+        let Source::Schedule(schedule, random) = &mut self.source else {
+            return;
+        };
+        *random = stream(seed, self.group);
+        if !is_to_come || !self.part.is_whole() || !schedule.forget(now as f64 / 1e9) {
+            return;
+        }
+        self.next = self.source.next();
+        self.end_at(end);
+        self.beyond = self.next.is_none();
+        if let Some(due) = self.next.filter(|_| !self.counted) {
+            self.count(due);
+        }
     }
 
     /// The user that the present arrival comes as.

@@ -20,6 +20,11 @@ impl Draws {
         }
     }
 
+    /// Draws from another seed from now on.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = Pcg64::seed_from_u64(seed);
+    }
+
     /// The line of a group's feeder for its next journey, or for the one of a turn where the load is split.
     pub fn line(&mut self, group: &mut GroupState, feeder: &Feeder, turn: u64) -> usize {
         group.feed(feeder, &mut self.random, turn)

@@ -35,9 +35,14 @@ impl Policies {
         let policies = || Self {
             stack: Stack::new(job.policies.clone()),
             decisions: Vec::new(),
-            random: Pcg64::seed_from_u64(job.part.own_seed(job.seed) ^ 0xA076_1D64_78BD_642F),
+            random: stream(job.part.own_seed(job.seed)),
         };
         (!job.policies.is_empty()).then(|| Box::new(policies()))
+    }
+
+    /// Draws from another seed from now on.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = stream(seed);
     }
 
     /// What a call is to do after an event. [`Self::keep`] takes the list back, so that a call costs no memory.
@@ -72,6 +77,11 @@ impl Policies {
         let names = job.policies.iter().map(|policy| policy.name());
         names.zip(self.stack.acted().iter().copied()).collect()
     }
+}
+
+/// The random numbers of policies of a seed.
+fn stream(seed: u64) -> Pcg64 {
+    Pcg64::seed_from_u64(seed ^ 0xA076_1D64_78BD_642F)
 }
 
 /// How the calls of a session go through the policies.

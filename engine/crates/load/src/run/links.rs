@@ -135,6 +135,18 @@ impl<W: World> Links<W> {
         Ok(())
     }
 
+    /// The seed from which the world asks to draw anew, once.
+    #[inline]
+    pub fn reseeded(&mut self) -> Option<u64> {
+        self.world.reseeded()
+    }
+
+    /// Whether the world wants the round to go on to its end.
+    #[inline]
+    pub fn lasts(&self) -> bool {
+        self.world.lasts()
+    }
+
     /// Remembers an attempt that failed before it began.
     pub fn fail(&mut self, attempt: Attempt, failure: Failure) {
         self.unsent.push((attempt, failure));

@@ -54,6 +54,17 @@ pub trait World {
     /// # Errors
     /// When the world refuses to continue.
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()>;
+
+    /// The seed from which all that is drawn from now on is drawn anew, where the world asks for it; only in simulated
+    /// time, in which a round may be continued in several ways from one moment on.
+    fn reseeded(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a round goes on to its end though no call is to come any more; only where calls may still be drawn anew.
+    fn lasts(&self) -> bool {
+        false
+    }
 }
 
 /// What a connection knows of its exchanges.

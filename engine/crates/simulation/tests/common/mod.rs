@@ -50,6 +50,53 @@ pub fn sojourns_ms(rows: &[Row]) -> Vec<f64> {
         .collect()
 }
 
+/// When each call began, when it was over, and whether it was good, in the order in which calls began: by the rows that
+/// end calls, since attempts of calls that overlap are mixed in the log.
+pub fn ends(rows: &[Row]) -> Vec<(i64, i64, bool)> {
+    let last = rows.iter().filter(|row| row.call_response_us >= 0);
+    let mut ends: Vec<_> = last
+        .map(|row| {
+            let began = if row.outcome.was_sent() {
+                row.end_us - row.call_response_us
+            } else {
+                row.intended_us
+            };
+            (began, row.end_us, row.call_success)
+        })
+        .collect();
+    ends.sort_unstable();
+    ends
+}
+
+/// How many of the seeds have a mean within the interval of its batch means.
+pub fn hits(expected_ms: f64, model: &str, rate: f64, seeds: u64) -> u64 {
+    (1..=seeds)
+        .filter(|seed| {
+            let (mean, half) = batch_means(&sojourns_ms(&simulated(
+                &jobs::poisson(rate, 4_000, *seed),
+                model,
+                *seed,
+            )));
+            (mean - expected_ms).abs() <= half
+        })
+        .count() as u64
+}
+
+/// The mean after a start, and the half of its 95 % interval, by the means of twenty batches (t with 19 degrees).
+fn batch_means(times: &[f64]) -> (f64, f64) {
+    const BATCHES: usize = 20;
+    const T: f64 = 2.093;
+    let kept = &times[times.len() / 20..];
+    let means: Vec<f64> = kept
+        .chunks_exact(kept.len() / BATCHES)
+        .take(BATCHES)
+        .map(|batch| batch.iter().sum::<f64>() / batch.len() as f64)
+        .collect();
+    let mean = means.iter().sum::<f64>() / BATCHES as f64;
+    let variance = means.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (BATCHES - 1) as f64;
+    (mean, T * (variance / BATCHES as f64).sqrt())
+}
+
 pub mod jobs {
     use super::{Value, json};
 

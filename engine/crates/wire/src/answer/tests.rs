@@ -48,6 +48,32 @@ fn a_chunked_answer_counts_its_data_only() {
     );
 }
 
+/// By RFC 9112, 6.3, the last coding says where a body ends: a packed body that comes in chunks ends with them.
+#[test]
+fn the_last_of_several_codings_says_where_a_body_ends() {
+    let chunks = "5\r\nhello\r\n0\r\n\r\n";
+    for codings in ["gzip, chunked", "gzip,chunked", "gzip , Chunked "] {
+        let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {codings}\r\n\r\n{chunks}");
+        assert_eq!(
+            answer(&text),
+            Answer {
+                status: 200,
+                bytes: 5,
+                keep_alive: true
+            },
+            "{codings}"
+        );
+    }
+    for codings in ["chunked, gzip", "gzip"] {
+        let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {codings}\r\n\r\n{chunks}");
+        let until_close = parse(text.as_bytes(), Expected::default());
+        assert!(
+            matches!(until_close, Ok(None)),
+            "{codings}: it ends with its connection"
+        );
+    }
+}
+
 #[test]
 fn statuses_without_a_body_end_with_their_head() {
     for status in [204, 304] {

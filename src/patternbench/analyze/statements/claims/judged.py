@@ -27,8 +27,10 @@ from patternbench.analyze.statements.pairing import (
     matched_by_block,
     over_conditions,
 )
+from patternbench.analyze.statements.sentences import UNKNOWN as NOT_MEASURED
+from patternbench.analyze.statements.sentences import changed
 from patternbench.analyze.statements.shown import Shown
-from patternbench.analyze.statements.verdict import Conclusion, conclude
+from patternbench.analyze.statements.verdict import Conclusion, Expected, conclude
 
 LEVEL = 0.95
 """The confidence with which all intervals of all claims of a study hold."""
@@ -47,7 +49,8 @@ class ClaimedChange:
 
     ``where`` are the levels that tell it from the others of its claim, ``sides`` the ids of its scenarios (none for a
     mean over pairs), ``rounds`` the fewest that both sides have in common. ``firm`` is its interval where rounds need
-    not scatter evenly; None where it is the same.
+    not scatter evenly; None where it is the same. ``response`` and its ``unit``, if an observer declares one, say how
+    the change is written, and ``relative`` whether in percent.
     """
 
     where: Mapping[str, Level]
@@ -57,6 +60,14 @@ class ClaimedChange:
     high: float
     rounds: int
     firm: ClaimEnds | None = None
+    response: str = ""
+    relative: bool = True
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The change with its interval, in words."""
+        return changed(self.response, self.value, (self.low, self.high), self.relative, self.unit)
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ class JudgedClaims:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _ComparedRounds:
     """The rounds of both sides of each pair, with what tells them from others; None for a pair that lacks rounds.
 
     ``than`` are those of the pairs with whose change theirs is compared. ``ids`` are the scenarios of a single pair.
@@ -177,16 +188,16 @@ def _measured(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Scena
 
 def _compared(
     claim: Claim, planned: Mapping[str, Levels], measured: Mapping[str, ScenarioRounds]
-) -> tuple[_Compared, ...]:
+) -> tuple[_ComparedRounds, ...]:
     ids = list(planned)
 
     def rounds(places: Sequence[Place]) -> tuple[Pair | None, ...]:
         return tuple(_with_rounds(claim, measured.get(ids[a]), measured.get(ids[b])) for a, b in places)
 
-    def compared(one: ClaimedPairs) -> _Compared:
+    def compared(one: ClaimedPairs) -> _ComparedRounds:
         (a, b), *more = one.pairs
         alone = not (more or one.than or claim.of_mean)
-        return _Compared(one.where, (ids[a], ids[b]) if alone else None, rounds(one.pairs), rounds(one.than))
+        return _ComparedRounds(one.where, (ids[a], ids[b]) if alone else None, rounds(one.pairs), rounds(one.than))
 
     return tuple(map(compared, claimed_pairs(claim, list(planned.values()))))
 
@@ -197,29 +208,42 @@ def _with_rounds(claim: Claim, a: ScenarioRounds | None, b: ScenarioRounds | Non
     return (a, b) if len(a.values[claim.response]) and len(b.values[claim.response]) else None
 
 
-def _judged(claim: Claim, compared: Sequence[_Compared], each: float, units: Mapping[str, str]) -> JudgedClaim:
+def _judged(claim: Claim, compared: Sequence[_ComparedRounds], each: float, units: Mapping[str, str]) -> JudgedClaim:
     scale = _Scale(_is_relative(claim, compared), each)
-    changes = tuple(
-        _changed(one, scale.reported(_estimate(claim, one, scale)), _rounds(claim, one)) for one in compared
-    )
-    conclusion = conclude(claim.expected, changes)
-    firm = conclude(claim.expected, [one.firm or one for one in changes])
-    shown = Shown.FIRMLY if firm is conclusion else Shown.IF_EVEN
-    return JudgedClaim(claim, scale.relative, changes, conclusion, units.get(claim.response, ""), shown)
+    unit = units.get(claim.response, claim.unit)
+    changes = tuple(_changed(claim, one, scale, unit) for one in compared)
+    conclusion, shown = concluded(claim.expected, changes)
+    return JudgedClaim(claim, scale.relative, changes, conclusion, unit, shown)
 
 
-def _is_relative(claim: Claim, compared: Sequence[_Compared]) -> bool:
+def concluded(expected: Expected, changes: Sequence[ClaimedChange]) -> tuple[Conclusion, Shown]:
+    """Return the conclusion on changes whose intervals hold together, and whether it needs rounds to scatter evenly."""
+    conclusion = conclude(expected, changes)
+    firm = conclude(expected, [one.firm or one for one in changes])
+    return conclusion, Shown.FIRMLY if firm is conclusion else Shown.IF_EVEN
+
+
+def extremes(changes: Sequence[ClaimedChange]) -> str:
+    """Return the least and the greatest change that are known, in words; a single one is both."""
+    known = sorted((one for one in changes if np.isfinite(one.value)), key=lambda change: change.value)
+    ends = [known[0], known[-1]] if len(known) > 1 else known
+    return "; ".join(one.text for one in ends) or NOT_MEASURED
+
+
+def _is_relative(claim: Claim, compared: Sequence[_ComparedRounds]) -> bool:
     if claim.relative is not None:
         return claim.relative
     values = (side.values[claim.response] for one in compared for pair in one.known for side in pair)
     return is_relative(claim.response, *values)
 
 
-def _changed(one: _Compared, reported: _ReportedChange, rounds: int) -> ClaimedChange:
-    return ClaimedChange(one.where, one.ids, reported.value, reported.low, reported.high, rounds, reported.firm)
+def _changed(claim: Claim, one: _ComparedRounds, scale: _Scale, unit: str) -> ClaimedChange:
+    value, low, high, firm = scale.reported(_estimate(claim, one, scale))
+    written = claim.response, scale.relative, unit
+    return ClaimedChange(one.where, one.ids, value, low, high, _rounds(claim, one), firm, *written)
 
 
-def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:
+def _estimate(claim: Claim, one: _ComparedRounds, scale: _Scale) -> Estimate:
     """Return the change of one pair, of the mean over several, or how it differs from that of others.
 
     Unknown if one lacks.
@@ -234,13 +258,13 @@ def _estimate(claim: Claim, one: _Compared, scale: _Scale) -> Estimate:
     return over_conditions(pairs, claim.response, scale.relative)[0]
 
 
-def _has_ratio(claim: Claim, one: _Compared, scale: _Scale) -> bool:
+def _has_ratio(claim: Claim, one: _ComparedRounds, scale: _Scale) -> bool:
     """Whether a change can be reported as it is claimed: a value of zero has no ratio."""
     sides = (side for pair in one.known for side in pair)
     return not scale.relative or all(bool((side.values[claim.response] > 0).all()) for side in sides)
 
 
-def _rounds(claim: Claim, one: _Compared) -> int:
+def _rounds(claim: Claim, one: _ComparedRounds) -> int:
     if not one.is_complete:
         return 0
     matched = (side for pair in one.known for side in matched_by_block(*pair, [claim.response])[0])

@@ -5,6 +5,9 @@ both sides. A factor that only one of them has comes with a named level, as a re
 ``strategy: retry``. It does so only where no pair has all factors in common: an exponential back-off has another
 partner than a linear one.
 
+Where that leaves no pair, and a claim names strategies on both sides, they are compared as they are: what each of the
+study's strategies has one level of belongs to it, and is named with it.
+
 Each pair decides by itself, or pairs that differ in nothing but what the claim averages over decide together. With
 ``than``, their change is compared with that of the pairs under those levels that are alike in all else.
 """
@@ -22,6 +25,8 @@ from patternbench.terms.units import Duration
 Place = tuple[int, int]
 """The positions of both scenarios of a pair."""
 _BOTH = 2
+STRATEGY, CLIENT = "strategy", "client"
+"""The factors by which a study names its strategies, and who carries them out."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class ClaimedPairs:
 
 def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPairs]:
     """Return what each change of a claim is made of."""
+    claim = with_strategies(claim, scenarios)
     own = _averaged(claim, scenarios, claim)
     if not claim.than:
         reported = distinguishing(claim, [_without(claim.over, scenarios, pairs[0]) for pairs in own.values()])
@@ -52,19 +58,19 @@ def claimed_pairs(claim: Claim, scenarios: Sequence[Levels]) -> list[ClaimedPair
     return [ClaimedPairs(where, tuple(a), tuple(b)) for where, (a, b) in zip(reported, both, strict=True)]
 
 
-_Shared = frozenset[tuple[str, object]]
+_SharedParts = frozenset[tuple[str, object]]
 """The levels that pairs have which are averaged together."""
 
 
-def _averaged(claim: Claim, scenarios: Sequence[Levels], within: Claim) -> dict[_Shared, list[Place]]:
+def _averaged(claim: Claim, scenarios: Sequence[Levels], within: Claim) -> dict[_SharedParts, list[Place]]:
     """Return the pairs within a claim, by what those share that are averaged together."""
-    found: dict[_Shared, list[Place]] = {}
+    found: dict[_SharedParts, list[Place]] = {}
     for a, b in pairs_of(within, scenarios):
         found.setdefault(_shared(claim, applying(scenarios[a]), applying(scenarios[b])), []).append((a, b))
     return found
 
 
-def _shared(claim: Claim, a: Levels, b: Levels) -> _Shared:
+def _shared(claim: Claim, a: Levels, b: Levels) -> _SharedParts:
     """Return the levels of a pair that the claim does not average over: of what changes, both."""
     if claim.of_mean:
         return frozenset()
@@ -73,7 +79,7 @@ def _shared(claim: Claim, a: Levels, b: Levels) -> _Shared:
     return frozenset((name, level) for name, level in merged.items() if name not in claim.over)
 
 
-def _without_than(claim: Claim, shared: _Shared) -> _Shared:
+def _without_than(claim: Claim, shared: _SharedParts) -> _SharedParts:
     return frozenset((name, level) for name, level in shared if name not in claim.than)
 
 
@@ -98,7 +104,35 @@ def _both(level: Level, other: Level) -> Level:
 
 def pairs_of(claim: Claim, scenarios: Sequence[Levels]) -> list[Place]:
     """Return the positions of the scenarios that a claim compares, from each to its partners."""
+    return _pairs(with_strategies(claim, scenarios), [applying(levels) for levels in scenarios])
+
+
+def with_strategies(claim: Claim, scenarios: Sequence[Levels]) -> Claim:
+    """Return a claim on two strategies that names what belongs to them, where no pair differs in their names only.
+
+    The client does not belong to a strategy: who compares two clients says so.
+    """
     plain = [applying(levels) for levels in scenarios]
+    if STRATEGY not in claim.changed or _pairs(claim, plain):
+        return claim
+    sides = [[plain[i] for i in side] for side in sides_of(claim, plain)]
+    open_to_it = {name for side in sides for levels in side for name in levels} - {CLIENT, *claim.factors, *claim.where}
+    names = sorted(name for name in open_to_it if _of_strategy(name, plain))
+    start, end = ({name: _levels_of(name, side) for name in names} for side in sides)
+    return replace(claim, start={**start, **claim.start}, end={**end, **claim.end})
+
+
+def _of_strategy(name: str, scenarios: Sequence[Levels]) -> bool:
+    """Whether each strategy has one level of a factor at most, and not all have the same."""
+    found = {(levels.get(STRATEGY), _key(levels.get(name))) for levels in scenarios}
+    return len(found) == len({strategy for strategy, _ in found}) and len({level for _, level in found}) > 1
+
+
+def _levels_of(name: str, side: Sequence[Levels]) -> list[Level]:
+    return list(dict.fromkeys(levels.get(name) for levels in side))
+
+
+def _pairs(claim: Claim, plain: Sequence[Levels]) -> list[Place]:
     starts, ends = sides_of(claim, plain)
     found = [(a, b) for a in starts for b in ends if a != b and not differing(claim, plain[a], plain[b])]
     alike = [(a, b) for a, b in found if not _one_sided(claim, plain[a], plain[b])]

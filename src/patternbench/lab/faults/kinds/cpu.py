@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
 from patternbench.lab.host.processes import Process, StartError
 from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
@@ -15,10 +15,14 @@ SAYS_SO_WITHIN_S = 5.0
 
 
 @dataclass
-class Stealing:
-    """A component and the process that steals from it, which wakes it before it ends."""
+class CpuTheft:
+    """A component and the process that steals from it, which wakes it before it ends.
 
-    of: Process
+    ``parent`` is the process from which all of the component's descend.
+    """
+
+    of: str
+    parent: int
     percentage: float
     period: str
     folder: Path
@@ -26,9 +30,9 @@ class Stealing:
 
     def begin(self) -> int:
         """Start the thief; it says when it began."""
-        command = [engine.binary(), "steal-cpu", "--of", str(self.of.pid)]
+        command = [engine.binary(), "steal-cpu", "--of", str(self.parent)]
         command += ["--percentage", f"{self.percentage:g}", "--period", self.period]
-        self._thief = Process(f"steal-cpu-{self.of.name}", command, self.folder)
+        self._thief = Process(f"steal-cpu-{self.of}", command, self.folder)
         return int(self._reported()["began_ns"])
 
     def end(self) -> tuple[int, FaultCounters]:
@@ -51,7 +55,7 @@ class Stealing:
             raise StartError(self._thief.why_not()) from None
 
 
-def act(fault: Fault, name: str, site: Site) -> Act:
+def act(fault: Fault, name: str, setup: FaultSetup) -> Act:
     """By a process that stops and wakes those of the component in turn."""
-    running, cpu = site.environment.running[fault.where], fault.chosen
-    return Stealing(running.process, cpu.percentage.level, str(cpu.period.level), running.folder)
+    running, cpu = setup.environment.running[fault.where], fault.chosen
+    return CpuTheft(fault.where, running.parents[0], cpu.percentage.level, str(cpu.period.level), running.folder)

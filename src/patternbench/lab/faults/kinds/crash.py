@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
 from patternbench.lab.faults.family import kill
-from patternbench.lab.faults.in_containers import CrashingService, service_of
+from patternbench.lab.faults.in_containers import InstanceCrash, ServiceCrash, service_of
 from patternbench.study.faults import Fault
 
 GONE_WITHIN_S = 5.0
 
 
 @dataclass(frozen=True)
-class Crashing:
+class ComponentCrash:
     """A component that is down, and that the system's owner knows to be so."""
 
     component: str
-    site: Site
+    setup: FaultSetup
 
     def begin(self) -> int:
         """Kill it; returns when its processes have been signalled, which they cannot refuse."""
-        self.site.environment.expect_down(self.component)
-        process = self.site.environment.running[self.component].process
+        self.setup.environment.expect_down(self.component)
+        process = self.setup.environment.running[self.component].process
         kill(process)
-        moment = self.site.clock()
+        moment = self.setup.clock()
         process.ended(GONE_WITHIN_S)
         return moment
 
     def end(self) -> tuple[int, FaultCounters]:
         """Start it again at the same addresses; returns when it is ready."""
-        self.site.environment.restart(self.component)
-        return self.site.clock(), {}
+        self.setup.environment.restart(self.component)
+        return self.setup.clock(), {}
 
 
-def act(fault: Fault, name: str, site: Site) -> Act:
+def act(fault: Fault, name: str, setup: FaultSetup) -> Act:
     """By a signal to the component's processes, and by the host that started it; or by the engine of its containers."""
-    if service := service_of(fault, site.environment):
-        return CrashingService(service, site)
-    return Crashing(fault.where, site)
+    if service := service_of(fault, setup.environment):
+        return ServiceCrash(service, setup) if "." in fault.where else InstanceCrash(service, setup)
+    return ComponentCrash(fault.where, setup)

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patternbench.lab.faults.act import Act, FaultCounters, Site
+from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
 from patternbench.lab.faults.family import stop, wake
-from patternbench.lab.faults.in_containers import FreezingService, service_of
+from patternbench.lab.faults.in_containers import ServiceFreeze, service_of
 from patternbench.lab.host.processes import Process
 from patternbench.study.faults import Fault
 
 
 @dataclass(frozen=True)
-class Freezing:
+class ComponentFreeze:
     """A stopped component. The guard wakes it before it takes it down."""
 
     process: Process
-    site: Site
+    setup: FaultSetup
 
     def begin(self) -> int:
         """Stop its processes, also those that start meanwhile; it is frozen when all of them stand."""
         stop(self.process)
-        return self.site.clock()
+        return self.setup.clock()
 
     def end(self) -> tuple[int, FaultCounters]:
         """Let all of them continue."""
         wake(self.process)
-        return self.site.clock(), {}
+        return self.setup.clock(), {}
 
 
-def act(fault: Fault, name: str, site: Site) -> Act:
+def act(fault: Fault, name: str, setup: FaultSetup) -> Act:
     """By signals to the component's processes, or by the engine of its containers."""
-    if service := service_of(fault, site.environment):
-        return FreezingService(service, site)
-    return Freezing(site.environment.running[fault.where].process, site)
+    if service := service_of(fault, setup.environment):
+        return ServiceFreeze(service, setup)
+    return ComponentFreeze(setup.environment.running[fault.where].process, setup)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from patternbench.lab.containers.limits import Memory
-from patternbench.lab.faults.act import Act, Site
+from patternbench.lab.faults.act import Act, FaultSetup
 from patternbench.lab.faults.in_containers import limited
 from patternbench.study.faults import Fault
 
 
-def act(fault: Fault, name: str, site: Site) -> Act:
-    """By the engine of its containers."""
-    return limited(fault, site, Memory(fault.chosen.size.level.bytes))
+def act(fault: Fault, name: str, setup: FaultSetup) -> Act:
+    """Return the act of the engine of its containers."""
+    return limited(fault, setup, Memory(fault.chosen.size.level.bytes))

@@ -46,9 +46,22 @@ impl<W: World> Runner<W> {
             let alarm = self.next_alarm();
             ready.clear();
             self.links.sleep(alarm, &mut ready)?;
+            if let Some(seed) = self.links.reseeded() {
+                self.reseed(seed);
+            }
             for event in &ready {
                 self.handle(job, *event);
             }
+        }
+    }
+
+    /// Draws all that is drawn from now on from another seed.
+    fn reseed(&mut self, seed: u64) {
+        let now = self.now();
+        self.schedules.reseed(seed, now, self.timing.end());
+        self.draws.reseed(seed);
+        if let Some(policies) = &mut self.policies {
+            policies.reseed(seed);
         }
     }
 
@@ -63,7 +76,10 @@ impl<W: World> Runner<W> {
     fn is_over(&self, job: &Job, now: Nanos) -> bool {
         let idle = now >= self.timing.end() && self.population.is_idle();
         let nobody_left = (self.population.is_empty() || idle) && !self.links.has_failed();
-        nobody_left && self.schedules.is_over() || now >= self.timing.give_up() || self.is_out_of_sockets(job)
+        let lasts = self.links.lasts() && self.schedules.may_return() && now < self.timing.end();
+        nobody_left && self.schedules.is_over() && !lasts
+            || now >= self.timing.give_up()
+            || self.is_out_of_sockets(job)
     }
 
     /// Whether nothing that follows would say anything about the targets.

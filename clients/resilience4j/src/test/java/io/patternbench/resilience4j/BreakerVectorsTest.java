@@ -9,9 +9,6 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.patternbench.kit.Round;
 import io.patternbench.kit.Rounds;
 import java.time.Clock;
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -53,25 +50,5 @@ class BreakerVectorsTest {
     ((ObjectNode) round.get("strategy")).set("circuit_breaker", vector.get("circuit_breaker"));
     var policy = (Round.CircuitBreaker) Rounds.valid(round, new Resilience4jAdapter()).strategy();
     return LibraryConfig.breaker(new CircuitBreakerConfig.Builder(), policy, clock).build();
-  }
-
-  /** Shows the time that it was set to. */
-  private static final class SetClock extends Clock {
-    private long nowUs;
-
-    @Override
-    public Instant instant() {
-      return Instant.EPOCH.plusNanos(nowUs * 1000);
-    }
-
-    @Override
-    public ZoneId getZone() {
-      return ZoneOffset.UTC;
-    }
-
-    @Override
-    public Clock withZone(ZoneId zone) {
-      return this;
-    }
   }
 }

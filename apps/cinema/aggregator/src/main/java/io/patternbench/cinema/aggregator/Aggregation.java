@@ -1,14 +1,14 @@
 package io.patternbench.cinema.aggregator;
 
-import io.patternbench.cinema.aggregator.Levels.Calls;
-import io.patternbench.cinema.aggregator.Levels.Missing;
+import io.patternbench.cinema.commons.Calls;
 import io.patternbench.cinema.commons.Cinema;
+import io.patternbench.cinema.commons.Joined;
+import io.patternbench.cinema.commons.Missing;
 import io.patternbench.cinema.commons.MovieQuery;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
@@ -16,7 +16,9 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
+import org.springframework.lang.Nullable;
 import org.springframework.stereotype.Service;
 import org.springframework.web.ErrorResponseException;
 import org.springframework.web.client.RestClient;
@@ -39,12 +41,16 @@ class Aggregation implements DisposableBean {
     this.settings = settings;
   }
 
-  List<Cinema> list() {
-    return ask((client, address) -> client.get().uri(address + "/movie/list"));
+  /**
+   * Asks each for its movies; who signed in at the gateway stays signed in there for these calls.
+   */
+  List<Cinema> list(@Nullable String authorization) {
+    return ask(authorization, (client, address) -> client.get().uri(address + "/movie/list"));
   }
 
-  List<Cinema> find(MovieQuery query) {
+  List<Cinema> find(@Nullable String authorization, MovieQuery query) {
     return ask(
+        authorization,
         (client, address) ->
             client
                 .post()
@@ -58,7 +64,7 @@ class Aggregation implements DisposableBean {
     RestClient.RequestHeadersSpec<?> to(RestClient client, String address);
   }
 
-  private List<Cinema> ask(Call call) {
+  private List<Cinema> ask(@Nullable String authorization, Call call) {
     Levels levels = settings.levels();
     RestClient client = clients.of(levels.connections());
     Function<String, Supplier<Cinema>> one =
@@ -69,10 +75,17 @@ class Aggregation implements DisposableBean {
                     levels.missing(),
                     () ->
                         call.to(client, directory.address(cinema, levels.via()))
+                            .headers(headers -> pass(authorization, headers))
                             .retrieve()
                             .body(Cinema.class));
     List<Supplier<Cinema>> calls = directory.cinemas().stream().map(one).toList();
     return all(calls, levels.calls()).stream().filter(Objects::nonNull).toList();
+  }
+
+  private static void pass(@Nullable String authorization, HttpHeaders headers) {
+    if (authorization != null) {
+      headers.set(HttpHeaders.AUTHORIZATION, authorization);
+    }
   }
 
   /** What a cinema answers; null where it does not, and that is to be skipped. */
@@ -95,17 +108,9 @@ class Aggregation implements DisposableBean {
     } else {
       List<CompletableFuture<Cinema>> underWay =
           calls.stream().map(call -> CompletableFuture.supplyAsync(call, threads)).toList();
-      underWay.forEach(answer -> answers.add(joined(answer)));
+      underWay.forEach(answer -> answers.add(Joined.of(answer)));
     }
     return answers;
-  }
-
-  private static Cinema joined(CompletableFuture<Cinema> answer) {
-    try {
-      return answer.join();
-    } catch (CompletionException e) {
-      throw e.getCause() instanceof RuntimeException cause ? cause : e;
-    }
   }
 
   @Override

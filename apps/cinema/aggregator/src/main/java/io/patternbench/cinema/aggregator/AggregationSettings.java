@@ -1,9 +1,9 @@
 package io.patternbench.cinema.aggregator;
 
-import io.patternbench.cinema.aggregator.Levels.Calls;
 import io.patternbench.cinema.aggregator.Levels.Connections;
-import io.patternbench.cinema.aggregator.Levels.Missing;
 import io.patternbench.cinema.aggregator.Levels.Via;
+import io.patternbench.cinema.commons.Calls;
+import io.patternbench.cinema.commons.Missing;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;

@@ -1,5 +1,7 @@
 package io.patternbench.cinema.aggregator;
 
+import io.patternbench.cinema.commons.Calls;
+import io.patternbench.cinema.commons.Missing;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotEmpty;
 import jakarta.validation.constraints.NotNull;
@@ -23,10 +25,10 @@ record AggregatorProperties(
     @NotNull Duration connectTimeout,
     @NotNull Duration readTimeout,
     @Min(1) int poolSize,
-    @NotNull Levels.Calls calls,
+    @NotNull Calls calls,
     @NotNull Levels.Via via,
     @NotNull Levels.Connections connections,
-    @NotNull Levels.Missing missing) {
+    @NotNull Missing missing) {
   Levels levels() {
     return new Levels(calls, via, connections, missing);
   }

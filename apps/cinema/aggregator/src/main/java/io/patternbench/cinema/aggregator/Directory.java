@@ -4,8 +4,6 @@ import io.patternbench.apps.commons.Problems;
 import io.patternbench.cinema.aggregator.Levels.Via;
 import io.patternbench.cinema.commons.Cinema;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.springframework.cloud.client.ServiceInstance;
 import org.springframework.cloud.client.discovery.DiscoveryClient;
 import org.springframework.cloud.client.loadbalancer.LoadBalancerClient;
@@ -14,8 +12,6 @@ import org.springframework.stereotype.Component;
 /** Which cinemas are registered, and where they are. */
 @Component
 class Directory {
-  private static final Pattern SERVICE = Pattern.compile(Cinema.service("(.+)"));
-
   private final DiscoveryClient discovery;
   private final LoadBalancerClient balancer;
   private final String gateway;
@@ -29,12 +25,8 @@ class Directory {
 
   /** The names of the cinemas that have an instance, in alphabetical order. */
   List<String> cinemas() {
-    return discovery.getServices().stream()
-        .map(SERVICE::matcher)
-        .filter(Matcher::matches)
-        .filter(service -> !discovery.getInstances(service.group()).isEmpty())
-        .map(service -> service.group(1))
-        .sorted()
+    return Cinema.names(discovery.getServices())
+        .filter(name -> !discovery.getInstances(Cinema.service(name)).isEmpty())
         .toList();
   }
 

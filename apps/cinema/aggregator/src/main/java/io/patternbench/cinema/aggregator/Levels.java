@@ -1,17 +1,11 @@
 package io.patternbench.cinema.aggregator;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.patternbench.cinema.commons.Calls;
+import io.patternbench.cinema.commons.Missing;
 
 /** The ways of asking all cinemas. The first of each is the published one. */
 record Levels(Calls calls, Via via, Connections connections, Missing missing) {
-  /** One call after the other, or all at the same time. */
-  enum Calls {
-    @JsonProperty("sequential")
-    SEQUENTIAL,
-    @JsonProperty("parallel")
-    PARALLEL
-  }
-
   /** Through the gateway, or to an instance that the registry names. */
   enum Via {
     @JsonProperty("gateway")
@@ -28,13 +22,5 @@ record Levels(Calls calls, Via via, Connections connections, Missing missing) {
     UNPOOLED,
     @JsonProperty("pooled")
     POOLED
-  }
-
-  /** A cinema that does not answer fails the whole answer, or is left out. */
-  enum Missing {
-    @JsonProperty("fail")
-    FAIL,
-    @JsonProperty("skip")
-    SKIP
   }
 }

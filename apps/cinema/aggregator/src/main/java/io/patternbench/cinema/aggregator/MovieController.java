@@ -3,9 +3,12 @@ package io.patternbench.cinema.aggregator;
 import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.MovieQuery;
 import java.util.List;
+import org.springframework.http.HttpHeaders;
+import org.springframework.lang.Nullable;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RequestMapping;
 import org.springframework.web.bind.annotation.RestController;
 
@@ -19,12 +22,15 @@ class MovieController {
   }
 
   @GetMapping("/list")
-  List<Cinema> list() {
-    return aggregation.list();
+  List<Cinema> list(
+      @Nullable @RequestHeader(name = HttpHeaders.AUTHORIZATION, required = false) String caller) {
+    return aggregation.list(caller);
   }
 
   @PostMapping("/find")
-  List<Cinema> find(@RequestBody MovieQuery query) {
-    return aggregation.find(query);
+  List<Cinema> find(
+      @Nullable @RequestHeader(name = HttpHeaders.AUTHORIZATION, required = false) String caller,
+      @RequestBody MovieQuery query) {
+    return aggregation.find(caller, query);
   }
 }

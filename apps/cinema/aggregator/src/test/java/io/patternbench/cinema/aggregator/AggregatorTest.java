@@ -7,12 +7,14 @@ import static org.springframework.test.web.servlet.request.MockMvcRequestBuilder
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.jsonPath;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.status;
 
-import io.patternbench.cinema.aggregator.Levels.Calls;
 import io.patternbench.cinema.aggregator.Levels.Connections;
-import io.patternbench.cinema.aggregator.Levels.Missing;
 import io.patternbench.cinema.aggregator.Levels.Via;
+import io.patternbench.cinema.commons.Calls;
+import io.patternbench.cinema.commons.Cinema;
+import io.patternbench.cinema.commons.Missing;
 import java.util.Arrays;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +95,17 @@ class AggregatorTest {
     list().andExpect(status().isOk());
   }
 
+  @ParameterizedTest
+  @EnumSource(Calls.class)
+  void whoSignedInStaysSignedInForTheCallsToCinemas(Calls calls) throws Exception {
+    settings.change(calls, null, null, null);
+    aggregator.perform(get("/api/movie/list").header("Authorization", "Bearer one"));
+    assertThat(cinemas.callers).containsExactly("Bearer one", "Bearer one", "Bearer one");
+    cinemas.callers.clear();
+    list();
+    assertThat(cinemas.callers).isEmpty();
+  }
+
   @Test
   void unpooledCallsHaveAConnectionEachAndPooledOnesShareThem() throws Exception {
     settings.change(null, null, Connections.UNPOOLED, null);
@@ -115,6 +128,21 @@ class AggregatorTest {
         .andExpect(status().isBadGateway())
         .andExpect(jsonPath("$.detail").value("the next service answered 500"));
     settings.change(null, null, null, Missing.SKIP);
+    list()
+        .andExpect(status().isOk())
+        .andExpect(jsonPath("$[*].cinemaName", contains("cineworld", "ucd")));
+  }
+
+  @ParameterizedTest
+  @EnumSource(Calls.class)
+  void aCinemaThatGoesWhileItIsLookedForFailsTheListOrIsLeftOut(Calls calls) throws Exception {
+    String gone = "gone-" + calls.name().toLowerCase(); // one that no balancer has known before
+    cinemas.asAtFirst("cineworld", gone, "ucd");
+    settings.change(calls, Via.DIRECT, null, null);
+    cinemas.looksLeft.put(Cinema.service(gone), new AtomicInteger(1));
+    list().andExpect(status().isServiceUnavailable());
+    settings.change(null, null, null, Missing.SKIP);
+    cinemas.looksLeft.put(Cinema.service(gone), new AtomicInteger(1));
     list()
         .andExpect(status().isOk())
         .andExpect(jsonPath("$[*].cinemaName", contains("cineworld", "ucd")));

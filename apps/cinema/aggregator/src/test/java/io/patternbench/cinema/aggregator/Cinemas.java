@@ -10,12 +10,17 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.springframework.cloud.client.DefaultServiceInstance;
 import org.springframework.cloud.client.ServiceInstance;
 import org.springframework.cloud.client.discovery.DiscoveryClient;
@@ -27,6 +32,12 @@ final class Cinemas implements DiscoveryClient {
 
   /** The ports from which calls came: as many as there were connections. */
   final Set<Integer> connections = ConcurrentHashMap.newKeySet();
+
+  /** What calls said of their caller, where they did. */
+  final Queue<String> callers = new ConcurrentLinkedQueue<>();
+
+  /** Cinemas that go while they are looked for: how many looks still find them. */
+  final Map<String, AtomicInteger> looksLeft = new ConcurrentHashMap<>();
 
   /** Where set, a call is answered only when as many others are under way. */
   volatile CyclicBarrier together;
@@ -46,6 +57,8 @@ final class Cinemas implements DiscoveryClient {
 
   private void answer(HttpExchange exchange) throws IOException {
     connections.add(exchange.getRemoteAddress().getPort());
+    Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization"))
+        .ifPresent(callers::add);
     exchange.getRequestBody().readAllBytes();
     awaitOthers();
     String name = exchange.getRequestURI().getPath().split("/")[2];
@@ -79,6 +92,8 @@ final class Cinemas implements DiscoveryClient {
     registered.addAll(Set.of(names));
     failing.clear();
     connections.clear();
+    callers.clear();
+    looksLeft.clear();
     together = null;
   }
 
@@ -95,7 +110,8 @@ final class Cinemas implements DiscoveryClient {
 
   @Override
   public List<ServiceInstance> getInstances(String service) {
-    return getServices().contains(service)
+    AtomicInteger left = looksLeft.getOrDefault(service, new AtomicInteger(1));
+    return getServices().contains(service) && left.getAndDecrement() > 0
         ? List.of(new DefaultServiceInstance(service + "1", service, "127.0.0.1", port(), false))
         : List.of();
   }

@@ -1,6 +1,7 @@
 package io.patternbench.cinema.broker;
 
 import io.patternbench.apps.commons.Problems;
+import io.patternbench.cinema.broker.AskingSettings.Distribution;
 import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingProperties;
 import io.patternbench.cinema.messages.Names;
@@ -22,18 +23,27 @@ class Asking {
   private final OpenRequests open;
   private final Publisher publisher;
   private final Codec codec;
+  private final AskingSettings settings;
   private final List<String> cinemas;
 
-  Asking(OpenRequests open, Publisher publisher, Codec codec, MessagingProperties properties) {
+  Asking(
+      OpenRequests open,
+      Publisher publisher,
+      Codec codec,
+      AskingSettings settings,
+      MessagingProperties properties) {
     this.open = open;
     this.publisher = publisher;
     this.codec = codec;
+    this.settings = settings;
     this.cinemas = properties.cinemas();
   }
 
   /** Asks all cinemas; returns the correlation id. */
   String all(String subject, Request request, @Nullable String token) {
-    return send(subject, cinemas, Names.TO_ALL, request, token);
+    boolean once = settings.level().distribution() == Distribution.PUBLISH;
+    List<String> keys = once ? List.of(Names.TO_ALL) : cinemas.stream().map(Names::to).toList();
+    return send(subject, cinemas, keys, request, token);
   }
 
   /** Asks one cinema; returns the correlation id. */
@@ -42,16 +52,20 @@ class Asking {
       throw Problems.notFound(
           "there is no cinema of this name: there are " + String.join(", ", cinemas));
     }
-    return send(subject, List.of(cinema), Names.to(cinema), request, token);
+    return send(subject, List.of(cinema), List.of(Names.to(cinema)), request, token);
   }
 
   private String send(
-      String subject, List<String> asked, String key, Request request, @Nullable String token) {
+      String subject,
+      List<String> asked,
+      List<String> keys,
+      Request request,
+      @Nullable String token) {
     checkToken(token);
     OpenRequest opened = open.open(subject, asked, token);
     String id = opened.id().toString();
     try {
-      publisher.send(key, codec.request(id, request));
+      keys.forEach(key -> publisher.send(key, codec.request(id, request)));
       return id;
     } catch (NotSentException e) {
       open.forget(opened);

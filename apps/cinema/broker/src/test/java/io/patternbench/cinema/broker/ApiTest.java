@@ -65,6 +65,7 @@ class ApiTest {
               Duration.ofMillis(1),
               Eviction.AGE,
               Duration.ofSeconds(60)));
+  private final AskingSettings asking = new AskingSettings();
   private final ObjectMapper json = Jackson2ObjectMapperBuilder.json().build();
   private final OpenRequests open = new OpenRequests(100_000, settings, System::nanoTime);
   private final Publisher publisher = mock(Publisher.class);
@@ -73,15 +74,16 @@ class ApiTest {
 
   private MockMvc broker() {
     List<String> cinemas = List.of("cineworld", "dundrum", "ucd");
-    Asking asking =
+    Asking sender =
         new Asking(
             open,
             publisher,
             new Codec(json),
+            asking,
             new MessagingProperties(cinemas, Publish.CONFIRMED, Duration.ofSeconds(5)));
     Fetching fetching = new Fetching(settings, streams);
     return MockMvcBuilders.standaloneSetup(
-            new MovieController(asking, fetching), new ReservationController(asking, fetching))
+            new MovieController(sender, fetching), new ReservationController(sender, fetching))
         .setControllerAdvice(new ProblemAdvice())
         .build();
   }
@@ -99,6 +101,25 @@ class ApiTest {
             .andExpect(status().isOk())
             .andExpect(content().contentType(MediaType.TEXT_PLAIN));
     assertThat(text(answer)).hasSize(36);
+  }
+
+  @Test
+  void aListIsPublishedOnceOrSentToEachCinemaUnderOneId() throws Exception {
+    String published = text(broker.perform(get(MOVIES)));
+    asking.change(AskingSettings.Distribution.EACH);
+    String sent = text(broker.perform(get(MOVIES)));
+    ArgumentCaptor<String> keys = ArgumentCaptor.forClass(String.class);
+    ArgumentCaptor<Message> messages = ArgumentCaptor.forClass(Message.class);
+    verify(publisher, times(4)).send(keys.capture(), messages.capture());
+    assertThat(keys.getAllValues())
+        .containsExactly(
+            "request.to.cinema",
+            "request.to.cinema.cineworld",
+            "request.to.cinema.dundrum",
+            "request.to.cinema.ucd");
+    assertThat(messages.getAllValues())
+        .extracting(Codec::correlationId)
+        .containsExactly(published, sent, sent, sent);
   }
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.Movie;
 import io.patternbench.cinema.commons.MovieQuery;
 import io.patternbench.cinema.commons.Reservation;
+import java.time.Duration;
 import java.util.List;
 import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.stereotype.Service;
@@ -30,6 +31,11 @@ public class CinemaService {
 
   public String name() {
     return name;
+  }
+
+  /** From now on every request takes so much longer; returns the delay. */
+  public Duration slowDown(Duration longer) {
+    return delay.change(longer).delay();
   }
 
   public Cinema movies() {

@@ -2,6 +2,7 @@ package io.patternbench.cinema.cinema;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
+import static org.hamcrest.Matchers.hasSize;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.get;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.post;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.jsonPath;
@@ -45,6 +46,30 @@ class CinemaByHttpTest {
         .andExpect(jsonPath("$.cinemaName").value("cineworld"))
         .andExpect(jsonPath("$.movies[*].id", contains("CNW001", "CNW002", "CNW003")))
         .andExpect(jsonPath("$.movies[1].showTimes", contains("11:00", "15:00", "19:00")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"name, 3, 0", "title, 0, 3", "both, 3, 3"})
+  void moviesAreWrittenInTheVersionThatIsSet(String fields, int names, int titles)
+      throws Exception {
+    write(fields);
+    try {
+      cinema
+          .perform(get("/movie/list"))
+          .andExpect(jsonPath("$.movies[*].name", hasSize(names)))
+          .andExpect(jsonPath("$.movies[*].title", hasSize(titles)));
+    } finally {
+      write("name");
+    }
+  }
+
+  private void write(String fields) throws Exception {
+    cinema
+        .perform(
+            post("/actuator/movies")
+                .contentType(MediaType.APPLICATION_JSON)
+                .content("{\"fields\": \"%s\"}".formatted(fields)))
+        .andExpect(status().isOk());
   }
 
   @ParameterizedTest

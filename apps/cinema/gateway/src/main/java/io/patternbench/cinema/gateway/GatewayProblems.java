@@ -36,6 +36,9 @@ class GatewayProblems implements WebExceptionHandler {
     }
     ProblemDetail problem = problem(failure);
     response.setRawStatusCode(problem.getStatus());
+    if (failure instanceof ErrorResponse known) {
+      response.getHeaders().addAll(known.getHeaders());
+    }
     response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
     return response.writeWith(
         Mono.fromCallable(() -> response.bufferFactory().wrap(written(problem))));

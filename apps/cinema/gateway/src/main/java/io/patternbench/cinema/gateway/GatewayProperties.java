@@ -11,7 +11,11 @@ import org.springframework.validation.annotation.Validated;
  *
  * @param cinemas each of which has a route
  * @param breaker of each route, at the start
+ * @param options what the gateway takes over, at the start
  */
 @Validated
 @ConfigurationProperties("gateway")
-record GatewayProperties(@NotEmpty List<String> cinemas, @NotNull BreakerLevels breaker) {}
+record GatewayProperties(
+    @NotEmpty List<String> cinemas,
+    @NotNull BreakerLevels breaker,
+    @NotNull OptionLevels options) {}

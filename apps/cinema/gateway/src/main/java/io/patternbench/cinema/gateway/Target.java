@@ -4,13 +4,23 @@ import io.patternbench.cinema.commons.Cinema;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A service that requests are passed to, and the paths that are its own. */
-record Target(String service, String paths) {
+/** A service that requests are passed to, and how the paths begin that are its own. */
+record Target(String service, String prefix) {
+  private static final String AGGREGATOR = "aggregator-service";
+
   static List<Target> all(List<String> cinemas) {
     List<Target> all = new ArrayList<>();
-    all.add(new Target("aggregator-service", "/api/**"));
-    cinemas.forEach(c -> all.add(new Target(Cinema.service(c), "/cinema/" + c + "/**")));
+    all.add(new Target(AGGREGATOR, "/api"));
+    cinemas.forEach(c -> all.add(new Target(Cinema.service(c), "/cinema/" + c)));
     return all;
+  }
+
+  String paths() {
+    return prefix + "/**";
+  }
+
+  boolean aggregates() {
+    return service.equals(AGGREGATOR);
   }
 
   String breaker() {

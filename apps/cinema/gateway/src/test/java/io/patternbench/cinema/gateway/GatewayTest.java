@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.timelimiter.TimeLimiterConfig;
 import io.patternbench.cinema.gateway.Services.Service;
+import java.net.URI;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -16,10 +18,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.autoconfigure.actuate.observability.AutoConfigureObservability;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.test.web.server.LocalServerPort;
 import org.springframework.cloud.circuitbreaker.resilience4j.ReactiveResilience4JCircuitBreakerFactory;
 import org.springframework.cloud.client.circuitbreaker.ReactiveCircuitBreaker;
 import org.springframework.context.annotation.Bean;
@@ -51,6 +55,7 @@ class GatewayTest {
   @Autowired private WebTestClient client;
   @Autowired private Services services;
   @Autowired private ReactiveResilience4JCircuitBreakerFactory breakers;
+  @LocalServerPort private int port;
   private Service cineworld;
 
   @BeforeEach
@@ -73,6 +78,18 @@ class GatewayTest {
             10,
             "statuses",
             "none"));
+    option(
+        Map.of(
+            "cache",
+            "0s",
+            "authentication",
+            "none",
+            "aggregation",
+            "aggregator",
+            "calls",
+            "sequential",
+            "missing",
+            "fail"));
     cineworld = services.start(CINEWORLD);
   }
 
@@ -190,6 +207,142 @@ class GatewayTest {
   }
 
   @Test
+  void whatIsKeptIsAskedForOnceUntilTheSettingsChange() {
+    option(Map.of("cache", "1h"));
+    assertAnswer(LIST, 200, CINEWORLD + " " + LIST);
+    assertAnswer(LIST, 200, CINEWORLD + " " + LIST);
+    assertThat(cineworld.requests).hasValue(1);
+    option(Map.of());
+    status(LIST).isOk();
+    assertThat(cineworld.requests).hasValue(2);
+    change(Map.of()); // as between rounds
+    status(LIST).isOk();
+    assertThat(cineworld.requests).hasValue(3);
+  }
+
+  @Test
+  void whatIsKeptIsAnsweredWhileTheServiceIsGone() {
+    option(Map.of("cache", "1h"));
+    status(LIST).isOk();
+    services.stopAll();
+    status(LIST).isOk();
+  }
+
+  @Test
+  void reservationsAndFailuresAreNotKept() {
+    option(Map.of("cache", "1h"));
+    String reservations = "/cinema/cineworld/reservation/list";
+    status(reservations).isOk();
+    status(reservations).isOk();
+    assertThat(cineworld.requests).hasValue(2);
+    cineworld.status = 503;
+    status(LIST).isEqualTo(503);
+    cineworld.status = 200;
+    status(LIST).isOk();
+  }
+
+  @Test
+  void withoutATokenNobodyIsLetInWhereTheGatewayChecks() {
+    option(Map.of("authentication", "gateway"));
+    client
+        .get()
+        .uri(LIST)
+        .exchange()
+        .expectStatus()
+        .isUnauthorized()
+        .expectHeader()
+        .valueEquals("WWW-Authenticate", "Bearer")
+        .expectHeader()
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON);
+    assertThat(cineworld.requests).hasValue(0);
+    statusWith("Bearer " + token()).isOk();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Bearer ", "Bearer x.y.z", "Basic YTpi", "bearer"})
+  void whatIsNoTokenIsRefused(String authorization) {
+    option(Map.of("authentication", "gateway"));
+    statusWith(authorization).isUnauthorized();
+  }
+
+  @Test
+  void aTokenThatSomebodyChangedIsRefused() {
+    option(Map.of("authentication", "gateway"));
+    String[] parts = token().split("\\.");
+    String longer =
+        Base64.getUrlEncoder().withoutPadding().encodeToString("{\"sub\":\"a\"}".getBytes());
+    statusWith("Bearer " + parts[0] + "." + longer + "." + parts[2]).isUnauthorized();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/joined/list", "//api/movie/list", "/fallback/cinema-cineworld-service"})
+  void noOtherPathLeadsAroundTheCheck(String path) {
+    option(Map.of("authentication", "gateway"));
+    URI raw = URI.create("http://127.0.0.1:" + port + path); // a template would be normalised
+    client.get().uri(raw).exchange().expectStatus().is4xxClientError();
+    assertThat(cineworld.requests).hasValue(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sequential", "parallel"})
+  void theGatewayJoinsWhatTheCinemasAnswerInTheirOrder(String calls) {
+    all("cineworld", "dundrum", "ucd");
+    option(Map.of("aggregation", "gateway", "calls", calls));
+    joined("cineworld", "dundrum", "ucd");
+    client
+        .post()
+        .uri("/api/movie/find")
+        .contentType(MediaType.APPLICATION_JSON)
+        .bodyValue(Map.of("showTime", "18:00"))
+        .exchange()
+        .expectStatus()
+        .isOk()
+        .expectBody()
+        .jsonPath("$.length()")
+        .isEqualTo(3);
+  }
+
+  @Test
+  void aCinemaThatFailsFailsTheJoinedListOrIsLeftOut() {
+    change(Map.of("breaker", false));
+    all("cineworld", "dundrum", "ucd");
+    option(Map.of("aggregation", "gateway"));
+    cineworld.status = 500;
+    status("/api/movie/list").isEqualTo(502);
+    option(Map.of("missing", "skip"));
+    joined("dundrum", "ucd");
+  }
+
+  @Test
+  void aCinemaThatIsTooSlowMakesTheJoinedListAGatewayTimeoutOrIsLeftOut() {
+    change(Map.of("breaker", false));
+    all("cineworld", "dundrum", "ucd");
+    option(Map.of("aggregation", "gateway", "calls", "parallel"));
+    cineworld.answers = new CountDownLatch(1);
+    status("/api/movie/list").isEqualTo(504);
+    option(Map.of("missing", "skip"));
+    joined("dundrum", "ucd");
+  }
+
+  @Test
+  void aJoinedListThatTakesLongerThanTheTimeLimitFallsBack() {
+    change(Map.of("timeout", "50ms"));
+    all("cineworld", "dundrum", "ucd");
+    option(Map.of("aggregation", "gateway"));
+    cineworld.answers = new CountDownLatch(1);
+    status("/api/movie/list").isEqualTo(500);
+  }
+
+  @Test
+  void aJoinedListIsKept() {
+    all("cineworld", "dundrum", "ucd");
+    option(Map.of("aggregation", "gateway", "cache", "1h"));
+    joined("cineworld", "dundrum", "ucd");
+    joined("cineworld", "dundrum", "ucd");
+    assertThat(cineworld.requests).hasValue(1);
+  }
+
+  @Test
   void routesAreReadyOnceTheLastServiceIsThere() {
     services.start("aggregator-service");
     services.start("cinema-dundrum-service");
@@ -250,10 +403,52 @@ class GatewayTest {
         .isEqualTo(body);
   }
 
+  private void all(String... cinemas) {
+    for (String cinema : cinemas) {
+      String name = "cinema-" + cinema + "-service";
+      Service service = name.equals(CINEWORLD) ? cineworld : services.start(name);
+      service.json = "{\"cinemaName\":\"" + cinema + "\",\"movies\":[]}";
+    }
+  }
+
+  private void joined(String... cinemas) {
+    WebTestClient.BodyContentSpec body =
+        client.get().uri("/api/movie/list").exchange().expectStatus().isOk().expectBody();
+    body.jsonPath("$.length()").isEqualTo(cinemas.length);
+    for (int i = 0; i < cinemas.length; i++) {
+      body.jsonPath("$[" + i + "].cinemaName").isEqualTo(cinemas[i]);
+    }
+  }
+
+  private String token() {
+    return client
+        .get()
+        .uri("/token")
+        .exchange()
+        .expectBody(TokenAnswer.class)
+        .returnResult()
+        .getResponseBody()
+        .token();
+  }
+
+  private record TokenAnswer(String token) {}
+
+  private StatusAssertions statusWith(String authorization) {
+    return client.get().uri(LIST).header("Authorization", authorization).exchange().expectStatus();
+  }
+
   private void change(Map<String, Object> levels) {
+    post("/actuator/breaker", levels);
+  }
+
+  private void option(Map<String, Object> levels) {
+    post("/actuator/options", levels);
+  }
+
+  private void post(String path, Map<String, Object> levels) {
     client
         .post()
-        .uri("/actuator/breaker")
+        .uri(path)
         .contentType(MediaType.APPLICATION_JSON)
         .bodyValue(levels)
         .exchange()

@@ -26,6 +26,10 @@ final class Services implements ReactiveDiscoveryClient {
   static final class Service {
     final AtomicInteger requests = new AtomicInteger();
     volatile int status = 200;
+
+    /** What it answers as JSON; where not set, its name and the path. */
+    volatile String json;
+
     volatile CountDownLatch answers = new CountDownLatch(0);
     private final String name;
     private final HttpServer server;
@@ -46,11 +50,19 @@ final class Services implements ReactiveDiscoveryClient {
       requests.incrementAndGet();
       exchange.getRequestBody().readAllBytes();
       awaitTurn();
-      byte[] body = (name + " " + exchange.getRequestURI()).getBytes();
+      byte[] body = body(exchange).getBytes();
       exchange.sendResponseHeaders(status, body.length);
       try (OutputStream response = exchange.getResponseBody()) {
         response.write(body);
       }
+    }
+
+    private String body(HttpExchange exchange) {
+      if (json == null) {
+        return name + " " + exchange.getRequestURI();
+      }
+      exchange.getResponseHeaders().set("Content-Type", "application/json");
+      return json;
     }
 
     private void awaitTurn() {

@@ -15,7 +15,7 @@ import org.springframework.web.bind.annotation.RestControllerAdvice;
 /** Answers requests that the database fails. */
 @RestControllerAdvice
 @Order(Ordered.HIGHEST_PRECEDENCE)
-class DatabaseAdvice {
+public class DatabaseAdvice {
   private static final Logger LOG = LoggerFactory.getLogger(DatabaseAdvice.class);
 
   @ExceptionHandler(DataAccessException.class)

@@ -1,7 +1,6 @@
 package io.patternbench.cinema.cinema.http;
 
 import io.patternbench.cinema.cinema.CinemaService;
-import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.MovieQuery;
 import org.springframework.context.annotation.Profile;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -16,19 +15,21 @@ import org.springframework.web.bind.annotation.RestController;
 @RequestMapping("/movie")
 class MovieController {
   private final CinemaService cinema;
+  private final MovieFields fields;
 
-  MovieController(CinemaService cinema) {
+  MovieController(CinemaService cinema, MovieFields fields) {
     this.cinema = cinema;
+    this.fields = fields;
   }
 
   @GetMapping("/list")
-  Cinema list() {
-    return cinema.movies();
+  MovieFields.Answer list() {
+    return fields.answer(cinema.movies());
   }
 
   @PostMapping("/find")
-  Cinema find(@RequestBody MovieQuery query) {
-    return cinema.find(query);
+  MovieFields.Answer find(@RequestBody MovieQuery query) {
+    return fields.answer(cinema.find(query));
   }
 
   @GetMapping("/delay/{seconds}")

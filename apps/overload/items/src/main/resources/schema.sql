@@ -1,0 +1,11 @@
+CREATE TABLE IF NOT EXISTS items (
+  id      BIGINT       NOT NULL PRIMARY KEY,
+  follows BIGINT       NOT NULL,
+  name    VARCHAR(100) NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS notes (
+  id   CHAR(36)      NOT NULL PRIMARY KEY,
+  item BIGINT        NOT NULL,
+  body VARCHAR(2000) NOT NULL
+);

@@ -1,0 +1,5 @@
+mariadb -uroot -p"$MARIADB_ROOT_PASSWORD" <<END
+CREATE DATABASE shop;
+CREATE USER 'shop'@'%' IDENTIFIED BY '$MARIADB_ROOT_PASSWORD';
+GRANT ALL ON shop.* TO 'shop'@'%';
+END

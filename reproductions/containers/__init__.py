@@ -1,0 +1,1 @@
+"""What an instance per container costs, saves and allows, against processes."""

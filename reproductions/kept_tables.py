@@ -1,0 +1,65 @@
+"""The tables that are kept next to a page, and their hashes (``kept.sha256``, as sha256sum writes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from patternbench.records.folder import digest
+from patternbench.terms.problems import InputError, Problem
+
+HASHES = "kept.sha256"
+
+
+def read(folder: Path) -> dict[str, pd.DataFrame]:
+    """Return the tables of a folder by their names without ``.parquet``. Raises InputError where one was changed."""
+    problems = list(changed(folder))
+    if problems:
+        raise InputError(problems)
+    return {file.stem: pd.read_parquet(file) for file in _files(folder)}
+
+
+def keep(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """Write tables into a folder, and the hashes of all that it holds.
+
+    A table that is there already stays as it is: its file may say more of its columns than a table does.
+    """
+    for name, table in tables.items():
+        file = folder / f"{name}.parquet"
+        if not _holds(file, table):
+            table.to_parquet(file, index=False, compression="zstd")
+    lines = [f"{digest(file)}  {file.name}\n" for file in _files(folder)]
+    (folder / HASHES).write_text("".join(lines), encoding="utf-8")
+
+
+def _holds(file: Path, table: pd.DataFrame) -> bool:
+    if not file.is_file():
+        return False
+    kept = pd.read_parquet(file)
+    return kept.attrs == table.attrs and kept.equals(table)
+
+
+def changed(folder: Path) -> Iterator[Problem]:
+    """Yield each table of a folder that isn't the one whose hash was noted, is missing, or was never noted."""
+    noted, there = _noted(folder), {file.name for file in _files(folder)}
+    hint = f"type `git checkout {folder}`, or remake the page from its runs: `python -m reproductions RUN...`"
+    for name in sorted(noted.keys() | there):
+        if name not in there:
+            yield Problem("is missing", file=str(folder / name), hint=hint)
+        elif name not in noted:
+            yield Problem(f"has no hash in {HASHES}", file=str(folder / name), hint=hint)
+        elif digest(folder / name) != noted[name]:
+            yield Problem("isn't the table that was kept", file=str(folder / name), hint=hint)
+
+
+def _noted(folder: Path) -> dict[str, str]:
+    """Return the hashes that were noted, by the names of files."""
+    file = folder / HASHES
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return {name.strip(): sha256 for sha256, _, name in (line.partition(" ") for line in lines)}
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.parquet"))

@@ -1,0 +1,1 @@
+"""Makes the images of our applications: ``make images``."""

@@ -1,0 +1,1 @@
+"""What commands print with ``--json``: one model per command, from which the schemas in ``contracts/cli`` are made."""

@@ -1,0 +1,1 @@
+"""One module for each form of configuration; ``registry`` lists them."""

@@ -1,0 +1,31 @@
+"""Attempts of a client as it hands them over, in batches: apart from the files that are made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
+"""The outcomes in the order of a batch's codes."""
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Attempts of a client as columns of equal length; times in microseconds from the round's start.
+
+    ``outcome`` holds codes into ``OUTCOMES``; ``status`` the status of the answer, 0 where there was none.
+    """
+
+    user: Ints
+    call: Ints
+    attempt: Ints
+    start_us: Ints
+    duration_us: Ints
+    outcome: npt.NDArray[np.int8]
+    status: npt.NDArray[np.int16]
+
+    def __len__(self) -> int:
+        return len(self.user)

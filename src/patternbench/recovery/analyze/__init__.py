@@ -1,0 +1,1 @@
+"""What rounds with a fault say, from tables alone."""

@@ -1,0 +1,1 @@
+"""A run's records in the forms of other tools: one file per form."""

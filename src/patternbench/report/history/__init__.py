@@ -1,0 +1,1 @@
+"""A history of runs: what one adds to it, what all of them say together, and its page."""

@@ -1,0 +1,1 @@
+"""Rounds in simulated time: models of systems, their calibration from a run, and how far they are off."""
