@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -48,3 +49,19 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*SELDOM)
+
+
+ONE_WORKER = "tests/integration/containers/"
+"""A folder whose files one worker runs: a machine has one container engine at a time (tests/support/docker.py)."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand whole files to the workers, and all that need the only engine to the same one: another would wait for it."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return ONE_WORKER if nodeid.startswith(ONE_WORKER) else str(super()._split_scope(nodeid))
+
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import docker as engines
-from tests.support.docker import Docker
 
 from patternbench.lab import environment, startable, systems
 from patternbench.lab.environment import Environment
@@ -23,18 +21,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.integration)
-
-
-@pytest.fixture(scope="module")
-def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docker]:
-    """A container engine of our own, which is the one that patternbench finds."""
-    why = engines.lacking()
-    if why:
-        pytest.skip(f"no container engine: {why}")
-    with engines.started(tmp_path_factory.mktemp("docker")) as up, pytest.MonkeyPatch.context() as patched:
-        for name, value in up.env.items():
-            patched.setenv(name, value)
-        yield up
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.integration.lab.test_docker import until
-from tests.integration.lab.test_docker_links import installed, rules
+from tests.integration.containers.test_docker import until
+from tests.integration.containers.test_docker_links import installed, rules
 from tests.integration.run.conftest import command, entries, left_behind, patternbench
 from tests.support.docker import Docker
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.lab import test_docker as with_docker
-from tests.integration.lab.test_docker import WEB
+from tests.integration.containers import test_docker as with_docker
+from tests.integration.containers.test_docker import WEB
 from tests.support import podman as podmen
 from tests.support.podman import Podman
 
