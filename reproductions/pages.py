@@ -115,6 +115,11 @@ def not_measured(study: str) -> str:
     return f"Not measured yet: `{command}` takes about {roughly(planned_s(study))}."
 
 
+def measure_first(study: str) -> str:
+    """Return how to measure a study, in its quick form where it has one."""
+    return not_measured(f"{study}{QUICK}" if load(STUDIES / f"{study}.yaml").quick else study)
+
+
 @cache
 def plan_of(study: str) -> Plan:
     """Return the plan of a study, or of its quick form, by its name."""

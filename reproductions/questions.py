@@ -16,7 +16,7 @@ from patternbench.study.load import load
 from reproductions import claimed
 from reproductions.comparisons import Comparison, configurations
 from reproductions.markdown import warned
-from reproductions.pages import QUICK, STUDIES, Reader, Tables, not_measured, rounds_as
+from reproductions.pages import QUICK, Reader, Tables, measure_first, rounds_as
 
 FROM_A_REPRODUCTION = "../../studies"
 """Where the studies are from the pages on published works."""
@@ -24,14 +24,14 @@ FROM_A_REPRODUCTION = "../../studies"
 
 def answers(questions: Mapping[str, Comparison], measured: Tables, studies: str = FROM_A_REPRODUCTION) -> str:
     """Return each question with its tables and claims, or how to measure it; ``studies`` are there from the page."""
-    asked = {one.title: _answer(one, measured.get(study), studies) for study, one in questions.items()}
+    asked = {one.title: answer(one, measured.get(study), studies) for study, one in questions.items()}
     return "\n\n".join(f"### {title}\n\n{answer}" for title, answer in asked.items())
 
 
-def _answer(one: Comparison, rows: pd.DataFrame | None, studies: str) -> str:
+def answer(one: Comparison, rows: pd.DataFrame | None, studies: str) -> str:
+    """Return the tables and claims of a question, or how to measure it."""
     if rows is None:
-        shortened = bool(load(STUDIES / f"{one.study}.yaml").quick)
-        return not_measured(f"{one.study}{QUICK}" if shortened else one.study)
+        return measure_first(one.study)
     shown = replace(one, study=str(rows["study"].iloc[0]))
     parts = [measured_with(rows, studies), configurations(shown, rows), verdicts(shown, rows), warned(rows)]
     return "\n\n".join(filter(None, parts))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
+from xdist.scheduler import LoadFileScheduling
 
 # The width of the terminal that tests are started in, 80 in pytest-xdist's workers, isn't that of what they print.
 os.environ.pop("COLUMNS", None)
@@ -58,7 +59,6 @@ ONE_WORKER = "tests/integration/containers/"
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Hand whole files to the workers, and all that need the only engine to the same one: another would wait for it."""
-    from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pandas as pd
 
 from patternbench.analyze.boundary.search import DoseTrial, Search, SearchAnswer, answer
-from patternbench.plan.doses import SearchedConfiguration, configurations, dose_field, today
+from patternbench.plan.doses import LeveledScenario, SearchedConfiguration, configurations, dose_field, today
 from patternbench.plan.factors import Factors, Level
 from patternbench.report.held_rounds import condition, held, search_of
 from patternbench.report.labels import factor_title, level_text, level_with_unit
-from patternbench.report.model import RunReport, counting
+from patternbench.report.model import counting
 from patternbench.study.boundary import Boundary
 from patternbench.study.models import Study
 
 _ALWAYS = ("client", "strategy")
+
+
+class SearchedPlan(Protocol):
+    """What a search was planned as: by a study's plan, or by that of a run."""
+
+    @property
+    def scenarios(self) -> Sequence[LeveledScenario]:
+        """A scenario for each configuration at each dose."""
+
+    @property
+    def factors(self) -> Factors:
+        """The factors by their names."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +58,14 @@ class Margins:
     searched: Sequence[SearchedBoundary]
 
 
-def margins(report: RunReport, study: Study, boundary: Boundary, capacity: float | None = None) -> Margins:
-    """Return what the rounds of a run say. Shares are of the ``capacity``, where it is known."""
+def margins(
+    rounds: pd.DataFrame, plan: SearchedPlan, study: Study, boundary: Boundary, capacity: float | None = None
+) -> Margins:
+    """Return what the rounds of a search say. Shares are of the ``capacity``, where it is known."""
     factor, search = dose_field(study, boundary).factor, search_of(boundary)
-    every = configurations(report.scenarios, factor)
-    outcomes, names = _outcomes(boundary, report.rounds), named([one.levels for one in every], report.factors)
-    searched = [_searched(name, one, report.rounds, outcomes, search) for name, one in zip(names, every, strict=True)]
+    every = configurations(plan.scenarios, factor)
+    outcomes, names = _outcomes(boundary, rounds), named([one.levels for one in every], plan.factors)
+    searched = [_searched(name, one, rounds, outcomes, search) for name, one in zip(names, every, strict=True)]
     tried = [one for one in searched if one.measured]
     return Margins(boundary, search, factor, today(study, boundary, capacity), tried)
 

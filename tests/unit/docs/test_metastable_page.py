@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from reproductions import metastable
+from reproductions.pages import plan_of
 from scripts.sessions.studies import names_in
+from tests.support.retry_queue import RetryQueue
 from tests.support.studies import ROOT
 
 from patternbench.cli.plan import plan
+from patternbench.plan.doses import configurations
 from patternbench.study.load import load
 
 NAMES = sorted(path.stem for path in (ROOT / "studies").glob("metastable-*.yaml"))
@@ -36,10 +42,44 @@ def hours(text: str) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_study_of_the_pack_is_on_the_page_with_the_time_that_its_plan_says(name: str) -> None:
-    command = f"`patternbench run studies/{name}.yaml --out runs/{name}`"
+def test_a_study_of_the_pack_is_on_the_page_with_what_its_rounds_say(name: str) -> None:
     assert f"](../studies/{name}.yaml)" in PAGE
-    assert f"Not measured yet: {command} takes {guessed(name)}." in PAGE
+    assert f"<!-- {name} -->" in PAGE
+    assert name in metastable.PAGE.readers
+
+
+def test_a_search_that_was_measured_shows_its_edges_its_claims_and_how_many_rounds_they_rest_on() -> None:
+    rounds = a_search("metastable-queue", lost_from=65)
+    reported = metastable.searched("metastable-queue", rounds)
+    edges = re.findall(r"\| (once 400ms|descartes|once 300ms|metafor) \| (\d+)", reported.replace("_", " "))
+    assert len(edges) == 4
+    assert all(60 <= int(at) <= 70 for _, at in edges), reported
+    assert "Measured with [metastable-queue](../studies/metastable-queue.yaml); blocks: 12." in reported
+    assert "With the three retries of DesCartes it comes back from less load" in reported
+
+
+def test_the_chain_of_the_known_queue_says_the_boundary_that_the_page_holds_the_searches_against() -> None:
+    queue = RetryQueue(served=40.0, timeout=0.25, frozen=1.0, after=14.5)
+    assert pytest.approx(queue.boundary(np.arange(16.0, 24.01)), abs=0.05) == metastable.CHAIN
+
+
+@pytest.mark.parametrize(("lost_from", "held"), [(20, 3), (24, 0)])
+def test_a_search_for_the_known_boundary_says_whether_its_interval_holds_it(lost_from: float, held: int) -> None:
+    rounds = a_search("known-queue", lost_from, blocks=16)
+    assert metastable.held_against_chain(rounds).count("| yes |") == held
+
+
+def a_search(study: str, lost_from: float, blocks: int = 12) -> pd.DataFrame:
+    """Rounds of a search, blocks with each configuration about a dose from which on all are lost."""
+    plan = plan_of(study)
+    searched = configurations(plan.scenarios, "rate")
+    doses = [dose for dose in searched[0].scenarios if abs(dose - lost_from) <= 12 and dose != lost_from]
+    rows = [
+        {"block": block, "scenario": one.scenarios[dose], "recovered": 100.0 * (dose < lost_from)}
+        for block, dose in enumerate(([*doses] * blocks)[:blocks])
+        for one in searched
+    ]
+    return pd.DataFrame(rows).assign(round=range(len(rows)), study=study, warnings="[]")
 
 
 def test_the_pack_takes_no_longer_than_planned_and_is_measured_in_the_order_of_the_list() -> None:

@@ -14,8 +14,7 @@ from patternbench.analyze.boundary.words import FOUND, Wording, boundary_in_word
 from patternbench.analyze.statements.verdict import Conclusion, Verdict
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.plan.factors import Factor, Factors, Level
-from patternbench.report.boundaries import Margins, SearchedBoundary, named
-from patternbench.report.boundaries import margins as of_run
+from patternbench.report.boundaries import Margins, SearchedBoundary, margins, named
 from patternbench.report.figures import boundary as figure
 from patternbench.report.held_rounds import condition, having
 from patternbench.report.labels import factor_title, level_with_unit
@@ -53,7 +52,7 @@ def sections(report: RunReport, study: Study) -> list[Section]:
         ANCHOR,
         TITLE,
         [*_unchecked(report, study.boundary), _what(found), *_WORDS],
-        [*_expected(found), _table(found, words), *_by_level(axis, found, words), *_comparison(found)],
+        [*expected(found), edges(found), *_by_level(axis, found, words), *compared(found)],
         [*_map(axis, found), _figure(found)],
         choice=["\n".join(_lead(report, margin_in_words(one, found, words)) for one in found.searched)],
         choice_title="The margin",
@@ -119,7 +118,7 @@ def _by_level(axis: MapAxis | None, found: Margins, words: Wording) -> list[Tabl
 
 def margins_found(report: RunReport, study: Study, boundary: Boundary) -> Margins:
     """Return what the rounds of a run say of the boundary that its study searches."""
-    return of_run(report, study, boundary, capacity.rate_of(report.manifest))
+    return margins(report.rounds, report, study, boundary, capacity.rate_of(report.manifest))
 
 
 def margins_of_scenarios(report: RunReport, study: Study, ids: Collection[str]) -> list[str]:
@@ -185,7 +184,9 @@ def _apart(distance: float, found: Margins) -> str:
     return found.boundary.unit.written(distance, "/s" if found.factor == RATE else "")
 
 
-def _table(found: Margins, words: Wording) -> Table:
+def edges(found: Margins) -> Table:
+    """Return the boundary and the safe dose of each configuration."""
+    words = wording(found)
     rows = [
         {
             "configuration": one.name,
@@ -201,7 +202,7 @@ def _table(found: Margins, words: Wording) -> Table:
     return Table("Boundary and safe dose of each configuration", pd.DataFrame(rows), note)
 
 
-def _comparison(found: Margins) -> list[Table]:
+def compared(found: Margins) -> list[Table]:
     """Return how many times the dose of the first configuration each other one bears."""
     first, *others = found.searched
     others = [one for one in others if first.answer.boundary or one.answer.boundary]
@@ -215,7 +216,7 @@ def _comparison(found: Margins) -> list[Table]:
     return [Table(f"How many times the dose of {first.name} others bear", pd.DataFrame(rows), note)]
 
 
-def _expected(found: Margins) -> list[Table]:
+def expected(found: Margins) -> list[Table]:
     """Return what the study expected of its boundaries, and what became of it; none without a claim."""
     claims = found.boundary.claims
     rows = [

@@ -1,0 +1,91 @@
+"""Overloads that do not end: studies that compare callers under a trigger, and studies that search a boundary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from patternbench.analyze.boundary.words import boundary_in_words
+from patternbench.observe.section import Table
+from patternbench.report.boundaries import Margins, SearchedBoundary, margins
+from patternbench.report.held_rounds import condition
+from patternbench.report.sections import boundary
+from patternbench.study.load import load
+from reproductions import questions
+from reproductions.comparisons import read
+from reproductions.markdown import table, warned
+from reproductions.pages import STUDIES, Page, Parts, Reader, Tables, measure_first, plan_of, rounds_as
+
+FILE = "metastable.md"
+STUDIES_FROM_HERE = "../studies"
+KNOWN, KNOWN_PAGE = "known-queue", "margin.md"
+"""The study of a queue whose edge a Markov chain says, and the page that shows how near the search comes."""
+CHAIN = 19.9
+"""Calls per second at which half of the rounds of that queue recover, by its chain (tests/support/retry_queue.py)."""
+COMPARED = read("metastable.yaml")
+SEARCHED = sorted(path.stem for path in STUDIES.glob("metastable-*.yaml") if path.stem not in COMPARED)
+"""The studies that search the edge itself; what they vary is in their files."""
+
+
+def searched(study: str, rounds: pd.DataFrame | None) -> str:
+    """Return where the edge of each configuration of a study is, and what became of what it expected."""
+    if rounds is None:
+        return measure_first(study)
+    found = found_in(rounds)
+    sentences = [f"- {boundary.margin_in_words(one, found, boundary.wording(found))}" for one in found.searched]
+    tables = [told(one) for one in (boundary.edges(found), *boundary.expected(found))]
+    return "\n\n".join(
+        [questions.measured_with(rounds, STUDIES_FROM_HERE), "\n".join(sentences), *tables, warned(rounds)]
+    )
+
+
+def found_in(rounds: pd.DataFrame) -> Margins:
+    """Return what the rounds of a search, in its whole or its quick form, say of the edge."""
+    name = str(rounds["study"].iloc[0])
+    study = load(STUDIES / f"{name}.yaml")
+    if study.boundary is None:
+        raise TypeError(f"{name} searches no boundary")
+    return margins(rounds, plan_of(name), study, study.boundary)
+
+
+def told(shown: Table) -> str:
+    """Return a table of a report as Markdown, with its note."""
+    return f"{table(list(shown.frame.columns), shown.frame.itertuples(index=False))}\n\n{shown.note}"
+
+
+def parts(measured: Tables) -> Parts:
+    """Return what each study says, or how to measure it."""
+    compared = {study: questions.answer(one, measured.get(study), STUDIES_FROM_HERE) for study, one in COMPARED.items()}
+    edges = {study: searched(study, measured.get(study)) for study in SEARCHED}
+    return {FILE: {**compared, **edges}, KNOWN_PAGE: {KNOWN: held_against_chain(measured.get(KNOWN))}}
+
+
+def held_against_chain(rounds: pd.DataFrame | None) -> str:
+    """Return where each search found the edge of the queue, and whether its interval holds that of the chain."""
+    if rounds is None:
+        return measure_first(KNOWN)
+    found = found_in(rounds)
+    words = boundary.wording(found)
+    rows = (
+        [place, boundary_in_words(one.answer, words), one.answer.rounds, "yes" if holds(one, CHAIN) else "no"]
+        for place, one in enumerate(found.searched, start=1)
+    )
+    heads = ["search", "boundary", "rounds", f"holds {words.dose(CHAIN)}, the chain's"]
+    return "\n\n".join(filter(None, [table(heads, rows), warned(rounds)]))
+
+
+def holds(one: SearchedBoundary, known: float) -> bool:
+    """Whether the interval of an edge that was located holds a known one."""
+    found = one.answer.boundary
+    return found is not None and (found.low or 0.0) <= known <= (found.high or np.inf)
+
+
+def _outcomes(study: str) -> Reader:
+    """Return a reader of the rounds of a search: their order, and what says whether a round was held."""
+    found = load(STUDIES / f"{study}.yaml").boundary
+    response = condition(found.of).response if found else ""
+    return questions.named(rounds_as(study, ["block", "round", "scenario", "strategy", response, "warnings"]))
+
+
+READERS = {**questions.readers(COMPARED), **{study: _outcomes(study) for study in (*SEARCHED, KNOWN)}}
+PAGE = Page(FILE, READERS, parts, lambda _: {})
