@@ -6,6 +6,7 @@ drawings are held against ``tests/golden/report/watched``; UPDATE_GOLDEN=1 rewri
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support import observed_run as made_up
-from tests.support.golden import is_golden_section
+from tests.support.golden import is_golden, is_golden_section
 from tests.support.observed_run import BEGAN_S, ENDED_S, FAILED, INVALID, LENGTH_S, NEVER, SeenRound, observed_run
 
 from patternbench.observe.section import Section
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.report import build
+from patternbench.report.export import TABLES, ExportRequest, export_run
 from patternbench.report.model import RunReport
 from patternbench.report.sections import lanes
 
@@ -223,3 +225,33 @@ def test_rounds_say_the_same_whatever_the_order_of_the_rows_in_their_files(watch
     """Attempts, spans, samples and the lines of a log are rows of tables, which have no order."""
     shuffled, _ = observed_run(tmp_path / "run", shuffled=True)
     pd.testing.assert_frame_equal(build.gather(shuffled).rounds, watched.report.rounds, rtol=1e-9)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_that_is_exported_has_a_row_for_all_that_was_kept_of_rounds_that_count(
+    table: str, watched: Watched, tmp_path: Path
+) -> None:
+    if table == "decisions":  # no balancer of this run limits rates
+        return
+    path = export_run(watched.folder, ExportRequest("csv", table), tmp_path / "table.csv", force=False)
+    lines = path.read_text().splitlines()
+    counting = [one for one in watched.made if one.index not in (FAILED, INVALID)]
+    counted = {
+        "rounds": len(counting),
+        "attempts": sum(call.tries for one in counting for call in one.calls),
+        "gateways": sum(2 * (8 + 2) for _ in counting),
+        "bundlers": sum(8 for _ in counting),
+        "series": sum(len(made_up.series(one)) for one in counting),
+        "speed": sum(len(made_up.probed(one)) for one in counting),
+        "usage": sum(len(made_up.used(one)) for one in counting),
+    }
+    assert table not in counted or len(lines) - 1 == counted[table]
+    is_golden(f"report/watched/export-{table}.csv", "\n".join(lines[:9]) + "\n")
+
+
+def test_annotations_and_metrics_that_are_exported_are_as_agreed(watched: Watched, tmp_path: Path) -> None:
+    grafana = export_run(watched.folder, ExportRequest("grafana"), tmp_path / "annotations.json", force=False)
+    is_golden("report/watched/annotations.json", json.loads(grafana.read_text()))
+    metrics = export_run(watched.folder, ExportRequest("opentelemetry"), tmp_path / "metrics.jsonl", force=False)
+    first = metrics.read_text().splitlines()[0]
+    is_golden("report/watched/metrics.json", json.loads(first))
