@@ -63,6 +63,8 @@ def test_what_calls_came_to_is_what_was_put_into_them(watched: Watched) -> None:
     for one, row in watched.measured:
         calls = one.measured
         good = [call for call in calls if call.good]
+        last = max(call.begun_us + call.took_us for call in calls) / US
+        span = max(LENGTH_S, last - calls[0].begun_us / US)
         expected = {
             "TotalCalls": len(calls),
             "SuccessfulCalls": len(good),
@@ -70,8 +72,8 @@ def test_what_calls_came_to_is_what_was_put_into_them(watched: Watched) -> None:
             "amplification": one.attempts / len(calls),
             "failure_rate": 100 * (1 - len(good) / len(calls)),
             "bad_status_rate": 100 * (1 - len(good) / len(calls)),
-            "goodput": sum(not call.late for call in good) / LENGTH_S,
-            "Throughput": one.attempts / LENGTH_S,
+            "goodput": sum(not call.late for call in good) / span,
+            "Throughput": one.attempts / span,
             "AverageSuccessTime": sum(call.took_us for call in good) / US / len(good),
             "max": max(call.took_us for call in calls) / US,
             "p50": float(np.median([call.took_us for call in calls])) / US,
@@ -130,7 +132,7 @@ def test_the_goodput_that_a_standstill_cost_is_that_of_the_undisturbed_round_of_
         else:
             assert row["goodput_lost"] == pytest.approx(100 * (1 - row["goodput_since"] / usual)), one
             known += 1
-    assert known > 8
+    assert known > 6
 
 
 def test_what_observers_counted_is_added_up_and_put_in_relation(watched: Watched) -> None:
