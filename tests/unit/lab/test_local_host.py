@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,9 +123,9 @@ class Local:
 
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
-    clock = iter(number / 4 for number in range(10**6))
-    numbers = iter(range(10**6))
-    host, launcher, made = LocalHost(tmp_path / "host", lambda: f"secret-{next(numbers)}", lambda: next(clock)), MadeUpLauncher(), []
+    ticks, numbers, made = count(), count(), list[Call]()
+    host = LocalHost(tmp_path / "host", lambda: f"secret-{next(numbers)}", lambda: next(ticks) / 4)
+    launcher = MadeUpLauncher()
     (tmp_path / "host").mkdir()
     real = host._launcher
     monkeypatch.setattr(host, "_launcher", launcher)
@@ -194,9 +195,9 @@ def test_a_first_start_that_fails_leaves_nothing(local: Local) -> None:
 
 
 def test_what_is_not_installed_is_told_before_anything_starts(local: Local) -> None:
-    lacking = Need("nginx", False, "apt-get install nginx")
+    lacking = Need("nginx", None, "apt-get install nginx")
     with pytest.raises(StartError, match="^nginx is not installed: apt-get install nginx$"):
-        local.change(replace(SHOP, needs=(Need("envoy", True, ""), lacking)))
+        local.change(replace(SHOP, needs=(Need("envoy", "/usr/bin/envoy", ""), lacking)))
     assert local.launcher.prepared_ones == []
 
 
