@@ -69,6 +69,7 @@ LATE_EVERY = 25
 """Every so many calls one is good and late."""
 INVALID, FAILED = 5, 11
 """The round with a warning that takes its result away, and the one that came to no end."""
+TOO_LATE = RoundWarning("late", "too late", "use fewer users", invalidates=True)
 SERIES = {
     "cpu": RequestedSeries(
         query="rate(cpu)", unit="cores", title="CPU in use", better="lower", step_s=1.0, label_sets=1, left_out=0
@@ -144,7 +145,8 @@ def made_up(index: int, block: int, scenario: PlannedScenario) -> SeenRound:
     lost = rate == 40 and (again or block > 0)
     bad_until = (NEVER if lost else ENDED_S + 1 + block / 2) if stands_still else None
     calls = [
-        _call(number, round(number * 1e6 / rate), again, bad_until) for number in range(round(rate * (WARM_S + LENGTH_S)))
+        _call(number, round(number * 1e6 / rate), again, bad_until)
+        for number in range(round(rate * (WARM_S + LENGTH_S)))
     ]
     return SeenRound(index, block, scenario.id, rate, stands_still, again, bad_until, calls)
 
@@ -239,7 +241,9 @@ def _line(run: RunFolder, one: SeenRound, lane: str = "") -> Entry:
         "cause": "the client ended" if failed else None,
         "cpu_seconds": 0.25,
         "system_cpu_seconds": 1.5 + one.block,
-        "doubts": [RoundWarning("late", "too late", "use fewer users", invalidates=True)] if one.index == INVALID else [],
+        "doubts": [RoundWarning("late", "too late", "use fewer users", invalidates=True)]
+        if one.index == INVALID
+        else [],
         "sha256": digest(run.attempts_of(name)),
         "faults": _faults(one),
         "starts": [RecordedStart("target", "the study says so", 0.5)] if one.index % 5 == 0 else [],
@@ -254,7 +258,9 @@ def _line(run: RunFolder, one: SeenRound, lane: str = "") -> Entry:
 def _faults(one: SeenRound) -> list[ActedFault]:
     """The standstill, and one that lasted for the whole round, which says nothing of when calls recover."""
     whole = ActedFault("delay", "delay", "edge", -1000, 14_000_000, {"requests": 3.0})
-    acted = ActedFault("freeze", "freeze", "target", int(BEGAN_S * 1e6), int(ENDED_S * 1e6), {"requests": 1000.0 + one.index})
+    acted = ActedFault(
+        "freeze", "freeze", "target", int(BEGAN_S * 1e6), int(ENDED_S * 1e6), {"requests": 1000.0 + one.index}
+    )
     return [whole, acted] if one.stands_still else []
 
 
@@ -340,19 +346,24 @@ def used(one: SeenRound) -> list[tuple[str, str, float, float, float]]:
 
 def _queries() -> RoundQueries:
     targets = [ScrapedTarget(job="shop", instance="shop-1", scrapes=12, failed=0)]
-    return RoundQueries(prometheus="http://localhost", measured_from_s=WARM_S, length_s=LENGTH_S, series=SERIES, targets=targets)
+    return RoundQueries(
+        prometheus="http://localhost", measured_from_s=WARM_S, length_s=LENGTH_S, series=SERIES, targets=targets
+    )
 
 
 def series(one: SeenRound) -> list[tuple[str, str, float, float]]:
     """A series with one label set, whose first value is of the warm-up, and one with two that were kept."""
     above = (9.0, 0.5, 2.0, 1.5, 1.0)
     own = [("cpu", "{}", float(second), one.rate / 10 + more) for second, more in enumerate(above)]
-    modes = [("modes", json.dumps({"mode": mode}), 2.0, value) for mode, value in (("user", 5.0), ("system", 1.0 + one.block))]
+    modes = [
+        ("modes", json.dumps({"mode": mode}), 2.0, value)
+        for mode, value in (("user", 5.0), ("system", 1.0 + one.block))
+    ]
     return own + modes
 
 
 def spans(one: SeenRound) -> list[dict[str, object]]:
-    """Requests of two operations: one asks a database for each line, the other asks a service, which a message follows."""
+    """Requests of two operations: one asks a database for each line, the other a service, and sends a message."""
     lines = 6 if one.again else 3
     return [row for number in range(3) for row in (*_reading(one, number, lines), *_buying(one, number))]
 
@@ -361,7 +372,9 @@ def _reading(one: SeenRound, number: int, lines: int) -> list[dict[str, object]]
     trace: dict[str, object] = {"trace_id": f"r{one.index}-{number}"}
     root = f"root{number}"
     rows = [
-        span(root, "server", "shop", (0, 10 * lines + 5), method="GET", route="/lines/{id}", in_memory_calls=4.0, **trace)
+        span(
+            root, "server", "shop", (0, 10 * lines + 5), method="GET", route="/lines/{id}", in_memory_calls=4.0, **trace
+        )
     ]
     return rows + [
         span(f"query{number}-{line}", "client", "shop", (10 * line + 1, 10 * line + 4), root, **SQL, **trace)
@@ -371,12 +384,14 @@ def _reading(one: SeenRound, number: int, lines: int) -> list[dict[str, object]]
 
 def _buying(one: SeenRound, number: int) -> list[dict[str, object]]:
     trace: dict[str, object] = {"trace_id": f"b{one.index}-{number}"}
-    fails = number == 0 and one.stands_still
+    fails, get = number == 0 and one.stands_still, {"method": "GET", **trace}
     queue = {"messaging": "rabbitmq", "destination": "orders"}
     return [
         span("root", "server", "shop", (0, 60), method="POST", route="/orders", in_memory_calls=2.0, **trace),
-        span("ask", "client", "shop", (5, 35), "root", method="GET", error=fails, **trace),
-        span("take", "server", "stock", (10, 30), "ask", route="/stock/{id}", method="GET", in_memory_calls=1.0, **trace),
+        span("ask", "client", "shop", (5, 35), "root", error=fails, **get),
+        span(
+            "take", "server", "stock", (10, 30), "ask", route="/stock/{id}", method="GET", in_memory_calls=1.0, **trace
+        ),
         span("send", "producer", "shop", (40, 50), "root", **queue, **trace),
         span("get", "consumer", "mail", (70, 95), "send", in_memory_calls=3.0, **trace),
     ]
@@ -397,5 +412,3 @@ def policies(one: SeenRound) -> Mapping[str, int]:
     """How often each policy acted, the outermost first."""
     retried = sum(call.tries - 1 for call in one.calls)
     return {"timeout": 3 + one.block, "retry": retried} if one.again else {}
-
-

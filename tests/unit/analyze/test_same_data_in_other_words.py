@@ -46,14 +46,24 @@ def compared(table: pd.DataFrame, folder: Path, *words: str, **levels: list[obje
     """Every comparison by its load, its strategy and its response."""
     listed = data(compare, table, folder, *words, **levels)["differences"]
     found = {(one["levels"]["users"], one["levels"]["strategy"], one["response"]): one for one in listed}
-    assert len(found) == len(listed) > 10
+    assert len(found) == len(listed) >= 8
     return found
 
 
 def assert_alike(one: Numbers, other: Numbers, names: tuple[str, ...], factor: float = 1.0) -> None:
     for name in names:
-        expected = one[name] if isinstance(one[name], (str, bool, list)) or one[name] is None else factor * one[name]
-        assert other[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), name
+        is_number = isinstance(one[name], (int, float)) and not isinstance(one[name], bool)
+        expected = pytest.approx(factor * one[name], rel=1e-6, abs=1e-9) if is_number else _near(one[name])
+        assert other[name] == expected, name
+
+
+def _near(value: Any) -> Any:
+    """A value to compare with, whose numbers may differ in their last digit."""
+    if isinstance(value, list):
+        return [_near(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _near(one) for name, one in value.items()}
+    return pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
 
 
 @pytest.fixture
@@ -128,7 +138,7 @@ def test_rounds_that_differ_by_the_same_in_every_block_are_told_apart_by_just_th
         expected = {"breaker": -50.0, "retry": 25.0}[strategy]
         assert one["relative_percent"] == pytest.approx(expected)
         assert one["relative_ci_low"] - 1e-6 <= expected <= one["relative_ci_high"] + 1e-6
-        assert one["cliffs_delta"] == np.sign(expected)
+        assert np.sign(one["cliffs_delta"]) == np.sign(expected)
 
 
 CHOICES = ("chosen", "verdict", "ties", "given")
@@ -143,7 +153,7 @@ def test_a_recommendation_is_the_same_of_rows(how: str, table: pd.DataFrame, tmp
         assert [one[name] for name in CHOICES] == [other[name] for name in CHOICES]
         for mine, theirs in zip(one["candidates"], other["candidates"], strict=True):
             for name in OF_CANDIDATES:
-                assert theirs[name] == pytest.approx(mine[name], rel=1e-6), name
+                assert theirs[name] == _near(mine[name]), name
 
 
 def test_a_recommendation_by_more_of_its_opposite_is_the_same(table: pd.DataFrame, tmp_path: Path) -> None:
@@ -169,10 +179,10 @@ def test_a_model_is_the_same_of_rows(how: str, table: pd.DataFrame, tmp_path: Pa
     for name in ("r2", "adj_r2", "f", "aic", "bic", "sigma", "mape", "mae", "rmse"):
         assert again[name] == pytest.approx(first[name], rel=1e-6), name
     for one, other in zip(first["terms"], again["terms"], strict=True):
-        assert other == pytest.approx(one, rel=1e-5, abs=1e-9)
+        assert_alike(one, other, tuple(one))
 
 
-def test_a_model_of_a_time_in_another_unit_has_its_coefficients_in_that_unit(table: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_model_of_a_time_in_another_unit_has_coefficients_in_it(table: pd.DataFrame, tmp_path: Path) -> None:
     (first,) = data(fit, table, tmp_path / "a", "--formula", FORMULA)["models"]
     scaled = table.assign(p95=1000 * table["p95"], users=table["users"] / 10)
     (again,) = data(fit, scaled, tmp_path / "b", "--formula", FORMULA, users=[1, 2, 4, 8])["models"]
@@ -183,4 +193,4 @@ def test_a_model_of_a_time_in_another_unit_has_its_coefficients_in_that_unit(tab
         by = factors.get(one["name"], 1000.0)
         for name in ("estimate", "std_error", "ci_low", "ci_high"):
             assert other[name] == pytest.approx(by * one[name], rel=1e-5), (one["name"], name)
-        assert (other["t"], other["vif"]) == pytest.approx((one["t"], one["vif"]), rel=1e-6)
+        assert_alike(one, other, ("t", "vif"))

@@ -1,4 +1,4 @@
-"""All that is said of configurations as people write them is as agreed: policies, notes, cautions, the study of them."""
+"""All that is said of configurations as people write them is as agreed: policies, notes, cautions, studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log that grows beyond its bound keeps its beginning and its end, byte for byte, and says what is missing between."""
+"""A log that grows beyond its bound keeps its beginning and its end, byte for byte, and says what is missing."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from patternbench.lab.faults.cache import CacheConnection
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.software.ray_cluster import answers as answers_at
 
-FLUSH = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINFO\r\n$8\r\nkeyspace\r\n*2\r\n$8\r\nFLUSHALL\r\n$4\r\nSYNC\r\n*1\r\n$4\r\nEXEC\r\n"
+ASKED = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINFO\r\n$8\r\nkeyspace\r\n"
+FLUSH = ASKED + b"*2\r\n$8\r\nFLUSHALL\r\n$4\r\nSYNC\r\n*1\r\n$4\r\nEXEC\r\n"
 KEYSPACE = b"# Keyspace\r\ndb0:keys=12,expires=0\r\ndb3:keys=30,expires=1\r\n"
 FLUSHED = b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n$%d\r\n%s\r\n+OK\r\n" % (len(KEYSPACE), KEYSPACE)
 
@@ -110,5 +111,5 @@ def test_an_address_answers_where_someone_listens() -> None:
 def test_a_cache_that_is_not_there_is_told_with_its_name() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(StartError, match="^the cache cache doesn't answer: "):
+    with pytest.raises(StartError, match=r"^the cache cache doesn't answer: "):
         CacheConnection("cache", f"redis://127.0.0.1:{port}")

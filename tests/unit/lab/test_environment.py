@@ -14,7 +14,7 @@ from patternbench.lab import environment
 from patternbench.lab.environment import Environment
 from patternbench.lab.host import stored, unfinished
 from patternbench.lab.host.changes import Start
-from patternbench.lab.host.contained import ComponentContainers, ContainerMeter
+from patternbench.lab.host.contained import NOTHING_CONTAINED, ComponentContainers, ContainerMeter
 from patternbench.lab.host.launch import FaultAdmin, FreshStart, Launch, OwnContainer
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.ready import Port
@@ -35,7 +35,7 @@ class Running:
     folder: Path
     number: int
     endpoints: Mapping[str, str] = field(default_factory=dict)
-    contained: ComponentContainers = ComponentContainers()
+    contained: ComponentContainers = NOTHING_CONTAINED
     told: list[str] = field(default_factory=list)
 
     @property
@@ -87,10 +87,11 @@ class MadeUpHost:
         self.asked.append(("close",))
 
 
+ADMINS = (FaultAdmin("envoy", "admin"), FaultAdmin("proxy", "p"))
 TOPOLOGY = Topology(
     (
         launch("db", reset=None, offers=("truncate", "restart"), ports={"sql": 3306}),
-        launch("shop-1", reset=(), ports={"http": 8001}, faults=(FaultAdmin("envoy", "admin"), FaultAdmin("proxy", "p"))),
+        launch("shop-1", reset=(), ports={"http": 8001}, faults=ADMINS),
         launch("shop-2", reset=(FreshStart(),), ports={"http": 8002}, user="ann"),
         launch("spans", kind="otlp_receiver"),
         launch("edge", log="decisions", container=OwnContainer("nginx:1")),

@@ -134,7 +134,7 @@ def test_files_are_written_and_preparations_made_before_a_component_is_started(l
     assert local.begun == ["make all", f'sh -c exec "$@" <"$0" {local.folder}/data.sql load', "serve --fast"]
 
 
-def test_what_makes_a_file_that_is_there_already_is_left_out_with_all_that_makes_it(local: Local, tmp_path: Path) -> None:
+def test_what_makes_a_file_that_is_there_is_left_out_with_all_that_makes_it(local: Local, tmp_path: Path) -> None:
     MadeUpProcess.fates = {name: Fate() for name in ("one", "two", "three")}
     there, lacking = tmp_path / "there", tmp_path / "lacking"
     there.touch()
@@ -184,7 +184,7 @@ def test_a_preparation_that_fails_is_told_with_its_last_words(fate: Fate, why: s
 
 def test_a_command_is_named_without_its_folder(local: Local) -> None:
     MadeUpProcess.fates = {"/opt/bin/make": Fate(1)}
-    with pytest.raises(StartError, match="^make ended with code 1: it wrote nothing$"):
+    with pytest.raises(StartError, match=r"^make ended with code 1: it wrote nothing$"):
         local.launcher.carry_out(launch(), Preparation(("/opt/bin/make",)), CALLER)
 
 
@@ -197,7 +197,7 @@ def test_a_component_that_is_not_ready_in_time_is_told_with_what_it_lacks(local:
 
 def test_one_that_ends_first_is_told_with_how_it_ended(local: Local) -> None:
     MadeUpProcess.fates = {"serve": Fate(3, 1)}
-    with pytest.raises(StartError, match="^serve ended with code 3$"):
+    with pytest.raises(StartError, match=r"^serve ended with code 3$"):
         local.prepared(launch(ready=Ready(0)))
 
 
@@ -212,7 +212,7 @@ def test_a_log_of_errors_says_why_from_its_first_serious_line_on(local: Local) -
 def test_nothing_is_started_while_everything_is_taken_down_and_all_is_again(local: Local) -> None:
     local.launcher.give_up()
     assert local.launcher.gives_up()
-    with pytest.raises(StartError, match="^shop was not started, because everything is being taken down$"):
+    with pytest.raises(StartError, match=r"^shop was not started, because everything is being taken down$"):
         local.prepared(launch())
     local.launcher.go_on()
     assert not local.launcher.gives_up()

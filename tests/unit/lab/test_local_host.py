@@ -166,7 +166,9 @@ def test_what_is_as_wanted_stays_and_what_is_not_is_restarted_with_all_that_refe
 
 def test_what_shall_be_new_or_has_ended_is_started_for_that_reason(local: Local) -> None:
     local.change(SHOP, launch("other"))
-    assert local.change(SHOP, launch("other"), shop="its log belongs to one round") == {"shop": "its log belongs to one round"}
+    assert local.change(SHOP, launch("other"), shop="its log belongs to one round") == {
+        "shop": "its log belongs to one round"
+    }
     local.host.running["other"].process.alive = False  # type: ignore[misc]  # a made-up process
     assert local.change(SHOP, launch("other")) == {"other": "other ended with code 3"}
 
@@ -180,7 +182,7 @@ def test_secrets_are_made_anew_for_each_start(local: Local) -> None:
 
 def test_one_that_fails_is_named_with_its_line_and_started_by_the_next_change(local: Local) -> None:
     local.launcher.fails["edge"] = "edge did not come up"
-    with pytest.raises(StartError, match="^own.yaml:7: edge did not come up$"):
+    with pytest.raises(StartError, match=r"^own\.yaml:7: edge did not come up$"):
         local.change(replace(EDGE, origin="own.yaml:7"), SHOP)
     assert list(local.host.running) == ["shop"]
     local.launcher.fails.clear()
@@ -196,7 +198,7 @@ def test_a_first_start_that_fails_leaves_nothing(local: Local) -> None:
 
 def test_what_is_not_installed_is_told_before_anything_starts(local: Local) -> None:
     lacking = Need("nginx", None, "apt-get install nginx")
-    with pytest.raises(StartError, match="^nginx is not installed: apt-get install nginx$"):
+    with pytest.raises(StartError, match=r"^nginx is not installed: apt-get install nginx$"):
         local.change(replace(SHOP, needs=(Need("envoy", "/usr/bin/envoy", ""), lacking)))
     assert local.launcher.prepared_ones == []
 
@@ -258,7 +260,7 @@ def test_a_call_that_is_refused_names_the_setting(local: Local, monkeypatch: pyt
         raise StartError("PUT answered 500")
 
     monkeypatch.setattr(calls, "make", refuse)
-    with pytest.raises(StartError, match="^shop didn't accept its live setting `limit`: PUT answered 500$"):
+    with pytest.raises(StartError, match=r"^shop didn't accept its live setting `limit`: PUT answered 500$"):
         local.change(limited(5))
 
 
@@ -272,7 +274,11 @@ def test_a_reset_drops_what_was_asked_and_does_what_is_said_in_its_order(local: 
     local.calls.clear()
     assert local.host.reset(but={"fresh"}) == ["shop"]
     url = local.host.running["shop"].url
-    assert [f"{call.method} {call.url.removeprefix(url)}" for call in local.calls] == ["DELETE /work", "POST /reset", "PUT /limit"]
+    assert [f"{call.method} {call.url.removeprefix(url)}" for call in local.calls] == [
+        "DELETE /work",
+        "POST /reset",
+        "PUT /limit",
+    ]
     assert local.launcher.carried == [(f"clear {local.host.folder}/shop", True)]
 
 
@@ -286,7 +292,7 @@ def test_one_that_cannot_be_reset_is_down_and_started_by_the_next_change(local: 
     resettable = launch("db", reset=(Preparation(("truncate",)),), origin="own.yaml:3")
     local.change(resettable)
     local.launcher.fails["db"] = "truncate ended with code 1"
-    with pytest.raises(StartError, match="^own.yaml:3: db could not be reset: truncate ended with code 1$"):
+    with pytest.raises(StartError, match=r"^own\.yaml:3: db could not be reset: truncate ended with code 1$"):
         local.host.reset(but=())
     local.launcher.fails.clear()
     assert local.launcher.ended == ["db"]
@@ -308,7 +314,7 @@ def test_a_component_is_let_end_within_its_own_time(local: Local) -> None:
     local.host.finish("db")
     assert process.told == ["SIGINT", "waited 3 s"]
     process.patient = False
-    with pytest.raises(StartError, match="^db did not end within 3s, so its files may be incomplete$"):
+    with pytest.raises(StartError, match=r"^db did not end within 3s, so its files may be incomplete$"):
         local.host.finish("db")
 
 

@@ -1,4 +1,4 @@
-"""What the simulator is asked of a run: each round's own requests with who decided them, and a map of its first ones."""
+"""What the simulator is asked of a run: each round's own requests with who decided, and a map of its first ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from patternbench.ratelimit.records.simulated import SimulationRecord, Simulator
 
 SECOND = 1_000_000
 ZERO = dict.fromkeys(
-    ("deviation", "wrongly_allowed", "wrongly_rejected", "deviation_tolerant", "client_mean", "peak", "asked_store"), 0.0
+    ("deviation", "wrongly_allowed", "wrongly_rejected", "deviation_tolerant", "client_mean", "peak", "asked_store"),
+    0.0,
 )
 
 
@@ -36,7 +37,9 @@ class Asked:
                 self.files[Path(one["recorded"]).name] = Path(one["recorded"]).read_text()
         summary = {"requests": 7, **ZERO}
         scale = {"no limiter": summary, "exact log": summary}
-        return [SimulatorAnswer.model_validate({"measured": summary, "scale": scale, "cpu_s": 0.0014}) for _ in scenarios]
+        return [
+            SimulatorAnswer.model_validate({"measured": summary, "scale": scale, "cpu_s": 0.0014}) for _ in scenarios
+        ]
 
 
 def limit(**fields: Any) -> EnforcedLimit:
@@ -56,7 +59,9 @@ ROWS = [
 
 def round_of(number: int, enforced: EnforcedLimit, balancers: int = 2, **settings: Any) -> LimitedRound:
     table = pd.DataFrame(ROWS, columns=["time_us", "client", "cost", "balancer", "worker"])
-    return LimitedRound(number, Decisions(table.assign(allowed=True, decided_by="store"), enforced, balancers), enforced, settings)
+    return LimitedRound(
+        number, Decisions(table.assign(allowed=True, decided_by="store"), enforced, balancers), enforced, settings
+    )
 
 
 @pytest.fixture
@@ -91,7 +96,10 @@ def test_copies_are_late_by_the_gossip_and_the_distance(asked: Asked) -> None:
 
 def test_a_map_is_made_of_the_first_ten_windows_with_the_mean_rates_of_their_clients(asked: Asked) -> None:
     found = simulated(round_of(0, limit()), round_of(1, limit()), round_of(2, limit(limit=20)))
-    assert [(one.round, str(one.limit), one.balancers) for one in found.maps] == [(0, "10 in 2s", 2), (2, "20 in 2s", 2)]
+    assert [(one.round, str(one.limit), one.balancers) for one in found.maps] == [
+        (0, "10 in 2s", 2),
+        (2, "20 in 2s", 2),
+    ]
     assert asked.files["map-0.tsv"] == "0\t1000000\t2\t0\n1\t2000000\t1\t0\n1\t3000000\t1\t0\n0\t20999999\t1\t0\n"
     bursty = next(one for one in asked.scenarios if one.get("arrivals") == "bursty")
     lasted_s = 20.0

@@ -6,7 +6,6 @@ and of deviation is worked out here too, round by round.
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
@@ -22,7 +21,7 @@ from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, MapScenario, SimulationRecord
 from patternbench.ratelimit.report import section, tables
-from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
+from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS
 from patternbench.records.folder import RunFolder
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
@@ -129,7 +128,9 @@ def a_map() -> LimitMap:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Section:
     run = RunFolder(tmp_path_factory.mktemp("limited"))
-    again = {str(n): summary(deviation(n % len(CONFIGURATIONS), n // len(CONFIGURATIONS)) + (n % 3) / 4) for n in range(36)}
+    again = {
+        str(n): summary(deviation(n % len(CONFIGURATIONS), n // len(CONFIGURATIONS)) + (n % 3) / 4) for n in range(36)
+    }
     simulated.write(run, SimulationRecord(again, [a_map()], 12_345, 6.5))
     return section.section(run, made(), LIMITS)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from tests.unit.report.test_predicted_section import CHECK
 from patternbench.observe.section import Section
 from patternbench.records.later_traces import KeptLaterTraces
 from patternbench.records.screened import ScreenRecord
+from patternbench.report.model import RunReport
 from patternbench.report.sections import boundary, later_traces, predicted, screened
 
 LINES = [
@@ -45,9 +47,17 @@ LATER = KeptLaterTraces.model_validate(
 )
 
 
+def screened_run() -> RunReport:
+    """A run of what a screen kept."""
+    levels: dict[str, list[Any]] = {"users": [50, 100], "fault": [80], "client": ["native"]}
+    return synthetic_run(rounds=3, strategy=["baseline", "circuit_breaker"], **levels)
+
+
 def screen(response: str, minimise: bool) -> Section:
     """A screen of a run with four scenarios, of which one was never measured and one has no prediction."""
-    report = synthetic_run(rounds=3, users=[50, 100], fault=[80], client=["native"], strategy=["baseline", "circuit_breaker"])
+    report = synthetic_run(
+        rounds=3, users=[50, 100], fault=[80], client=["native"], strategy=["baseline", "circuit_breaker"]
+    )
     said = {"s000": 0.09, "s001": 0.11, "s002": None, "s004": 0.13, "s999": 0.2}
     kept = [{"scenario": name, "predicted": {response: value}} for name, value in said.items()]
     record = {"model": "target", "sha256": "0" * 64, "objective": response, "minimise": minimise}
@@ -80,7 +90,9 @@ def test_every_word_table_and_figure_is_as_agreed(name: str) -> None:
 def test_what_a_screen_says_of_measuring_is_the_mean_of_the_measured_rounds() -> None:
     section = screen("p95", minimise=True)
     (table,) = section.tables
-    report = synthetic_run(rounds=3, users=[50, 100], fault=[80], client=["native"], strategy=["baseline", "circuit_breaker"])
+    report = synthetic_run(
+        rounds=3, users=[50, 100], fault=[80], client=["native"], strategy=["baseline", "circuit_breaker"]
+    )
     means = report.rounds.groupby("scenario")["p95"].mean()
     assert table.frame["predicted"].tolist() == ["90 ms", "110 ms", "–", "130 ms"]
     changed = [100 * (means["s000"] / 0.09 - 1), 100 * (means["s001"] / 0.11 - 1)]

@@ -94,8 +94,9 @@ def of_observers() -> Iterator[tuple[str, Sequence[RoundWarning]]]:
     yield "traces of a tenth, fewer than chance gives", traced(1000, 52, share=0.1)
     yield "no trace at all", traced(100, 0)
     yield "too few requests to miss any", traced(9, 5, share=0.9)
-    yield "traces that were refused and left out", traced(
-        2, 2, refused={"bad_body": 1, "other_signal": 7, "new": 2}, left_out={"too_many": 1234, "duplicate": 5}
+    yield (
+        "traces that were refused and left out",
+        traced(2, 2, refused={"bad_body": 1, "other_signal": 7, "new": 2}, left_out={"too_many": 1234, "duplicate": 5}),
     )
     yield "clocks that differ by a millisecond", traced(5, 5, ahead_ms=1)
     yield "clocks that differ by more", traced(5, 5, ahead_ms=250)
@@ -105,6 +106,7 @@ def of_observers() -> Iterator[tuple[str, Sequence[RoundWarning]]]:
 def traced(
     succeeded: int,
     came: int,
+    *,
     share: float = 1.0,
     refused: dict[str, int] | None = None,
     left_out: dict[str, int] | None = None,
@@ -161,6 +163,7 @@ def test_what_is_just_within_its_bound_says_nothing() -> None:
         "traces that are whole",
         "traces of a tenth, as few as chance gives",
         "too few requests to miss any",
+        "clocks that differ by a millisecond",
     }
 
 
@@ -200,7 +203,10 @@ def test_a_machine_disturbs_from_beyond_each_bound_on(
 
 
 def test_limits_are_told_with_their_units() -> None:
-    assert str(ResourceLimits((0, 3), 64_000_000, 1.5)) == "on CPU 0, 3; 64,000,000 bytes of memory; 1.5 CPU seconds per second"
+    assert (
+        str(ResourceLimits((0, 3), 64_000_000, 1.5))
+        == "on CPU 0, 3; 64,000,000 bytes of memory; 1.5 CPU seconds per second"
+    )
     assert str(ResourceLimits(memory=5)) == "5 bytes of memory"
     assert str(ResourceLimits()) == ""
 

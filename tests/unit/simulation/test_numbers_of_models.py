@@ -55,7 +55,15 @@ def test_the_numbers_of_workers_to_try_lie_around_those_that_were_busy(
 
 def summary(**known: Any) -> LoadSummary:
     times = {"p50": 2.0, "p90": 4.0, "p99": 8.0}
-    base = {"requests": 90, "calls": 90, "successes": 60, "errors": 0, "dropped": 0, "duration_s": 3.0, "rate_per_s": 30}
+    base = {
+        "requests": 90,
+        "calls": 90,
+        "successes": 60,
+        "errors": 0,
+        "dropped": 0,
+        "duration_s": 3.0,
+        "rate_per_s": 30,
+    }
     more = {"response_ms": times, "service_ms": {"p50": 99.0}, "lateness_ms": {}, "generator_cpu_s": 0.1, "steps": []}
     return LoadSummary.model_validate({**base, **more, "generator": {"connections": 1}, **known})
 
@@ -142,14 +150,22 @@ def test_the_only_service_has_the_name_by_which_faults_act_on_it() -> None:
 def service(*calls: str) -> ServiceAt:
     stages = [{"together": [{"to": name, "share": 100}]} for name in calls]
     points = [{"share": 0, "time": "1ms"}, {"share": 1, "time": "3ms"}]
-    return ServiceAt.model_validate({"workers": 1000, "times": {"quantiles": points}, **({"calls": stages} if stages else {})})
+    return ServiceAt.model_validate(
+        {"workers": 1000, "times": {"quantiles": points}, **({"calls": stages} if stages else {})}
+    )
 
 
 def test_of_a_graph_only_the_entry_is_limited_and_the_way_is_shared_by_its_links() -> None:
-    graph_ = TracedGraph("shop", {"shop": service("stock", "prices"), "stock": service("depot"), "prices": service(), "depot": service()}, ())
+    shop, stock = service("stock", "prices"), service("depot")
+    graph_ = TracedGraph("shop", {"shop": shop, "stock": stock, "prices": service(), "depot": service()}, ())
     model = maker({"request": TIMES}, graph_).model(Numbers(workers=4, scale=2.0, rtt=0.6, slowdown=0.5))
     assert model.entry == "shop"
-    assert {name: one.workers for name, one in model.services.items()} == {"shop": 4, "stock": 1000, "prices": 1000, "depot": 1000}
+    assert {name: one.workers for name, one in model.services.items()} == {
+        "shop": 4,
+        "stock": 1000,
+        "prices": 1000,
+        "depot": 1000,
+    }
     assert {one.time.us for one in model.services["depot"].times.quantiles or []} == {2000, 6000}
     assert model.network.us == 6000 / 2 / 3, "three links after each other, there and back"
     assert model.services["shop"].slowdown and not model.services["stock"].slowdown
