@@ -14,9 +14,9 @@ from patternbench.drivers.choice import engine_clients
 from patternbench.lab.systems import file_of
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
+from patternbench.plan.repeats import bounds, repeated
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import read
-from patternbench.study.evidence import fewest
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import roughly
@@ -130,7 +130,7 @@ def plan_of(study: str) -> Plan:
 
 def planned_s(study: str) -> float:
     """Return how long the loads and warm-ups of a study take, by the plan's guess, in seconds."""
-    loaded, scenarios = load(STUDIES / f"{study}.yaml"), plan_of(study).scenarios
-    rounds = fewest(loaded.rounds)
+    loaded = load(STUDIES / f"{study}.yaml")
+    scenarios, rounds = repeated(loaded, plan_of(study)).scenarios, bounds(loaded)[0]
     warming = len(scenarios) * rounds if engine_clients(loaded) else 0
     return estimate.seconds(scenarios, rounds, warming * loaded.longest_warm_up.seconds)
