@@ -72,8 +72,10 @@ def estimated(value: float, error: float) -> str:
 
 
 def warned(rounds: pd.DataFrame) -> str:
-    """How many rounds carry which warning, the most frequent first, and how many were left out as not valid."""
+    """How many rounds carry which warning, the most frequent first (then by name), and how many were left out as not valid."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
-    reported = ", ".join(f"`{kind}` {count:,}" for kind, count in kinds.most_common())
+    reported = ", ".join(
+        f"`{kind}` {count:,}" for kind, count in sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
+    )
     left_out = f" Left out, since not valid: {rounds.attrs[LEFT_OUT]:,}." if rounds.attrs.get(LEFT_OUT) else ""
     return f"Rounds: {len(rounds):,}. Warnings that they carry: {reported or 'none'}.{left_out}"
