@@ -72,7 +72,7 @@ def estimated(value: float, error: float) -> str:
 
 
 def warned(rounds: pd.DataFrame) -> str:
-    """How many rounds carry which warning, the most frequent first (then by name), and how many were left out as not valid."""
+    """How many rounds carry which warning, most frequent first, then by name, and how many are not valid."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})
     reported = ", ".join(
         f"`{kind}` {count:,}" for kind, count in sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
