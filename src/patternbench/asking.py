@@ -8,6 +8,7 @@ proxy), no redirect is followed unless it is asked for, and no compressed body i
 from __future__ import annotations
 
 import math
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,8 @@ import httpx
 Asked = ParamSpec("Asked")
 GLANCE_S = 0.25
 """How often a wait looks whether it shall be given up."""
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
+"""The number of an error of the system, which says nothing to people: its words follow."""
 FAILED = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol)
 
 
@@ -271,9 +274,9 @@ def _as_httpx(request: httpx.Request) -> Iterator[None]:
         yield
     except FAILED as error:
         kind = next(kind.__name__ for kind in type(error).__mro__ if hasattr(httpx, kind.__name__))
-        raise getattr(httpx, kind)(str(error), request=request) from None
+        raise getattr(httpx, kind)(_NUMBER.sub("", str(error)), request=request) from None
     except (OSError, UnicodeError, OverflowError) as error:  # a host or a port may be one that can't be looked up
-        raise httpx.ConnectError(str(error), request=request) from None
+        raise httpx.ConnectError(_NUMBER.sub("", str(error)), request=request) from None
 
 
 def first_bytes(answer: httpx.Response, most: int) -> bytes:

@@ -17,20 +17,19 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if not sys.warnoptions:  # they are for who changes the code; what a number lacks is said where it is printed
         warnings.simplefilter("ignore")
-    from patternbench.cli.main import main as run  # noqa: PLC0415 - takes long enough to be interrupted
+    from patternbench import interrupts  # noqa: PLC0415 - takes long enough to be interrupted
+    from patternbench.cli.main import main as run  # noqa: PLC0415 - as above
     from patternbench.later import loaded_when_used  # noqa: PLC0415 - as above
 
     loaded_when_used()
 
     # A parent that ignores the signal, such as a script with a job in the background, has asked for that.
-    signal.signal(signal.SIGINT, before)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # what is to be taken down is, as after Ctrl-C
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+    interrupts.take_untouched(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     try:
         run()
     except KeyboardInterrupt:  # another one, while the command was ending because of the first
         sys.exit(INTERRUPTED)
     finally:
+        interrupts.taken()
         if before is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # the interpreter's own end has no place to catch it

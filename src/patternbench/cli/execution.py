@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import signal
 import time
 from collections.abc import Sized
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +15,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
+from patternbench import interrupts
 from patternbench.cli import output
 from patternbench.cli.load_view import in_a_line
 from patternbench.cli.output import described
@@ -109,7 +108,7 @@ def carry_out(
     A ``bound`` says how long it may measure, in whole blocks; what is left then is for `resume`. With ``watch`` it is
     shown on the whole terminal.
     """
-    interruptible()
+    interrupts.take()
     load_all()
     begun = time.perf_counter()
     todo = prepared.todo(again)
@@ -149,12 +148,6 @@ def _watching(prepared: PreparedRun) -> LiveScreen | BlockLines:
     from patternbench.cli.live_screen import watching  # noqa: PLC0415 - slow to import, and few runs are watched
 
     return watching(prepared.folder)
-
-
-def interruptible() -> None:
-    """Have Ctrl-C and SIGTERM end what is measured: a shell's background job begins with SIGINT ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
 
 
 def unwritable(error: OSError, folder: Path) -> Problem:
@@ -203,7 +196,3 @@ def _again(prepared: PreparedRun, failed: list[Entry]) -> str:
     flags = {FAILED: " --retry-failed", DAMAGED: " --retry-damaged"}
     needed = "".join(flag for status, flag in flags.items() if any(entry.status == status for entry in failed))
     return f"to run them again, type `patternbench resume {prepared.folder.path}{needed}`"
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from patternbench import interrupts
 from patternbench.analyze.compare.compare_json import comparison_json
 from patternbench.analyze.compare.comparison import (
     Comparison,
@@ -26,7 +27,7 @@ from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.analyze.stopping.looking import confidence_of_each, next_look, planned_looks
 from patternbench.cli import output
-from patternbench.cli.execution import Bar, interruptible
+from patternbench.cli.execution import Bar
 from patternbench.cli.shared import bad_input_exits, factors, junit_option, tell_pipeline
 from patternbench.lab import environment, revisions, startable, systems
 from patternbench.lab.host.accounts import scratch
@@ -137,7 +138,7 @@ def gate(
     """
     options = GateOptions(tuple(map(parse_condition, conditions or (CONDITION,))), level, blocks, minutes)
     source = StudyFile.read(study_file) if study_file else gating.plain_study(path, users, seconds)
-    interruptible()
+    interrupts.take()
     load_all()
     with _up(base, "--base", prepare) as one, _up(_other(base, head, aa), "--head", prepare) as other:
         file = gating.study_of_both(one, other, source, options.looks[0])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
-import signal
+import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
 
 import click
 from rich.live import Live
 
+from patternbench import interrupts
 from patternbench.cli import output
 from patternbench.cli.lanes import SEND_PACKAGE, cluster_of
 from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
@@ -25,7 +26,7 @@ from patternbench.drivers.split_load import HERE, EarlyEndError, GeneratorPlace,
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
 from patternbench.study.models import MOST_GENERATORS
-from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem, reason
 from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
@@ -213,8 +214,8 @@ def load(
     """
     options = built(Options, given)
     job = job_of(options, log=out is not None)
-    check_out(out)
     with ExitStack() as stack:
+        stack.enter_context(held(out))
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-load-")))
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="patternbench-log-")))
         place = stack.enter_context(generators_at(on, options.generators, trust_cluster, send_package, logs))
@@ -258,9 +259,33 @@ def exit_code(summary: LoadSummary) -> int:
     return DONE if summary.valid else NOT_VALID
 
 
-def check_out(out: Path | None) -> None:
-    """Raise InputError for an output folder that already has files."""
-    if out and out.exists() and (not out.is_dir() or any(out.iterdir())):
+@contextmanager
+def held(out: Path | None) -> Iterator[None]:
+    """Keep an output folder to this command. Raises InputError where it has files, or another command writes there."""
+    if out is None:
+        yield
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(Problem(f"can't be written to: {reason(error)}", path="--out", value=str(out))) from None
+    try:
+        _lock_empty(out, handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_empty(out: Path, handle: int) -> None:
+    """Lock a folder, on the folder itself, so that it stays empty for us. Raises InputError where that can't be."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(Problem("another command is writing there", path="--out", value=str(out))) from None
+    except OSError as error:
+        output.note(f"{out} can't be locked ({reason(error)}), so give it to no other command meanwhile")
+    if any(out.iterdir()):
         raise InputError(Problem("is already there, and not empty", path="--out", value=str(out)))
 
 
@@ -274,7 +299,7 @@ def drive(
     view = Live(live(history, options.urls, length(options)), console=console, refresh_per_second=8, transient=True)
     try:
         with opened(job.job, out, logs, place) as load, view if shown else nullcontext():
-            on_interrupt(load.stop)
+            interrupts.on_first(load.stop)  # it keeps its results
             for progress in load.progress():
                 history.add(progress)
                 view.update(live(history, options.urls, length(options)))
@@ -283,7 +308,7 @@ def drive(
     except EarlyEndError:
         raise KeyboardInterrupt from None
     except DriverError as error:
-        raise click.ClickException(str(error)) from None
+        raise output.NotDoneError(str(error)) from None
     assert load.summary is not None
     return load.summary
 
@@ -292,18 +317,6 @@ def length(options: Options) -> float | None:
     """For how many seconds calls start, the warm-up included; None when a count ends the load."""
     duration = options.lasting
     return options.warm_up.seconds + duration.seconds if duration else None
-
-
-def on_interrupt(stop: Callable[[], None]) -> None:
-    """Let the first Ctrl-C (or SIGTERM) stop the load and keep its results; a second one ends the command."""
-
-    def first(_number: int, _frame: FrameType | None) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
-        stop()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, first)
 
 
 def tell(summary: LoadSummary, json_: bool, out: Path | None) -> None:

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import click
 
-from patternbench import __version__
+from patternbench import __version__, interrupts
 from patternbench.cli import streams
-from patternbench.cli.output import complain, problems_as_json
+from patternbench.cli.output import NotDoneError, complain, problems_as_json
 from patternbench.records.unreadable import TableError
 from patternbench.terms.data_problems import DataError
-from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason
+from patternbench.terms.problems import LONGEST_VALUE, InputError, Problem, reason, remedy
 from patternbench.terms.visible import not_utf8, visible
 
 COMMANDS = {
@@ -59,6 +59,14 @@ COMMANDS = {
     "check-client": "Test whether a client keeps the client contract.",
 }
 GONE = Problem("the folder that you are in was deleted", hint="type `cd` with a folder that is there, and try again")
+NOWHERE_TO_DRAFT = Problem(
+    "no folder for temporary files can be written to",
+    hint="type `export TMPDIR=FOLDER` with a folder of yours on a disk with room, and try again",
+)
+NO_TEMPORARY = "No usable temporary directory"
+"""How the library of Python begins its message where it finds none."""
+IN_UTF8 = "type `export PYTHONUTF8=1`, or choose a locale in UTF-8, and try again"
+NO_ROOM = "make room where it writes and in the folder for temporary files (TMPDIR), and type the command again"
 USAGE, INTERRUPTED = 2, 130
 FEWEST_OPEN_FILES = 64
 """Files that may be open at once: with fewer, libraries end the process, or say of any file that it can't be opened."""
@@ -159,12 +167,12 @@ def _misused(error: click.ClickException, as_data: bool) -> int:
     error.show()
     if as_data:
         problems_as_json([Problem(error.format_message())])
-    return USAGE
+    return error.exit_code if isinstance(error, NotDoneError) else USAGE
 
 
 def _failed(error: BaseException, as_data: bool) -> int:
     """Say what an error that no command expected means: the exit code. Raises it again if it is of standard output."""
-    if _of_interrupt(error):
+    if interrupts.caused(error):
         return _interrupted()
     if isinstance(error, streams.UnreadError) or (isinstance(error, OSError) and error.filename == streams.NAME):
         raise error
@@ -177,17 +185,9 @@ def _failed(error: BaseException, as_data: bool) -> int:
 
 
 def _interrupted() -> int:
+    interrupts.taken()
     click.echo("interrupted", err=True)
     return INTERRUPTED
-
-
-def _of_interrupt(error: BaseException | None) -> bool:
-    """Whether an error came of an interrupt: code that is being imported may turn that into its own error."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _unprinted(error: OSError) -> Problem:
@@ -199,7 +199,7 @@ def _unprinted(error: OSError) -> Problem:
 def _write_what_can_be_shown() -> None:
     """Let output of any character end well: a terminal that lacks it shows another instead."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+        if isinstance(stream, io.TextIOWrapper) and not streams.takes_all(stream):
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -224,12 +224,20 @@ def _check_open_files(most: int) -> None:
 def _check_texts(arguments: Sequence[str]) -> None:
     """Raise InputError for arguments, and a folder that we are in, that no record or answer could repeat."""
     hint = "records and reports are written in UTF-8; rename the file or folder, or write the text again"
+    hint = hint if _names_are_utf8() else IN_UTF8
     wrong = [text for text in arguments if not_utf8(text)]
     problems = [Problem("this argument isn't text in UTF-8", value=text, hint=hint) for text in wrong]
     here = _here()
     problems += [Problem("the name of this folder isn't text in UTF-8", value=here, hint=hint)] * not_utf8(here)
+    scratch = os.environ.get("TMPDIR", "")
+    problems += [Problem("isn't text in UTF-8", "TMPDIR", value=scratch, hint=hint)] * not_utf8(scratch)
     if problems:
         raise InputError(problems)
+
+
+def _names_are_utf8() -> bool:
+    """Whether this locale has files whose names may hold any character."""
+    return sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
 
 
 def _here() -> str:
@@ -249,11 +257,24 @@ def _reported(error: BaseException) -> Problem | None:
     from patternbench.lab.host.processes import StartError  # noqa: PLC0415 - only once something has failed
 
     if isinstance(error, OSError):
-        gone = error.errno == errno.ENOENT and not error.filename and not _here()
-        return GONE if gone else Problem(reason(error), file=str(error.filename or ""))
+        return _of_the_system(error)
+    if isinstance(error, UnicodeEncodeError) and not _names_are_utf8():
+        message = f"this name can't be written where files have names in {sys.getfilesystemencoding()}"
+        return Problem(message, value=error.object, hint=IN_UTF8)
     if isinstance(error, RuntimeError) and "Symlink loop" in str(error):
         return Problem(str(error), hint="name another file or folder")
     return Problem(str(error)) if isinstance(error, StartError | DriverError | TableError | DataError) else None
+
+
+def _of_the_system(error: OSError) -> Problem:
+    """Return what an error of the system means, with what to type where that is known."""
+    if str(error.strerror).startswith(NO_TEMPORARY):
+        return NOWHERE_TO_DRAFT
+    if error.errno == errno.ENOENT and not error.filename and not _here():
+        return GONE
+    nowhere = error.errno in (errno.ENOSPC, errno.EDQUOT) and not error.filename
+    hint = NO_ROOM if nowhere else remedy(error)
+    return Problem(reason(error), file=str(error.filename or ""), hint=hint)
 
 
 def unforeseen(error: BaseException, as_data: bool) -> None:

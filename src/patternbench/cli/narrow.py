@@ -24,7 +24,7 @@ def fitting(table: Table, console: Console) -> RenderableType:
     heading. If the others have no room without the first either, the widest is wrapped. Titles of columns are wrapped.
     """
     options = console.options.update(max_width=FILE_WIDTH)
-    if Measurement.get(console, options, table).maximum <= console.width:
+    if len(table.columns) == 1 or Measurement.get(console, options, table).maximum <= console.width:
         return table
     rows = _by_heading(table)
     widths, gap = _widths(table.columns[1:], console)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
+from patternbench.cli import streams
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.visible import visible_json
 
@@ -18,9 +20,13 @@ MOST_PROBLEMS = 20
 """How many problems are printed for people. Further ones of the same kind add nothing."""
 
 
+class NotDoneError(click.ClickException):
+    """What was asked for could not be done, though nothing is wrong with the question: exit code 1."""
+
+
 def as_json(value: object) -> None:
-    """Print one JSON value."""
-    click.echo(visible_json(json.dumps(value, indent=1, ensure_ascii=False)))
+    """Print one JSON value; where not every character can be printed, with escapes of JSON instead."""
+    click.echo(visible_json(json.dumps(value, indent=1, ensure_ascii=not streams.takes_all(sys.stdout))))
 
 
 def note(text: str) -> None:

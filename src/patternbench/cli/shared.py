@@ -22,7 +22,7 @@ from patternbench.records.outputs import check_outputs, write_whole
 from patternbench.records.unreadable import TableError
 from patternbench.terms.data_problems import DataError
 from patternbench.terms.factors import FactorTable
-from patternbench.terms.problems import Problem, reason
+from patternbench.terms.problems import Problem, reason, remedy
 from patternbench.terms.responses import defaults
 from patternbench.terms.visible import visible_json
 
@@ -59,8 +59,8 @@ def bad_input_exits(command: _Command) -> _Command:
         except OSError as error:
             if error.filename is None or error.filename == NAME:
                 raise
-            click.echo(f"error: {error.filename}: {error.strerror}.", err=True)
-            problems = [Problem(reason(error), file=str(error.filename or ""))]
+            problems = [Problem(reason(error), file=str(error.filename or ""), hint=remedy(error))]
+            click.echo(printable(f"error: {problems[0]}"), err=True)
         criteria = kwargs.get("json")
         if isinstance(criteria, JsonCriteria) and criteria.printed:
             problems_as_json(problems)

@@ -64,6 +64,11 @@ def flush() -> None:
         sys.stdout.flush()
 
 
+def takes_all(stream: TextIO) -> bool:
+    """Whether a stream takes every character; one that a caller has put in its place (a test, a notebook) does."""
+    return not isinstance(stream, io.TextIOWrapper) or stream.encoding.lower().replace("-", "") == "utf8"
+
+
 def give_up() -> None:
     """Print no more: nothing that is still held back is tried again when the process ends."""
     if isinstance(getattr(getattr(sys.stdout, "buffer", None), "raw", None), Output):

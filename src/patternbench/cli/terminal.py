@@ -15,6 +15,10 @@ from patternbench.terms.visible import visible
 
 FILE_WIDTH = 1_000
 """Columns of a file or a pipe, which have no width that a row must fit: each row stays on its line."""
+LEAST_HUNG = 8
+"""Columns that the further lines of an item of a list need at least, to be indented."""
+MOST_DIGITS = 6
+"""More than any terminal's number of columns has."""
 MARK = re.compile(r" *(?:[-!] )?")
 """The blanks and the mark of a list's item, below which its further lines are not written."""
 
@@ -26,8 +30,11 @@ class PlainConsole(Console):
     """
 
     def __init__(self, **options: Any) -> None:
+        told = _told_width()
+        if told is None and "COLUMNS" in os.environ:  # the library would take it
+            options["_environ"] = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         super().__init__(markup=False, emoji=False, highlight=False, **options)
-        if not (self.is_terminal or "width" in options or "COLUMNS" in os.environ):
+        if not (self.is_terminal or "width" in options or told):
             self.width = FILE_WIDTH
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -47,6 +54,8 @@ class PlainConsole(Console):
             return one
         mark = MARK.match(one)
         indent = len(mark[0]) if mark else 0
+        if self.width - indent < LEAST_HUNG:
+            return one
         lines = self.render_str(one)[indent:].wrap(self, self.width - indent)
         for line in lines:
             line.rstrip()
@@ -55,6 +64,12 @@ class PlainConsole(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Return the text as it will be printed; rich asks here for every string and every cell of a table."""
         return super().render_str(printable(text), **options)
+
+
+def _told_width() -> int | None:
+    """Return the width that the environment tells; None where that is none, as 0 of some terminals of containers."""
+    told = os.environ.get("COLUMNS", "")
+    return int(told) or None if told.isascii() and told.isdigit() and len(told) < MOST_DIGITS else None
 
 
 def _tables(objects: Iterable[object]) -> Iterator[Table]:

@@ -47,7 +47,7 @@ def try_(study_file: str, json_: bool, quick: bool) -> int:
                 tell(trial)
     except StartError as error:
         raise InputError(Problem(str(error), file=study_file, path="system")) from None
-    except (DriverError, OSError) as error:
+    except DriverError as error:
         raise click.ClickException(str(error)) from None
     if json_:
         output.as_json({"journeys": [trial.as_json() for trial in tried]})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from patternbench.cli import output
+from patternbench.interrupts import EndRequest
 from patternbench.lab import environment, startable, systems
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.accounts import scratch
@@ -45,22 +44,14 @@ def up(system_name: str, settings: tuple[str, ...], place: str | None, json_: bo
     with scratch("patternbench-up-") as folder:
         try:
             with environment.named(system, levels, folder) as running:
-                stop = told_to_stop()  # not before: a signal ends the wait for a component that is not up yet
+                end = EndRequest()  # not before: a signal ends the wait for a component that is not up yet
                 tell(running, json_)
                 first = system.first_request_with(levels)
                 if first and not json_:
                     click.echo(with_addresses(first, running.endpoints()))
-                return keep(running, stop)
+                return keep(running, end)
         except StartError as error:
             raise InputError(Problem(str(error), path=system_name)) from None
-
-
-def told_to_stop() -> threading.Event:
-    """Return what is set once a signal asks for the end, by which the system is then taken down without a message."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
 
 
 def tell(running: Environment, json_: bool) -> None:
@@ -88,9 +79,9 @@ def with_addresses(text: str, endpoints: Mapping[str, str]) -> str:
     return re.sub(r"\$\{([\w-]+)\.([\w-]+)\}", address, text).rstrip()
 
 
-def keep(running: Environment, stop: threading.Event) -> int:
+def keep(running: Environment, end: EndRequest) -> int:
     """Wait for Ctrl-C. Exit with code 1 if a component dies first."""
-    while not stop.wait(LOOK_EVERY_S):
+    while not end.within(LOOK_EVERY_S):
         dead = running.dead()
         if dead:
             output.say(f"died: {' '.join(dead)}", "red", stderr=True)

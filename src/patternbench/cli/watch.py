@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import signal
+import math
 import threading
 from pathlib import Path
 
 import click
 
 from patternbench.cli import output
+from patternbench.interrupts import EndRequest
 from patternbench.terms.problems import InputError, Problem, reason
 
 RUNS = Path("runs")
@@ -44,9 +45,7 @@ def watch(*, runs: tuple[Path, ...], port: int, host: str, json_: bool) -> int:
     except OSError as error:
         hint = "name another --port, or 0 for a free one"
         raise InputError(Problem(f"can't be listened on: {reason(error)}", value=f"{host}:{port}", hint=hint)) from None
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: over.set())
+    end = EndRequest()
     hub.start()
     answering = threading.Thread(target=server.serve_forever, name="answering", daemon=True)
     answering.start()
@@ -54,7 +53,7 @@ def watch(*, runs: tuple[Path, ...], port: int, host: str, json_: bool) -> int:
         output.as_json({"url": server.url, "runs": [str(path) for path in hub.paths]})
     else:
         click.echo(server.url)
-    over.wait()
+    end.within(math.inf)
     server.shutdown()
     hub.stop()
     return DONE

@@ -112,7 +112,7 @@ def attempts_of(job: Job, task: Task, logs: Path) -> list[TracedAttempt]:
             run(job, Path(scratch), logs, task.died)
         except JobError as error:
             raise DriverError(f"the load engine refused its job: {_without_secrets(str(error), task)}") from None
-        trace = LoadTrace.model_validate_json((Path(scratch) / TRACE).read_text())
+        trace = LoadTrace.model_validate_json((Path(scratch) / TRACE).read_bytes())
     return [_safe_to_tell(attempt, task) for attempt in trace.attempts]
 
 

@@ -71,7 +71,7 @@ class Load:
     def begin(self, at_ns: int) -> None:
         """Let it begin at a moment of that clock."""
         draft = self._begin.with_name(f"{BEGIN}.tmp")
-        draft.write_text(str(at_ns))
+        draft.write_text(str(at_ns), "utf-8")
         draft.replace(self._begin)
 
     def progress(self) -> Iterator[LoadProgress]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Protocol
 
 from patternbench.drivers.at_once import at_once
@@ -139,7 +139,10 @@ class SplitLoad:
         self._asked_to_end = False
         self._messages: SimpleQueue[tuple[int, LoadProgress | Exception | None]] = SimpleQueue()
         self.summary: LoadSummary | None = None
-        self._stopping = False
+        self._stopping, self._lock = False, Lock()
+        self._stops: SimpleQueue[bool] = SimpleQueue()
+        self._stopper = Thread(target=self._stop_when_asked, daemon=True)
+        self._stopper.start()
         self._ends: list[ExitStack] = []
         of = parts_of(job)
         with ExitStack() as stack:
@@ -155,6 +158,8 @@ class SplitLoad:
         return _WorkingGenerator(part, self._out / name, generator)
 
     def _end(self) -> None:
+        self._stops.put(False)
+        self._stopper.join(STOP_S)
         at_once([end.close for end in self._ends], END_S)
 
     def progress(self) -> Iterator[LoadProgress]:
@@ -253,12 +258,19 @@ class SplitLoad:
     def stop(self) -> None:
         """Ask all of them to end early: everything is written as usual."""
         self._asked_to_end = True
-        self._stop_all()
+        self._stops.put(True)
+
+    def _stop_when_asked(self) -> None:
+        """Stop them in a thread of our own: who asks may be a handler of signals, which must start no thread itself."""
+        while self._stops.get():
+            with suppress(Exception):  # one that can't be asked is ended with the others
+                self._stop_all()
 
     def _stop_all(self) -> None:
         """Ask all of them to end, unless they were asked before: those that are gone would hold us up each time."""
-        if not self._stopping:
-            self._stopping = True
+        with self._lock:
+            before, self._stopping = self._stopping, True
+        if not before:
             at_once([one.generator.stop for one in self._running], STOP_S)
 
     def __enter__(self) -> SplitLoad:

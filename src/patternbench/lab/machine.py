@@ -51,7 +51,7 @@ def facts() -> dict[str, object]:
 def cpu_model() -> str:
     """Return the processor's name."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text("utf-8", "replace").splitlines() if info.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or "unknown"
 
@@ -59,7 +59,7 @@ def cpu_model() -> str:
 def governor() -> str | None:
     """Return the frequency governor of the first core, if the kernel reports it."""
     path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    return path.read_text().strip() if path.exists() else None
+    return path.read_text("utf-8", "replace").strip() if path.exists() else None
 
 
 def disturbances() -> list[Disturbance]:
@@ -111,7 +111,7 @@ def urgency_allowed() -> bool:
     """Whether a process may make itself more urgent than others here."""
     if resource.getrlimit(resource.RLIMIT_NICE)[0] >= NICENESS_RANGE:
         return True
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text("utf-8", "replace").splitlines()
     held = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(held, 16) & CAP_SYS_NICE)
 
@@ -203,7 +203,7 @@ def _children(pid: int) -> list[int]:
     children: list[int] = []
     with suppress(OSError):
         for task in (PROC / str(pid) / "task").iterdir():
-            children += map(int, (task / "children").read_text().split())
+            children += map(int, (task / "children").read_text("utf-8", "replace").split())
     return children
 
 

@@ -62,7 +62,14 @@ def _carried_out(words: Sequence[str], folder: Path, within_s: float, what: str)
     """Carry out a command and return what it prints. Raises InputError with its last words where it fails."""
     try:
         done = subprocess.run(
-            words, cwd=folder, check=False, capture_output=True, text=True, timeout=within_s, stdin=subprocess.DEVNULL
+            words,
+            cwd=folder,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=within_s,
+            stdin=subprocess.DEVNULL,
         )
     except FileNotFoundError:
         raise InputError(Problem(f"{words[0]} isn't installed", what, hint=f"install {words[0]}")) from None

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from patternbench.study.text.files import read_start, read_text, regular
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem, reason, remedy
 
 PRIVATE_FOLDER, PRIVATE_FILE, USUAL_FILE = 0o700, 0o600, 0o666  # of each, the umask leaves the part that it allows
 LARGEST = 1_000_000_000
@@ -96,7 +96,8 @@ class RunFolder:
     def _not_made(self, error: OSError) -> InputError:
         """Return why a folder can't be made here, with what to type."""
         what = "isn't a folder" if isinstance(error, FileExistsError) else f"cannot be made: {error.strerror}"
-        return InputError(Problem(what, file=str(self.path), hint="name a new or an empty folder with --out"))
+        hint = remedy(error) or "name a new or an empty folder with --out"
+        return InputError(Problem(what, file=str(self.path), hint=hint))
 
     def _refuse_foreign(self) -> None:
         """Raise InputError for a folder that is neither empty nor has a file of our mark's name, before any write."""
@@ -156,12 +157,15 @@ class RunFolder:
         try:
             self._lock = regular(str(self.path / MARK_FILE), os.O_RDWR | os.O_CREAT, USUAL_FILE)
         except OSError as error:
-            raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(self.path))) from None
+            problem = Problem(f"cannot be written: {reason(error)}", file=str(self.path), hint=remedy(error))
+            raise InputError(problem) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.unlock()
-            raise InputError(Problem("another process is writing to this run", file=str(self.path))) from None
+            hint = "wait until it has ended"
+            problem = Problem("another process is writing to this run", file=str(self.path), hint=hint)
+            raise InputError(problem) from None
 
     def check_held(self) -> None:
         """Raise InputError where the folder that was locked lies no longer here: another run may have its place."""
@@ -371,5 +375,7 @@ def is_written_to(run: RunFolder) -> bool:
     with suppress(OSError):
         mark = (run.path / MARK_FILE).stat()
         place = f"{os.major(mark.st_dev):02x}:{os.minor(mark.st_dev):02x}:{mark.st_ino}"
-        return any(place in line.split() for line in Path("/proc/locks").read_text().splitlines() if "FLOCK" in line)
+        return any(
+            place in line.split() for line in Path("/proc/locks").read_text("utf-8").splitlines() if "FLOCK" in line
+        )
     return False

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from patternbench.records.lines import BEFORE, CHECK, append, keep_whole, linked_line, whole_lines
 from patternbench.records.seals import short_hash
-from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.problems import InputError, Problem, reason, remedy
 
 VERSION: Literal[1] = 1
 FILE, LOCK = "history.jsonl", ".history.lock"
@@ -121,7 +121,8 @@ class HistoryFile:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise InputError(Problem(f"cannot be written: {error.strerror}", file=str(self.folder))) from None
+            problem = Problem(f"cannot be written: {reason(error)}", file=str(self.folder), hint=remedy(error))
+            raise InputError(problem) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

@@ -36,10 +36,10 @@ def append(path: Path, line: Mapping[str, object]) -> int:
             length = file.tell()
         if new:
             sync_folder(path.parent)
-    except OSError:
+    except OSError as error:  # that of a write names no file
         if path.exists():
             os.truncate(path, size)
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     return length
 
 

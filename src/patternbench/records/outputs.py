@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from patternbench.records.folder import MARK_FILE
-from patternbench.terms.problems import InputError, Problem, reason
+from patternbench.terms.problems import InputError, Problem, reason, remedy
 
 OWN = frozenset(
     {
@@ -72,7 +72,8 @@ def written_whole(path: Path, hint: str = "") -> Iterator[Path]:
         else:
             yield from _draft(path.resolve())
     except OSError as error:
-        raise InputError(Problem(f"cannot be written: {reason(error)}", file=str(path), hint=hint)) from None
+        problem = Problem(f"cannot be written: {reason(error)}", file=str(path), hint=hint or remedy(error))
+        raise InputError(problem) from None
 
 
 def _draft(path: Path) -> Iterator[Path]:

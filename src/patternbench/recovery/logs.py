@@ -22,5 +22,5 @@ def read(logs: Mapping[str, Sequence[Path]]) -> pd.DataFrame | None:
 
 
 def _read(file: Path) -> pd.DataFrame:
-    with gzip.open(file, "rt") as text:
+    with gzip.open(file, "rt", encoding="utf-8") as text:
         return pd.read_csv(text, comment="#", usecols=list(COLUMNS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -107,8 +108,14 @@ def _read(readings: list[RoundReading]) -> Iterator[RoundMeasures]:
     if len(readings) < MANY:
         yield from map(_measure, readings)
         return
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(initializer=_ended_by_signals) as pool:
         yield from pool.map(_measure, readings, chunksize=50)
+
+
+def _ended_by_signals() -> None:
+    """Let a signal end this worker without a word: Ctrl-C in a terminal reaches every process there."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _measure(reading: RoundReading) -> RoundMeasures:

@@ -123,6 +123,10 @@ def _cell(text: str) -> str:
 def add_to_summary(text: str) -> None:
     """Add Markdown to the summary of the job that this runs in, on GitHub; nothing elsewhere. Raises OSError."""
     place = os.environ.get(SUMMARY)
-    if place:
+    if not place:
+        return
+    try:
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(text)
+    except OSError as error:  # that of a write names no file
+        raise OSError(error.errno, error.strerror, place) from None

@@ -58,14 +58,14 @@ def git_commit(folder: Path) -> str | None:
 def _head(entry: Path) -> str | None:
     try:
         own, git = _folders(entry)
-        head = (own / "HEAD").read_text().strip()
+        head = (own / "HEAD").read_text("utf-8").strip()
         if not head.startswith("ref: "):
             return head
         ref = head.removeprefix("ref: ")
         loose = git / ref
         if loose.exists():
-            return loose.read_text().strip()
-        packed = (git / "packed-refs").read_text().splitlines()
+            return loose.read_text("utf-8").strip()
+        packed = (git / "packed-refs").read_text("utf-8").splitlines()
         return next((line.split()[0] for line in packed if line.endswith(f" {ref}")), None)
     except (OSError, UnicodeError):
         return None
@@ -75,6 +75,6 @@ def _folders(entry: Path) -> tuple[Path, Path]:
     """Return the folder with what is checked out, and that of the whole repository; of a worktree they are two."""
     if entry.is_dir():
         return entry, entry
-    own = entry.parent / entry.read_text().strip().removeprefix("gitdir: ")
+    own = entry.parent / entry.read_text("utf-8").strip().removeprefix("gitdir: ")
     common = own / "commondir"
-    return own, own / common.read_text().strip() if common.exists() else own
+    return own, own / common.read_text("utf-8").strip() if common.exists() else own

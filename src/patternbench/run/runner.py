@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from patternbench import interrupts
 from patternbench.plan.order import Round
 from patternbench.plan.scenarios import Scenario
 from patternbench.records import damage, seals
@@ -80,6 +81,7 @@ class Runner:
     def _ordered(self, batch: Iterable[Round], made: list[Entry]) -> Iterator[RoundOrder]:
         """Yield the orders of rounds, as long as what was made gives hope for the next."""
         for round_ in batch:
+            interrupts.check()
             standing = [entry for entry in made if entry.status != VOIDED]
             if stops(standing, round_):
                 return

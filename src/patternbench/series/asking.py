@@ -30,11 +30,15 @@ Values = dict[str, list[tuple[float, float]]]
 
 @dataclass(frozen=True)
 class SeriesReader:
-    """Queries one Prometheus. ``shared``: it also watches targets outside the system. ``clock`` is Unix time."""
+    """Queries one Prometheus. ``shared``: it also watches targets outside the system.
+
+    ``clock`` is Unix time, which Prometheus is asked by; ``elapsed`` is a clock that no one sets, for waiting.
+    """
 
     prometheus: PrometheusApi
     shared: bool
     clock: Callable[[], float] = time.time
+    elapsed: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
 
     def check(self, requested: Mapping[str, Series]) -> None:
@@ -63,8 +67,8 @@ class SeriesReader:
 
     def _await_last_scrape(self, ended: float) -> None:
         """Return once every target was scraped after the round's end: then all scrapes within the round are there."""
-        deadline = self.clock() + SETTLES_WITHIN_S
-        while self.clock() < deadline:
+        deadline = self.elapsed() + SETTLES_WITHIN_S
+        while self.elapsed() < deadline:
             last = self.prometheus.at(LAST_SCRAPE, self.clock())
             if not last or last[0].value[1] >= ended:
                 return

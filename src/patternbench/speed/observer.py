@@ -62,7 +62,9 @@ class SpeedObserver(Observer["pd.DataFrame"]):
         before = _pause(requested)
         yield
         time.sleep(SETTLE_S)
-        samples.write(watched.folder, samples.of_pauses(before, _pause(requested), watched.load))
+        after = _pause(requested)
+        rows = samples.of_pauses(before.in_unix_time(), after.in_unix_time(), watched.load)
+        samples.write(watched.folder, rows)
 
     def read(self, kept: RoundFiles) -> pd.DataFrame | None:
         """Return the samples of a round; None if the study asks for no probe."""

@@ -19,9 +19,17 @@ WORK = json.dumps([{"id": number, "name": f"item {number}", "tags": ["a", "b", s
 
 @dataclass
 class Samples:
-    """What a probe has noted: when (seconds of Unix time), on which CPU, and how much CPU time (seconds) it took."""
+    """What a probe has noted: when (seconds), on which CPU, and how much CPU time (seconds) it took.
+
+    It notes times of the monotonic clock: someone may set the other one during a round.
+    """
 
     rows: list[tuple[float, int, float]] = field(default_factory=list)
+
+    def in_unix_time(self) -> Samples:
+        """Return them with times by the clock that the machine has now, as the times of the load are."""
+        ahead = time.time() - time.monotonic()
+        return Samples([(second + ahead, cpu, cpu_time) for second, cpu, cpu_time in self.rows])
 
 
 @contextmanager
@@ -62,7 +70,7 @@ def _probe(samples: Samples, over: threading.Event, cpus: Sequence[int], every_s
     """Run in its own thread, which alone moves from CPU to CPU: its time is not that of the system under test."""
     for cpu in cycle(cpus):
         os.sched_setaffinity(0, {cpu})
-        samples.rows.append((time.time(), cpu, _cpu_time_of_work()))
+        samples.rows.append((time.monotonic(), cpu, _cpu_time_of_work()))
         if over.wait(every_s):
             return
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,13 @@ LOGIN = re.compile(r"://(?:[^/@\s:]*:(?![0-9]{1,5}[/?#])\S*|[^/@\s:?#]*)@")
 """User and password in a URL, which no message shows, whatever signs (`/`, `?`, `#`, `@`) the password has."""
 LONGEST_SEARCHED = 5000
 """Characters of a value that are looked through before it is cut."""
+
+_ROOM = "make room there, and type the command again"
+_REMEDIES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: "nothing can be written there; name another place, or type the command in another folder",
+}
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,11 @@ def distinct(problems: Iterable[Problem]) -> list[Problem]:
 def reason(error: OSError) -> str:
     """Return the operating system's message for an error, also if a library put words around it."""
     return os.strerror(error.errno) if error.errno else str(error)
+
+
+def remedy(error: OSError) -> str:
+    """Return what to do where something could not be written; nothing where its error doesn't tell."""
+    return _REMEDIES.get(error.errno or 0, "")
 
 
 def shown(value: object) -> str:

@@ -61,7 +61,7 @@ def _fetch(client: httpx.Client, spans: SpansOfRound, folder: Path) -> None:
     ):
         for piece in answer.raise_for_status().iter_bytes():
             file.write(piece)
-    (folder / COUNTS).write_text(counts.model_dump_json())
+    (folder / COUNTS).write_text(counts.model_dump_json(), "utf-8")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -98,12 +99,59 @@ def measuring(folder: Path) -> tuple[str, str]:
     return own(folder, SERVE, "ready: {path: /}"), "GET"
 
 
-@pytest.mark.parametrize("phase", [starting, preparing, preparing_deaf, probing, warming, measuring])
+ONCE = """\
+if [ -e was ]; then echo again; exec sleep 600; fi
+touch was
+exec python3 -u -c 'import http.server as s, os; s.test(port=int(os.environ["PORT"]), bind="127.0.0.1")'
+"""
+"""A service that comes up once, and never again."""
+
+
+def restarting(folder: Path) -> tuple[str, str]:
+    (folder / "once.sh").write_text(ONCE)
+    fault = "faults: [{crash: {}, where: shop, when: {from: 1s, for: 500ms}}]\n"
+    return own(folder, f"sh {folder / 'once.sh'}", "ready: {path: /}") + fault, "again"
+
+
+@pytest.mark.parametrize("phase", [starting, preparing, preparing_deaf, probing, warming, measuring, restarting])
 def test_ctrl_c_ends_a_run_soon_while_it_is(phase: Callable[[Path], tuple[str, str]], tmp_path: Path) -> None:
     text, sign = phase(tmp_path)
     (tmp_path / "study.yaml").write_text(text)
     log = tmp_path / "run" / "logs" / "shop.log"
     run = begun(tmp_path)
+    await_(lambda: log.exists() and sign in log.read_text(errors="replace"), run)
+    time.sleep(0.5)
+    assert interrupted(run) < SOON_S
+    assert not left_behind(str(tmp_path))
+
+
+DROPS_THE_FIRST = """
+import select
+real, dropped = select.select, []
+def waiting(*given):
+    try:
+        return real(*given)
+    except KeyboardInterrupt:
+        if dropped:
+            raise
+    dropped.append(True)
+    return real(*given)
+select.select = waiting
+from patternbench.cli.main import main
+main()
+"""
+"""The command line, where what waits for the load engine drops the first interrupt, as a callback from C does."""
+
+
+@pytest.mark.parametrize("phase", [warming, measuring])
+def test_a_first_ctrl_c_that_is_dropped_ends_a_run_all_the_same_while_it_is(
+    phase: Callable[[Path], tuple[str, str]], tmp_path: Path
+) -> None:
+    text, sign = phase(tmp_path)
+    (tmp_path / "study.yaml").write_text(text)
+    log = tmp_path / "run" / "logs" / "shop.log"
+    line = [sys.executable, "-c", DROPS_THE_FIRST, "run", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "run")]
+    run = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     await_(lambda: log.exists() and sign in log.read_text(errors="replace"), run)
     time.sleep(0.5)
     assert interrupted(run) < SOON_S

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -93,3 +95,13 @@ def test_json_that_is_printed_holds_nothing_that_a_terminal_would_act_on(capsys:
     assert not re.search("[\u202e\x1b\x9b\u2028\U000e0001]", printed)
     assert json.loads(printed) == said
     assert "é😀" in printed
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_json_is_json_where_not_every_character_can_be_printed(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, printed = {"é": "größer", "😀": "…\x85"}, io.BytesIO()
+    narrow = io.TextIOWrapper(printed, encoding=encoding, errors="backslashreplace")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    output.as_json(said)
+    narrow.flush()
+    assert json.loads(printed.getvalue().decode(encoding)) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -58,3 +59,31 @@ def test_where_too_few_files_may_be_open_a_command_says_what_to_type(
     message = " ".join(capsys.readouterr().err.split())
     assert ended.value.code == 2
     assert "too few files may be open at once here (got 20); allowed: at least 64; type `ulimit -n 1024`" in message
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/']"),
+            "error: no folder for temporary files can be written to; type `export TMPDIR=FOLDER`",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            "error: No space left on device; make room where it writes and in the folder for temporary files (TMPDIR)",
+        ),
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "a.txt"), "error: a.txt: Disk quota exceeded; make room there"),
+    ],
+)
+def test_where_nothing_can_be_written_a_command_says_what_to_type(
+    error: OSError, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    def broken() -> None:
+        raise error
+
+    monkeypatch.setattr(module, "cli", broken)
+    with pytest.raises(SystemExit) as ended:
+        module.main([])
+    assert ended.value.code == 2
+    assert expected in " ".join(capsys.readouterr().err.split())

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from patternbench.cli.load import load, on_interrupt
+from patternbench import interrupts
+from patternbench.cli.load import held, load
 from patternbench.terms.problems import InputError
 
 
@@ -25,13 +26,14 @@ def test_the_first_ctrl_c_or_sigterm_keeps_the_results_and_the_second_ends_the_c
     stopped: list[str] = []
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
-        on_interrupt(lambda: stopped.append("stopped"))
+        interrupts.on_first(lambda: stopped.append("stopped"))
         signal.raise_signal(number)
         assert stopped == ["stopped"]
         for second in before:
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(second)
     finally:
+        interrupts.taken()
         for one, handler in before.items():
             signal.signal(one, handler)
 
@@ -47,3 +49,15 @@ def test_a_pipe_is_refused_where_a_file_is_needed(flag: str, tmp_path: Path) -> 
 def test_a_flag_that_only_a_cluster_can_have_is_refused_without_one(flag: str) -> None:
     with pytest.raises(InputError, match=f"{flag} says nothing without --on"):
         CliRunner().invoke(load, ["http://127.0.0.1:1", flag], catch_exceptions=False)
+
+
+def test_a_folder_that_another_command_writes_to_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with held(out):
+        assert not [*out.iterdir()]
+        with pytest.raises(InputError, match="another command is writing there"), held(out):
+            pass
+    with held(out):
+        (out / "summary.json").touch()
+    with pytest.raises(InputError, match="is already there, and not empty"), held(out):
+        pass

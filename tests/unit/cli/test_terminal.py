@@ -77,6 +77,31 @@ def test_a_row_in_a_file_stays_on_its_line_however_long_it_is(monkeypatch: pytes
     assert PlainConsole(file=out).width == 80
 
 
+@pytest.mark.parametrize("columns", ["0", "-5", "x", "", "²", "9" * 30])
+def test_a_width_that_is_none_is_no_width(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", columns)
+    out = io.StringIO()
+    console = PlainConsole(file=out)
+    console.print("- all of this stays on its line")
+    assert (console.width, out.getvalue()) == (FILE_WIDTH, "- all of this stays on its line\n")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 20])
+def test_in_the_narrowest_terminal_no_character_of_an_item_is_lost(width: int) -> None:
+    out = io.StringIO()
+    PlainConsole(file=out, width=width).print("- all of this stays")
+    assert "".join(out.getvalue().split()) == "-allofthisstays"
+
+
+def test_a_table_of_one_column_is_printed_in_a_terminal_that_is_narrower() -> None:
+    out = io.StringIO()
+    console = PlainConsole(file=out, width=5)
+    console.print(fitting(table_of("checkout", column="step"), console))
+    assert "".join(out.getvalue().split()) == "stepcheckout"
+
+
 def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
     read = study().model_copy(update={"name": "[/x]"})
     planned = expand(study())

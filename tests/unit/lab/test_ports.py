@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from pathlib import Path
 
@@ -43,3 +44,16 @@ def test_where_every_port_may_be_outgoing_the_system_gives_one(outgoing: Path, m
 
 def test_a_machine_that_does_not_say_gives_one_all_the_same(tmp_path: Path) -> None:
     assert ports.chosen({"shop": {"http": 0}}, outgoing=tmp_path / "missing")["shop"]["http"] > 0
+
+
+def test_where_there_is_no_loopback_address_the_error_says_so_and_what_to_type(
+    outgoing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NowhereSocket(socket.socket):
+        def bind(self, _address: object) -> None:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+
+    monkeypatch.setattr(ports.socket, "socket", NowhereSocket)
+    for wanted in (0, 8080):
+        with pytest.raises(ports.PortTaken, match=r"127\.0\.0\.1 is not there.*`ip link set lo up`"):
+            ports.chosen({"shop": {"http": wanted}}, outgoing=outgoing)

@@ -119,8 +119,9 @@ def test_nothing_stays_of_a_run_that_the_disk_did_not_take(tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as error:
         file.append(run(2))
+    assert error.value.filename == str(file.path)
     assert file.path.read_bytes() == before
 
 

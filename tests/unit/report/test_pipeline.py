@@ -14,7 +14,7 @@ from tests.unit.report.test_claims_section import run
 from patternbench.cli.compare import compare
 from patternbench.cli.report import report
 from patternbench.records.folder import RunFolder
-from patternbench.report.pipeline import SUMMARY, CaseOutcome, CheckedCase, junit, summary
+from patternbench.report.pipeline import SUMMARY, CaseOutcome, CheckedCase, add_to_summary, junit, summary
 
 __all__ = ["run"]
 CASES = [
@@ -84,7 +84,7 @@ def test_a_summary_that_cannot_be_written_is_one_line(runs: list[str], monkeypat
     monkeypatch.setenv(SUMMARY, "/nowhere/summary.md")
     done = gate(*runs, "--fail-if", "p95 > +10%")
     assert done.exit_code == 2
-    assert "error: /nowhere/summary.md: No such file or directory." in done.output
+    assert "error: /nowhere/summary.md: No such file or directory" in done.output
 
 
 def test_the_claims_of_a_run_are_cases(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,3 +95,9 @@ def test_the_claims_of_a_run_are_cases(run: RunFolder, tmp_path: Path, monkeypat
     suite = ET.parse(tmp_path / "claims.xml").getroot()[0]
     assert suite.get("tests") == "2"
     assert suite[0].get("name") == "a retry | makes <b>calls</b> succeed"
+
+
+def test_a_summary_that_a_full_disk_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SUMMARY, "/dev/full")
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        add_to_summary("### verdict")

@@ -85,7 +85,8 @@ def asker(
     http = httpx.Client(transport=httpx.MockTransport(prometheus))
     ticks = iter(range(10_000))
     at = PrometheusApi("http://prometheus/base/", {"X-Scope-OrgID": "shop"}, http)
-    return SeriesReader(at, shared, clock=lambda: BEGAN + 4 + clock + 0.1 * next(ticks), pause=lambda _: None)
+    clocks = {"clock": lambda: BEGAN + 4 + clock, "elapsed": lambda: 0.1 * next(ticks)}
+    return SeriesReader(at, shared, **clocks, pause=lambda _: None)
 
 
 def requested_of(prometheus: MadeUp, query: str = "cpu", *, shared: bool = False) -> SeenSeries:
@@ -142,6 +143,12 @@ def test_the_last_scrape_of_a_round_is_waited_for_but_not_for_ever() -> None:
 def test_the_last_scrape_of_the_slowest_target_is_waited_for_too() -> None:
     assert glances({"fast": LOAD.ended + 1, "slow": LOAD.ended - 1}) > 5
     assert glances({"fast": LOAD.ended + 1, "slow": LOAD.ended}) == 1
+
+
+def test_a_clock_that_is_set_back_meanwhile_makes_no_wait_longer() -> None:
+    prometheus = MadeUp({}, UP | {SCRAPES: [sample(BEGAN, instance="one")]})
+    asker(prometheus, clock=-3600).series({"cpu": Series(query="cpu")}, LOAD)
+    assert len(prometheus.requested) < 100
 
 
 def test_a_target_of_our_own_that_was_down_is_reported_whatever_the_queries_are_about() -> None:

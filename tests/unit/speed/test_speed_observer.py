@@ -205,3 +205,16 @@ def test_a_report_without_a_probe_says_nothing_of_it() -> None:
     rounds = pd.DataFrame({"round": [0], "status": "done", "valid": True})
     assert sections(RUN, rounds) == []
     assert sections(RUN, rounds.assign(**{PROBE_TIME: float("nan")})) == []
+
+
+def test_a_clock_that_is_set_back_during_a_round_loses_no_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requested, clock = watched(tmp_path / "speed", SpeedProbe(cpus=(HERE[0],))), time.time
+    with OBSERVER.watch(requested):
+        monkeypatch.setattr(time, "time", lambda: clock() - 3600)
+        load_of(requested, 0.0)
+    seen = OBSERVER.read(kept(tmp_path / "speed"))
+    assert seen is not None
+    assert (seen["second"] < 0).sum() > 1
+    assert (seen["second"] > 0).sum() > 1

@@ -108,4 +108,6 @@ def version() -> str | None:
     path = find()
     if path is None:
         return None
-    return subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        [path, "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False
+    ).stdout.strip()

@@ -102,7 +102,7 @@ def network_of(one: ContainerState) -> ContainerNetwork:
 def _is_here(one: ContainerState) -> bool:
     """Whether the process of that number on this machine is the container's: its control group bears its id."""
     with suppress(OSError):
-        return one.id in (PROC / str(one.pid) / "cgroup").read_text()
+        return one.id in (PROC / str(one.pid) / "cgroup").read_text("utf-8", "surrogateescape")
     return False
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from patternbench import interrupts
 from patternbench.lab.containers import states
 from patternbench.lab.containers.engine import ContainerEngine, ProjectFailed, asked
 from patternbench.lab.containers.limits import Limit
@@ -226,7 +227,7 @@ class ProjectService:
     def _await(self, reached: Callable[[ContainerState], bool], lacks: str) -> None:
         deadline = self.clock() + self.within_s
         while not all(map(reached, self._there())):
-            if self.clock() > deadline:
+            if self.clock() > deadline or interrupts.is_asked():
                 raise ProjectFailed(f"service {self.service} {lacks} within {self.within_s:g} s")
             self.pause(GLANCE_S)
 

@@ -41,7 +41,10 @@ class ControlGroup:
     def ran_out_of_memory(self) -> bool:
         """Whether a process was killed because the group had no memory left."""
         with suppress(OSError):
-            events = dict(line.split() for line in (self.path / "memory.events").read_text().splitlines())
+            events = dict(
+                line.split()
+                for line in (self.path / "memory.events").read_text("utf-8", "surrogateescape").splitlines()
+            )
             return int(events.get("oom_kill", 0)) > 0
         return False
 
@@ -60,7 +63,7 @@ def made(limits: ResourceLimits, name: str, mounts: Path = MOUNTS, own: Path = O
         group.remove()  # that of an earlier start, whose events would be taken for this one's
         group.path.mkdir(exist_ok=True)
         for file, text in _settings(limits, group.path):
-            (group.path / file).write_text(text)
+            (group.path / file).write_text(text, "utf-8")
     except OSError as error:
         group.remove()
         raise LimitRefused(f"{group.path} cannot be set up: {error.strerror}") from None
@@ -141,7 +144,7 @@ def _around_us(expected: set[str], mounts: Path, own: Path) -> Path:
 def _mounted(mounts: Path) -> Path:
     """Where control groups of version 2 are; raises LimitRefused where there are none."""
     with suppress(OSError):
-        for line in mounts.read_text().splitlines():
+        for line in mounts.read_text("utf-8", "surrogateescape").splitlines():
             fields, _, kind = line.partition(" - ")
             if kind.split()[:1] == ["cgroup2"]:
                 return Path(fields.split()[4])
@@ -150,14 +153,14 @@ def _mounted(mounts: Path) -> Path:
 
 def _own_group(own: Path) -> str:
     with suppress(OSError):
-        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+        lines = [line.split(":", 2) for line in own.read_text("utf-8", "surrogateescape").splitlines()]
         return next((path for number, _, path in lines if number == "0"), "/")
     return "/"
 
 
 def _handed_down(group: Path) -> set[str]:
     with suppress(OSError):
-        return set((group / "cgroup.subtree_control").read_text().split())
+        return set((group / "cgroup.subtree_control").read_text("utf-8", "surrogateescape").split())
     return set()
 
 

@@ -150,7 +150,7 @@ def _counted_in(pid: int, controller: str) -> str:
     """Return the file in which a controller counts for a process's group; nothing where that can't be known."""
     old, new = _GROUP_FILES[controller]
     with suppress(OSError):
-        for line in (PROC / str(pid) / "cgroup").read_text().splitlines():
+        for line in (PROC / str(pid) / "cgroup").read_text("utf-8", "surrogateescape").splitlines():
             _, controllers, path = line.split(":", 2)
             if path != "/" and (controller in controllers.split(",") or not controllers):
                 root, file = _mounted(controller if controllers else ""), old if controllers else new
@@ -161,7 +161,7 @@ def _counted_in(pid: int, controller: str) -> str:
 
 def _mounted(controller: str) -> Path | None:
     """Where the groups of a controller are, or those of version 2 without a controller's name."""
-    for line in MOUNTS.read_text().splitlines():
+    for line in MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
         fields, _, kind = line.partition(" - ")
         name, _, options = kind.partition(" ")
         counts = name == "cgroup" and controller in options.rpartition(" ")[2].split(",")
@@ -182,7 +182,7 @@ def counted(counter: str) -> float:
     with suppress(OSError, ValueError, psutil.Error):
         if counter.isdecimal():
             return float(sum(psutil.Process(int(counter)).cpu_times()[:2]))
-        text = Path(counter).read_text()
+        text = Path(counter).read_text("utf-8", "surrogateescape")
         if counter.endswith(_USAGE_NS):
             return int(text) * _NS
         return int(dict(line.split() for line in text.splitlines()).get("usage_usec", 0)) * _US
@@ -191,7 +191,10 @@ def counted(counter: str) -> float:
 
 def _numbers(file: str) -> dict[str, int]:
     """Return the numbers of a file by their names, a line each."""
-    return {name: int(number) for name, number in (line.split() for line in Path(file).read_text().splitlines())}
+    return {
+        name: int(number)
+        for name, number in (line.split() for line in Path(file).read_text("utf-8", "surrogateescape").splitlines())
+    }
 
 
 def _throttled_s(file: str) -> float:
@@ -204,4 +207,4 @@ def _memory_mib(file: str) -> float:
     """Return the memory of a group in MiB, without the copies of files that the kernel would drop first."""
     numbers = _numbers(str(Path(file).with_name("memory.stat")))
     inactive = numbers.get("total_inactive_file", numbers.get("inactive_file", 0))
-    return max(int(Path(file).read_text()) - inactive, 0) / _MIB
+    return max(int(Path(file).read_text("utf-8", "surrogateescape")) - inactive, 0) / _MIB

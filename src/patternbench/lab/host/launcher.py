@@ -16,6 +16,7 @@ from functools import partial
 from itertools import dropwhile, groupby, islice
 from pathlib import Path
 
+from patternbench import interrupts
 from patternbench.lab.containers import instance, instance_keeper
 from patternbench.lab.containers.instance import Instance
 from patternbench.lab.host.accounts import Account
@@ -140,7 +141,7 @@ class Launcher:
         stop = replace(launch.stop, grace=launch.within)  # what it writes as it ends takes its time
         process = self.ready(replace(launch, command=preparation.command, stop=stop), account)
         process.signal(launch.stop.signal)
-        if not process.ended(launch.within.seconds):
+        if not self._reaches(lambda: not process.alive, launch, process):
             raise StartError(f"{launch.name} was ready, and did not end within {launch.within} of {launch.stop.signal}")
 
     def _begun(self, launch: Launch, command: list[str]) -> Process:
@@ -173,13 +174,13 @@ class Launcher:
             alive = process.alive
             if reached():
                 return True
-            if not alive or self._closing.is_set() or self._clock() > deadline:
+            if not alive or self.gives_up() or self._clock() > deadline:
                 return False
             self._pause(GLANCE_S)
 
     def gives_up(self) -> bool:
-        """Whether starts that still wait are to give up."""
-        return self._closing.is_set()
+        """Whether starts that still wait are to give up: nobody wants them any more."""
+        return self._closing.is_set() or interrupts.is_asked()
 
     def end_strays(self, staying: Collection[Process]) -> None:
         """End every process but those that stay."""
@@ -250,6 +251,6 @@ def _why_not(process: Process, launch: Launch, folder: Path, starting: StartingC
 
 
 def _serious(path: Path, errors: ErrorLog) -> str:
-    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
     serious = dropwhile(lambda line: not re.search(errors.serious, line), lines)
     return " | ".join(line.strip() for line in islice(serious, MOST_LINES))

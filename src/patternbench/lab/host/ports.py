@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from collections.abc import Callable, Mapping
@@ -61,6 +62,7 @@ def _hold(port: int, owner: str, held: ExitStack) -> None:
     try:
         listener.bind((LOOPBACK, port))
     except OSError as error:
+        _refuse_without_loopback(error)
         raise PortTaken(f"{owner} cannot use port {port}: {error.strerror}") from None
 
 
@@ -73,7 +75,14 @@ def _free(held: ExitStack, draw: Draw, among: range) -> int:
             stream.bind((LOOPBACK, among[draw(len(among))] if among else 0))
             port = int(stream.getsockname()[1])
             datagrams.bind((LOOPBACK, port))
-        except OSError:
+        except OSError as error:
+            _refuse_without_loopback(error)
             continue
         return port
     raise PortTaken(f"no loopback port is free for both TCP and UDP, after {TRIES} tries")
+
+
+def _refuse_without_loopback(error: OSError) -> None:
+    """Raise PortTaken where this machine, or the part of it that we see, has no loopback address at all."""
+    if error.errno == errno.EADDRNOTAVAIL:
+        raise PortTaken(f"{LOOPBACK} is not there, by which all parts talk: type `ip link set lo up`") from None

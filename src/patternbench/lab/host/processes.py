@@ -13,12 +13,14 @@ import re
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
 import psutil
 
+from patternbench import interrupts
 from patternbench.lab.software import engine
 from patternbench.lab.software.jvm_crash import crash_lines
 from patternbench.terms.units import Duration
@@ -147,14 +149,13 @@ class Process:
     def lines(self, silence: float | None = None) -> Iterator[bytes]:
         """Its standard output, line by line, to the end.
 
-        Raises SilentProcessError if nothing comes for this many seconds. None waits for as long as it runs.
+        Raises SilentProcessError if nothing comes for this many seconds, and in a thread once the command is told to
+        end. None waits for as long as it runs.
         """
         assert self._guard.stdout is not None
         handle, rest = self._guard.stdout.fileno(), b""
         while True:
-            readable, _, _ = select.select([handle], [], [], silence)
-            if not readable:
-                raise SilentProcessError
+            _await_readable(handle, silence)
             read = os.read(handle, 1 << 16)
             *whole, rest = (rest + read).split(b"\n")
             yield from whole
@@ -226,6 +227,15 @@ class Process:
 
     def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self.close()
+
+
+def _await_readable(handle: int, silence: float | None) -> None:
+    """Return once something can be read; raises SilentProcessError after this time, or where it is no longer wanted."""
+    deadline = math.inf if silence is None else time.monotonic() + silence
+    while not select.select([handle], [], [], max(0.0, min(deadline - time.monotonic(), interrupts.GLANCE_S)))[0]:
+        interrupts.check()
+        if time.monotonic() >= deadline or (interrupts.is_asked() and not interrupts.in_main_thread()):
+            raise SilentProcessError
 
 
 class ReadLog:

@@ -77,7 +77,7 @@ def left_at(ports: Collection[int], network: Path = NETWORK) -> int:
 def _lines(table: Path) -> list[str]:
     """Return the connections of a table of the kernel; none where it keeps no such table."""
     try:
-        return table.read_text().splitlines()[1:]
+        return table.read_text("utf-8", "replace").splitlines()[1:]
     except OSError:
         return []
 

@@ -38,7 +38,9 @@ def version() -> str | None:
     file = find()
     if file is None:
         return None
-    return subprocess.run([file, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        [file, "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False
+    ).stdout.strip()
 
 
 def path() -> str:

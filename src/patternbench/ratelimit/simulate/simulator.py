@@ -59,7 +59,7 @@ class Worker:
         return SimulatorAnswer.model_validate_json(line)
 
     def _last_words(self) -> str:
-        lines = self.process.log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        lines = self.process.log.read_text("utf-8", "replace").strip().splitlines() or ["it said nothing"]
         if any("cjson" in line for line in lines):
             lines = [f"LuaJIT can't find lua-cjson; install it: {INSTALL}"]
         return f"the simulator of limits ended: {lines[0]}"

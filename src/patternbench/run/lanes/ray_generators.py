@@ -142,7 +142,7 @@ class RayGenerator:
             if len(left.content) != size or sha256(left.content) != left.sha256:
                 raise DriverError(f"{name} was damaged on its way")
             (self._out / Path(name).name).write_bytes(left.content)
-        self.summary = LoadSummary.model_validate_json((self._out / SUMMARY).read_text())
+        self.summary = LoadSummary.model_validate_json((self._out / SUMMARY).read_bytes())
 
     def _answer(self, method: str, *arguments: object, within_s: float = CALL_S) -> object:
         """Return what a call of its actor returns; raises DriverError if its node or its process is gone."""

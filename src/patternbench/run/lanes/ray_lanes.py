@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
+from patternbench import interrupts
 from patternbench.drivers.at_once import at_once
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.scratch import ScratchFolder
@@ -95,11 +96,13 @@ def connected(place: RayPlace, folder: RunFolder) -> Iterator[Mapping[str, objec
         address = place.address or _own(place.lanes, folder, opened)
         if place.address:
             _refuse_unsafe(place, folder)
-        import ray  # noqa: PLC0415 - an extra, which only this place needs
+        with interrupts.kept():  # Ray takes SIGTERM: the run would end without a word on how to go on
+            import ray  # noqa: PLC0415 - an extra, which only this place needs
 
         try:
             environment = {**OF_NODES, **folder_sent}
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=environment)
+            with interrupts.kept():
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=environment)
         except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             raise InputError(Problem(f"no Ray cluster answers at {address}: {first_line(error)}", hint=CHECK)) from None
         opened.callback(ray.shutdown)

@@ -75,7 +75,7 @@ class LaneWorker:
 def _boot() -> str:
     """Return what lanes on one machine have in common: the number that its kernel gave this boot."""
     path = Path("/proc/sys/kernel/random/boot_id")
-    return path.read_text().strip() if path.exists() else platform.node()
+    return path.read_text("utf-8").strip() if path.exists() else platform.node()
 
 
 def sha256(content: bytes) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from patternbench.lab.faults.act import Act, FaultCounters, FaultSetup
-from patternbench.lab.host.processes import Process, StartError
+from patternbench.lab.host.processes import Process, SilentProcessError, StartError
 from patternbench.lab.software import engine
 from patternbench.study.faults import Fault
 
@@ -48,10 +48,9 @@ class CpuTheft:
 
     def _reported(self) -> dict[str, int]:
         assert self._thief is not None
-        line = next(self._thief.lines(SAYS_SO_WITHIN_S), b"")
         try:
-            return dict(json.loads(line))
-        except (ValueError, TypeError):
+            return dict(json.loads(next(self._thief.lines(SAYS_SO_WITHIN_S), b"")))
+        except (ValueError, TypeError, SilentProcessError):
             raise StartError(self._thief.why_not()) from None
 
 
