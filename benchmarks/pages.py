@@ -27,7 +27,7 @@ from benchmarks.simulation import tables as simulation
 from benchmarks.startup import tables as startup
 from benchmarks.truth import tables as truth
 from benchmarks.watching import tables as watching
-from reproductions.markdown import part, with_part
+from scripts.site.marks import part, with_part
 
 ROOT = Path(__file__).resolve().parents[1]
 PERFORMANCE, RATELIMIT = Path("docs/performance.md"), Path("benchmarks/ratelimit/README.md")

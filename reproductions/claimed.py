@@ -9,7 +9,7 @@ of the analysis have (``analyze/statements/shown.py``). Entries of a study that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, LevelSets, parse_claim
+from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, parse_claim
 from patternbench.analyze.statements.claims.judged import (
     LEVEL,
     ClaimedChange,
@@ -69,15 +69,12 @@ class HeldClaim:
 
     @property
     def row(self) -> list[str]:
-        """What stands in a table of verdicts."""
-        return [self.says, self.expected.words, self._votes(), extremes(self.changes), self.verdict]
-
-    def _votes(self) -> str:
-        """How many intervals are for the claim, against it, and, of *the same*, how many exclude zero."""
+        """What stands in a table of verdicts: also how many intervals are for it, against it, or exclude no change."""
         agree, oppose = votes(self.expected, self.changes)
         differ = sum(change.low > 0 or change.high < 0 for change in self.changes)
-        reported = f"{agree} of {len(self.changes)} for, {oppose} against"
-        return f"{reported}; {differ} exclude zero" if self.expected.is_margin else reported
+        zero = f"; {differ} exclude zero" if self.expected.is_margin else ""
+        lie = f"{agree} of {len(self.changes)} for, {oppose} against{zero}"
+        return [self.says, self.expected.words, lie, extremes(self.changes), self.verdict]
 
 
 @dataclass(frozen=True)
@@ -104,12 +101,11 @@ class Measured:
         for one in every:
             if one.response in self.rounds:
                 parts.setdefault(one.says, []).append(one)
-        found = (self._held(says, of_it, self.each(among or of_it)) for says, of_it in parts.items())
+        found = []
+        for says, of_it in parts.items():
+            judged = self.judge(of_it, self.each(among or of_it))
+            found.append(HeldClaim(says, of_it[0].expected, tuple(change for one in judged for change in one.changes)))
         return [one for one in found if one.changes]
-
-    def _held(self, says: str, parts: Sequence[Claim], each: float) -> HeldClaim:
-        changes = tuple(change for one in self.judge(parts, each) for change in one.changes)
-        return HeldClaim(says, parts[0].expected, changes)
 
     def of_study(self, study: str) -> list[HeldClaim]:
         """Hold the claims of a study, or of its quick form where the rounds are of that."""
@@ -189,21 +185,54 @@ def parsed(one: DeclaredClaim, path: str) -> Claim:
 
 
 def change(response: str, start: Named, end: Named, where: Named | None = None, over: Sequence[str] = ()) -> Claim:
-    """Return the change of a response between levels, of which nothing is claimed."""
-    start, end, where = (_level_sets(levels) for levels in (start, end, where or {}))
-    return Claim("", response, HIGHER, None, start, end, where, over=tuple(over))
+    """Return the change of a response between levels, of which nothing is claimed.
+
+    A level that does not apply, None, is a level as well.
+    """
+    sides = (
+        {
+            name: (level,) if level is None or isinstance(level, str | int | float) else tuple(level)
+            for name, level in named.items()
+        }
+        for named in (start, end, where or {})
+    )
+    return Claim("", response, HIGHER, None, *sides, over=tuple(over))
 
 
-def _level_sets(named: Named) -> LevelSets:
-    return {name: _levels(of_it) for name, of_it in named.items()}
+def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper", intervals: bool = True) -> str:
+    """Return a row per claim: what it is, its least and largest change, and the verdict; with how its intervals lie."""
+    rows = [one.row for one in every]
+    if intervals:
+        return table([what, "says the change is", "intervals", "least and largest change", "verdict"], rows)
+    return table([what, "says the change is", "change", "verdict"], ([*row[:2], *row[3:]] for row in rows))
 
 
-def _levels(named: Level | Sequence[Level]) -> Sequence[Level]:
-    """Return the levels that are named: one that does not apply, None, is a level as well."""
-    return (named,) if named is None or isinstance(named, str | int | float) else tuple(named)
+# --- what rounds cannot tell, whatever their intervals say
+#
+# A model predicts a configuration no better than the configuration predicts itself. So where the noise floor of a
+# response is above the bar that prediction errors are held against, errors up to that floor are not judged. Nor is it
+# judged whether something lowers a share of failures that is zero without it.
+
+#: The greatest prediction error that both papers on the insurance accept (after Menascé and Almeida): percent, points.
+BAR = 30.0
+CANNOT = "inconclusive: it cannot be told, since"
 
 
-def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper") -> str:
-    """Return a row per claim: what it is, how its intervals lie, the least and largest change, the verdict."""
-    heads = [what, "says the change is", "intervals", "least and largest change", "verdict"]
-    return table(heads, (one.row for one in every))
+def below_floor(floor: float, low: float, unit: str = "%") -> str:
+    """Return why errors are not judged by the bar; empty where they are. ``low`` is the lower end of their interval."""
+    hidden = floor > BAR and not low > floor
+    return f"{CANNOT} the noise floor of {floor:.0f} {unit} is above the bar of {BAR:g} {unit}" if hidden else ""
+
+
+def where_anything_fails(claim: HeldClaim, starts: Sequence[float]) -> HeldClaim:
+    """Return a claim that shares of failures get lower, on the changes that do not start at zero; undecided without."""
+    there = tuple(change for change, start in zip(claim.changes, starts, strict=True) if start > 0)
+    return replace(claim, changes=there) if there else replace(claim, undecided=f"{CANNOT} no call fails there")
+
+
+def predictions(claim: Claim, errors: pd.DataFrame, floor: float, unit: str = "%") -> HeldClaim:
+    """Hold a claim that errors lie below the bar; ``errors`` has ``block``, ``model`` and ``error``."""
+    both = pd.concat([errors.assign(by="bar", error=BAR), errors.assign(by="prediction")], ignore_index=True)
+    (found,) = levelled(both, ("by", "model")).hold([claim])
+    low = BAR * (1 + min(change.low for change in found.changes) / 100)
+    return replace(found, undecided=below_floor(floor, low, unit))

@@ -2,13 +2,13 @@
 
 A comparison names each round by its condition (what happens to the service) and its configuration (what someone does
 about it). It shows responses of all of them, and holds claims against intervals by the rule of all claims. A page of
-comparisons is a YAML file with the page's name. It begins with its main claims: in short, and in a figure.
+comparisons is a YAML file with the page's name. It begins with its main claims: in short, and in a figure. Other pages
+ask single questions, each a comparison of a study in its whole or its quick form.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,6 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
-from patternbench.analyze.statements.claims.judged import extremes
 from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
 from patternbench.observe.section import Spec
 from patternbench.report.labels import RESPONSES
@@ -27,7 +26,7 @@ from patternbench.terms.quantities import number
 from reproductions import claimed, drawing
 from reproductions.claimed import HeldClaim
 from reproductions.markdown import spread, table, warned
-from reproductions.pages import QUICK, Page, Parts, Tables, not_measured, rounds_as, written
+from reproductions.pages import QUICK, Page, Parts, Reader, Tables, measure_first, not_measured, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -39,6 +38,8 @@ CATALOGUED = "claims"
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
 FOLDER = "compared"
 """Where the pages of comparisons are."""
+FROM_A_REPRODUCTION = "../../studies"
+"""Where the studies are from the pages on published works."""
 _FEWEST = 2
 """The rounds from which on it is known that they do not vary."""
 _BAR = 24
@@ -164,18 +165,18 @@ def _scaled(claim: Claim) -> Claim:
 
 def page(name: str) -> Page:
     """Return the page below ``docs`` whose comparisons the file of this name has."""
-    comparisons, catalogue = read(f"{FOLDER}/{name}.yaml"), defaultdict[str, dict[str, Comparison]](dict)
-    for study, one in comparisons.items():
-        if one.catalogue:
-            catalogue[one.catalogue][study] = one
+    comparisons = read(f"{FOLDER}/{name}.yaml")
+    files = dict.fromkeys(one.catalogue for one in comparisons.values() if one.catalogue)
+    catalogue = {file: {study: one for study, one in comparisons.items() if one.catalogue == file} for file in files}
 
     def parts(measured: Tables) -> Parts:
         shown = {f"patterns/{file}": {CATALOGUED: main_table(measured, of_it)} for file, of_it in catalogue.items()}
         own = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
         return {f"{name}.md": {SHORT: in_short(name, measured, comparisons), **own}, **shown}
 
-    readers = {study: rounds_as(study, one.columns) for study, one in comparisons.items()}
-    return Page(f"{name}.md", readers, parts, lambda kept: {FIGURE: drawn(kept, comparisons)} if kept else {})
+    return Page(
+        f"{name}.md", readers(comparisons), parts, lambda kept: {FIGURE: drawn(kept, comparisons)} if kept else {}
+    )
 
 
 def in_short(folder: str, measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
@@ -195,17 +196,16 @@ def main_table(measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
 
 
 def main_rows(comparison: Comparison, rounds: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield a row for each main claim: the medians of both configurations, and the verdict."""
+    """Yield a row for each main claim: the medians of both configurations, and the verdict.
+
+    The verdict *the same* has its margin with it, without which it would say more than it holds.
+    """
     for one in (comparison.compared[place] for place in comparison.main):
-        shown = comparison.response(one)
+        shown, held = comparison.response(one), one.held(comparison.study, rounds)
         sides = zip(one.pairs[0], (one.first, one.second), strict=True)
         medians = (_median(rounds, shown, scenario, name) for scenario, name in sides)
-        yield [one.claim.says, shown.title, *medians, _reported(one.held(comparison.study, rounds))]
-
-
-def _reported(one: HeldClaim) -> str:
-    """Return the verdict on a claim; of *the same*, with its margin, without which it would say more than it holds."""
-    return f"{one.expected.words}: {one.verdict}" if one.expected.is_margin else one.verdict
+        verdict = f"{held.expected.words}: {held.verdict}" if held.expected.is_margin else held.verdict
+        yield [one.claim.says, shown.title, *medians, verdict]
 
 
 def _median(rounds: pd.DataFrame, shown: Shown, scenario: str, configuration: str) -> str:
@@ -249,7 +249,44 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:
-    """Return a row for each claim: what it says, the change with its interval, and the verdict."""
+    """Return a row for each claim, which has one change: what it says, the change with its interval, the verdict."""
     every = (one.held(comparison.study, rounds) for one in comparison.compared)
-    rows = ([one.says, one.expected.words, extremes(one.changes), one.verdict] for one in every)
-    return table(["claim", "says the change is", "change", "verdict"], rows)
+    return claimed.verdict_table(every, "claim", intervals=False)
+
+
+# --- single questions
+
+
+def answers(questions: Mapping[str, Comparison], measured: Tables, studies: str = FROM_A_REPRODUCTION) -> str:
+    """Return each question with its tables and claims, or how to measure it; ``studies`` are there from the page."""
+    asked = {one.title: answer(one, measured.get(study), studies) for study, one in questions.items()}
+    return "\n\n".join(f"### {title}\n\n{text}" for title, text in asked.items())
+
+
+def answer(one: Comparison, rows: pd.DataFrame | None, studies: str = FROM_A_REPRODUCTION) -> str:
+    """Return the tables and claims of a question, or how to measure it."""
+    if rows is None:
+        return measure_first(one.study)
+    shown = replace(one, study=str(rows["study"].iloc[0]))
+    measured = configurations(shown, rows) if one.shown else ""
+    parts = [measured_with(rows, studies), measured, verdicts(shown, rows), warned(rows)]
+    return "\n\n".join(filter(None, parts))
+
+
+def measured_with(rows: pd.DataFrame, studies: str = FROM_A_REPRODUCTION) -> str:
+    """Return the study that these rounds are of, which may be a quick form, and how many blocks of it there are."""
+    study = str(rows["study"].iloc[0])
+    file = f"{studies}/{study.removesuffix(QUICK)}.yaml"
+    return f"Measured with [{study}]({file}); blocks: {rows['block'].nunique()}."
+
+
+def verdicts(one: Comparison, rows: pd.DataFrame) -> str:
+    """Return the claims on a study, of which there may be none; first those that stand with the question."""
+    every = [*(claimed.parsed(claim, one.study) for claim in one.counted), *claimed.claims(one.study)]
+    held = claimed.Measured(claimed.planned(one.study), rows).hold(every)
+    return claimed.verdict_table(held, "claim") if every else ""
+
+
+def readers(asked: Mapping[str, Comparison]) -> dict[str, Reader]:
+    """Return how the rounds of each study are read: the responses that its comparison shows."""
+    return {study: rounds_as(study, one.columns) for study, one in asked.items()}

@@ -51,3 +51,10 @@ def in_rows(panels: Sequence[Spec], columns: int) -> str:
 def in_a_row(panels: Sequence[Spec], **more: object) -> str:
     """Draw panels next to each other as SVG."""
     return svg.draw({"hconcat": list(panels), **more})
+
+
+def side_by_side(*specs: Spec) -> Spec:
+    """Several figures of a report in a row; each keeps its data, which Altair names by what they hold."""
+    shared = ("$schema", "config", "datasets")
+    data = {name: rows for one in specs for name, rows in cast(Spec, one.get("datasets", {})).items()}
+    return {"hconcat": [{k: v for k, v in one.items() if k not in shared} for one in specs], "datasets": data}

@@ -28,22 +28,18 @@ def keep(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
     """
     for name, table in tables.items():
         file = folder / f"{name}.parquet"
-        if not _holds(file, table):
+        kept = pd.read_parquet(file) if file.is_file() else None
+        if kept is None or kept.attrs != table.attrs or not kept.equals(table):
             table.to_parquet(file, index=False, compression="zstd")
     lines = [f"{digest(file)}  {file.name}\n" for file in _files(folder)]
     (folder / HASHES).write_text("".join(lines), encoding="utf-8")
 
 
-def _holds(file: Path, table: pd.DataFrame) -> bool:
-    if not file.is_file():
-        return False
-    kept = pd.read_parquet(file)
-    return kept.attrs == table.attrs and kept.equals(table)
-
-
 def changed(folder: Path) -> Iterator[Problem]:
     """Yield each table of a folder that isn't the one whose hash was noted, is missing, or was never noted."""
-    noted, there = _noted(folder), {file.name for file in _files(folder)}
+    lines = (folder / HASHES).read_text(encoding="utf-8").splitlines() if (folder / HASHES).is_file() else []
+    noted = {name.strip(): sha256 for sha256, _, name in (line.partition(" ") for line in lines)}
+    there = {file.name for file in _files(folder)}
     hint = f"type `git checkout {folder}`, or remake the page from its runs: `python -m reproductions RUN...`"
     for name in sorted(noted.keys() | there):
         if name not in there:
@@ -52,13 +48,6 @@ def changed(folder: Path) -> Iterator[Problem]:
             yield Problem(f"has no hash in {HASHES}", file=str(folder / name), hint=hint)
         elif digest(folder / name) != noted[name]:
             yield Problem("isn't the table that was kept", file=str(folder / name), hint=hint)
-
-
-def _noted(folder: Path) -> dict[str, str]:
-    """Return the hashes that were noted, by the names of files."""
-    file = folder / HASHES
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return {name.strip(): sha256 for sha256, _, name in (line.partition(" ") for line in lines)}
 
 
 def _files(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from patternbench.report.boundaries import Margins, SearchedBoundary, margins
 from patternbench.report.held_rounds import condition
 from patternbench.report.sections import boundary
 from patternbench.study.load import load
-from reproductions import questions
+from reproductions import comparisons
 from reproductions.comparisons import read
 from reproductions.markdown import table, warned
 from reproductions.pages import STUDIES, Page, Parts, Reader, Tables, measure_first, plan_of, rounds_as
@@ -35,7 +35,7 @@ def searched(study: str, rounds: pd.DataFrame | None) -> str:
     sentences = [f"- {boundary.margin_in_words(one, found, boundary.wording(found))}" for one in found.searched]
     tables = [told(one) for one in (boundary.edges(found), *boundary.expected(found))]
     return "\n\n".join(
-        [questions.measured_with(rounds, STUDIES_FROM_HERE), "\n".join(sentences), *tables, warned(rounds)]
+        [comparisons.measured_with(rounds, STUDIES_FROM_HERE), "\n".join(sentences), *tables, warned(rounds)]
     )
 
 
@@ -55,7 +55,9 @@ def told(shown: Table) -> str:
 
 def parts(measured: Tables) -> Parts:
     """Return what each study says, or how to measure it."""
-    compared = {study: questions.answer(one, measured.get(study), STUDIES_FROM_HERE) for study, one in COMPARED.items()}
+    compared = {
+        study: comparisons.answer(one, measured.get(study), STUDIES_FROM_HERE) for study, one in COMPARED.items()
+    }
     edges = {study: searched(study, measured.get(study)) for study in SEARCHED}
     return {FILE: {**compared, **edges}, KNOWN_PAGE: {KNOWN: held_against_chain(measured.get(KNOWN))}}
 
@@ -84,8 +86,8 @@ def _outcomes(study: str) -> Reader:
     """Return a reader of the rounds of a search: their order, and what says whether a round was held."""
     found = load(STUDIES / f"{study}.yaml").boundary
     response = condition(found.of).response if found else ""
-    return questions.named(rounds_as(study, ["block", "round", "scenario", "strategy", response, "warnings"]))
+    return rounds_as(study, ["block", "round", "scenario", "strategy", response, "warnings"])
 
 
-READERS = {**questions.readers(COMPARED), **{study: _outcomes(study) for study in (*SEARCHED, KNOWN)}}
+READERS = {**comparisons.readers(COMPARED), **{study: _outcomes(study) for study in (*SEARCHED, KNOWN)}}
 PAGE = Page(FILE, READERS, parts, lambda _: {})

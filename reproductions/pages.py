@@ -9,24 +9,27 @@ from pathlib import Path
 
 import pandas as pd
 from ruamel.yaml import YAML
+from scripts.site.marks import write
 
 from patternbench.drivers.choice import engine_clients
 from patternbench.lab.systems import file_of
 from patternbench.plan import estimate
 from patternbench.plan.expand import Plan, expand
+from patternbench.plan.repeats import bounds, repeated
+from patternbench.records import attempts, damage
 from patternbench.records.folder import RunFolder
+from patternbench.records.journal import Entry
 from patternbench.records.tables import read
-from patternbench.study.evidence import fewest
+from patternbench.study.forms import SUFFIX
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import roughly
 from reproductions import kept_tables
-from reproductions.markdown import LEFT_OUT, write
+from reproductions.markdown import LEFT_OUT
 
 ROOT = Path(__file__).parents[1]
 DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
-QUICK = "-quick"
-"""What the name of a study's quick form ends with."""
+QUICK = SUFFIX
 Tables = Mapping[str, pd.DataFrame]
 """What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]
@@ -58,7 +61,10 @@ class Page:
         return kept_tables.read(self.folder)
 
     def read(self, run: RunFolder) -> Mapping[str, pd.DataFrame | str]:
-        """Return what is to be kept of a run; raises InputError for a run of another study."""
+        """Return what is to be kept of a run, each table with the name of the study, which may be a quick form.
+
+        Raises InputError for a run of another study.
+        """
         run.check()
         study = load(run.study).name
         reader = self.readers.get(study.removesuffix(QUICK))
@@ -67,7 +73,8 @@ class Page:
             hint = "name the folder of a run of one of these studies"
             message = f"is a run of no study that {self.name} is made of"
             raise InputError(Problem(message, file=str(run.path), value=study, allowed=allowed, hint=hint))
-        return reader(run)
+        found = reader(run).items()
+        return {name: kept if isinstance(kept, str) else kept.assign(study=study) for name, kept in found}
 
     def remade(self, runs: Sequence[RunFolder]) -> tuple[Tables, Mapping[str, str]]:
         """Return the tables after runs were taken in, and the texts that are kept of them."""
@@ -100,6 +107,14 @@ def rounds_as(name: str, columns: Sequence[str]) -> Reader:
     return reader
 
 
+def told_by_attempts(run: RunFolder, tell: Callable[[Entry, pd.DataFrame], Mapping[str, object]]) -> pd.DataFrame:
+    """Return the rounds that count, with what only the attempts of each tell."""
+    rounds, entries = read(run.path).rows, {entry.round: entry for entry in damage.recorded(run)}
+    own = [entries[number] for number in rounds["round"]]
+    told = [tell(entry, attempts.read(run.attempts_of(entry.file))) for entry in own]
+    return pd.concat([rounds, pd.DataFrame(told, index=rounds.index)], axis=1)
+
+
 def written(file: str) -> object:
     """Return what a YAML file of this package holds."""
     return YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
@@ -130,7 +145,7 @@ def plan_of(study: str) -> Plan:
 
 def planned_s(study: str) -> float:
     """Return how long the loads and warm-ups of a study take, by the plan's guess, in seconds."""
-    loaded, scenarios = load(STUDIES / f"{study}.yaml"), plan_of(study).scenarios
-    rounds = fewest(loaded.rounds)
+    loaded = load(STUDIES / f"{study}.yaml")
+    scenarios, rounds = repeated(loaded, plan_of(study)).scenarios, bounds(loaded)[0]
     warming = len(scenarios) * rounds if engine_clients(loaded) else 0
     return estimate.seconds(scenarios, rounds, warming * loaded.longest_warm_up.seconds)

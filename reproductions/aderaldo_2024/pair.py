@@ -17,9 +17,7 @@ from patternbench.study.evidence import fewest
 from patternbench.study.load import load
 from patternbench.terms.quantities import number
 from reproductions.aderaldo_2024 import tables, verdicts
-from reproductions.aderaldo_2024.figures import BASELINE, TITLES
-from reproductions.aderaldo_2024.tables import RESPONSES
-from reproductions.aderaldo_2024.verdicts import FAULT, PATTERNS, REFERENCE, faults_of, measured_of
+from reproductions.aderaldo_2024.verdicts import BASELINE, FAULT, PATTERNS, REFERENCE, TITLES, faults_of, measured_of
 from reproductions.claimed import Measured, Named, change
 from reproductions.markdown import table, warned
 from reproductions.pages import STUDIES
@@ -27,7 +25,6 @@ from reproductions.pages import STUDIES
 STUDY = "published-pair"
 CLIENTS = {"resilience4j": "Java (Resilience4j)", "polly": "C# (Polly)", REFERENCE: "none (native)"}
 """The clients in the order of the page, each by its platform and library."""
-_, TOTAL = RESPONSES
 MOST_FAULTS = 80
 BEHAVIOUR = {
     "amplification": "attempts per call",
@@ -41,9 +38,10 @@ def parts(every: pd.DataFrame) -> dict[str, str]:
     """Return the parts of the page, by the names of their marks; ``every`` has the rounds that do not count too."""
     measured = counting(every)
     adjusted = at_one_speed(measured)
+    blocks = fewest(load(STUDIES / f"{STUDY}.yaml").rounds)
     return {
         "short": verdicts.in_short(measured),
-        "pair-run": f"{tables.facts(every)} The study asks for {blocks()} blocks.\n\n{warned(measured)}",
+        "pair-run": f"{tables.facts(every)} The study asks for {blocks} blocks.\n\n{warned(measured)}",
         "pair-outgrows": outgrows(measured),
         "pair-verdicts": "\n\n".join([beside(measured, adjusted), trust(measured, adjusted)]),
         "pair-changes": "\n\n".join(against_baseline(measured)),
@@ -54,11 +52,6 @@ def parts(every: pd.DataFrame) -> dict[str, str]:
 def at_one_speed(measured: pd.DataFrame) -> pd.DataFrame:
     """Return the rounds as if the machine had been equally fast in all of them; the probe ran on an idle machine."""
     return tables.at_one_speed(measured, measured[PROBE_TIME])
-
-
-def blocks() -> int:
-    """Return how many blocks the study asks for."""
-    return fewest(load(STUDIES / f"{STUDY}.yaml").rounds)
 
 
 def trust(measured: pd.DataFrame, adjusted: pd.DataFrame) -> str:
@@ -91,20 +84,19 @@ def outgrows(rounds: pd.DataFrame) -> str:
 
     All intervals of the table hold together.
     """
-    measured, delays = measured_of(rounds), _delays(measured_of(rounds))
+    measured = measured_of(rounds)
     where: Named = {FAULT: MOST_FAULTS, "client": list(CLIENTS)}
-    found = measured.together(("client", "users"), {delay: change(TOTAL, *_sides(delay), where) for delay in delays})
+    asked = {}
+    for delay in _delays(measured):
+        retry, breaker = ({"strategy": pattern, name: delay} for pattern, name in PATTERNS.items())
+        asked[delay] = change("TotalExecutionTime", retry, breaker, where)
+    found = measured.together(("client", "users"), asked)
     users = sorted({count for _, _, count in found})
     rows = (
         [CLIENTS[client], delay, *(found[delay, client, count].text for count in users)]
-        for client, delay in product(CLIENTS, delays)
+        for client, delay in product(CLIENTS, asked)
     )
     return table(["library", "delay", *(f"{count} users" for count in users)], rows)
-
-
-def _sides(delay: Level) -> tuple[Named, Named]:
-    retry, breaker = ({"strategy": pattern, name: delay} for pattern, name in PATTERNS.items())
-    return retry, breaker
 
 
 def against_baseline(rounds: pd.DataFrame) -> Iterator[str]:
@@ -114,12 +106,13 @@ def against_baseline(rounds: pd.DataFrame) -> Iterator[str]:
     """
     measured, faults = measured_of(rounds), faults_of(rounds)
     where: Named = {FAULT: faults, "client": list(CLIENTS)}
-    ways = {
-        (name, delay): {"strategy": name, PATTERNS[name]: delay} for name, delay in product(PATTERNS, _delays(measured))
-    }
+    ways = list(product(PATTERNS, _delays(measured)))
     heads = ["library", "pattern", "delay", *(f"{fault} % faults" for fault in faults)]
     for response, what in TITLES.items():
-        asked = {way: change(response, BASELINE, end, where, ["users"]) for way, end in ways.items()}
+        asked = {
+            (name, delay): change(response, BASELINE, {"strategy": name, PATTERNS[name]: delay}, where, ["users"])
+            for name, delay in ways
+        }
         found = measured.together(("client", FAULT), asked)
         rows = (
             [CLIENTS[client], way[0].replace("_", " "), way[1], *(found[way, client, fault].text for fault in faults)]

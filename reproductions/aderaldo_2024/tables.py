@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,10 @@ from patternbench.report.model import counting
 from patternbench.report.sections.harness import costs_us
 from patternbench.speed.responses import PROBE_TIME
 from reproductions import markdown
+from reproductions.aderaldo_2024.verdicts import RESPONSES
 
 KEYS = ["client", "strategy", "delay"]
 WORLD = ["users", "abort.percentage"]
-RESPONSES = ["AverageSuccessTime", "TotalExecutionTime"]
 
 
 def at_one_speed(rounds: pd.DataFrame, slow: pd.Series | None = None) -> pd.DataFrame:
@@ -33,7 +32,8 @@ def at_one_speed(rounds: pd.DataFrame, slow: pd.Series | None = None) -> pd.Data
     if PROBE_TIME not in rounds:
         return rounds
     slow = slowness(rounds) if slow is None else slow
-    known = with_delay(rounds).assign(slowness=slow, in_python=rounds["client"].isin(_in_python()))
+    in_python = rounds["client"].isin(python_clients())
+    known = with_delay(rounds).assign(slowness=slow, in_python=in_python)
     return at_common_value(known, RESPONSES, "slowness", [*KEYS[1:], *WORLD, "in_python"])
 
 
@@ -43,26 +43,21 @@ def slowness(rounds: pd.DataFrame) -> pd.Series:
     On a CPU that is often idle the same work takes a little longer, and this run's probe ran during the load. A line
     through all rounds takes most of that out, not all: within a scenario, a slow machine makes the CPU busier.
     """
-    logs, share = np.log(rounds[PROBE_TIME]), busy(rounds)
+    logs, share = np.log(rounds[PROBE_TIME]), rounds["system_cpu_s"] / rounds["seconds"]
     known = logs.notna() & share.notna()
     slope = np.polyfit(share[known], logs[known], 1)[0] if share[known].nunique() > 1 else 0.0
     slow: pd.Series[float] = np.exp(logs - slope * (share - share.mean()))
     return slow
 
 
-def busy(rounds: pd.DataFrame) -> pd.Series:
-    """Return the share of a round's time in which the shared CPU worked for the system."""
-    return rounds["system_cpu_s"] / rounds["seconds"]
-
-
-def _in_python() -> list[str]:
+def python_clients() -> list[str]:
     """Return the clients in Python."""
     return [name for name in registry.names() if registry.described(name).language == "Python"]
 
 
 def printed(rounds: pd.DataFrame) -> str:
-    """All tables as Markdown."""
-    medians, parts = medians_of(rounds), []
+    """All tables as Markdown: each time as medians over rounds, and against the same client's baseline."""
+    medians, parts = with_delay(rounds).groupby(KEYS + WORLD)[RESPONSES].median(), []
     for response, scale, unit in (("AverageSuccessTime", 1000, "ms"), ("TotalExecutionTime", 1, "s")):
         parts.append(f"**{response}, median over rounds, {unit}**")
         parts.append(by_scenario((medians[response] * scale).unstack(WORLD).round(0 if unit == "ms" else 2)))
@@ -91,11 +86,6 @@ def facts(every: pd.DataFrame) -> str:
     return f"{reported} Left out: {left_out:,} rounds that failed or are not valid." if left_out else reported
 
 
-def medians_of(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the median over rounds of each scenario."""
-    return with_delay(rounds).groupby(KEYS + WORLD)[RESPONSES].median()
-
-
 def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the rounds with a column ``delay`` in ms: the back-off, or how long the breaker stays open, else 0."""
     delay = rounds["retry.backoff.exponential.initial"].fillna(rounds["circuit_breaker.open_for"]).fillna(0)
@@ -105,10 +95,9 @@ def with_delay(rounds: pd.DataFrame) -> pd.DataFrame:
 def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
     """Return the change against the same client's baseline under the same users and faults, averaged over users."""
     table = medians.unstack(WORLD)
-    baseline = table.xs(("baseline", 0), level=["strategy", "delay"])
-    named = ((cast(tuple[str, str, int], key), row) for key, row in table.iterrows())
-    rows = {key: (row / baseline.loc[key[0]] - 1) * 100 for key, row in named if key[1] != "baseline"}
-    changes = pd.DataFrame(rows).T.rename_axis(index=KEYS)
+    patterns = table[table.index.get_level_values("strategy") != "baseline"]
+    baselines = table.xs(("baseline", 0), level=["strategy", "delay"])
+    changes = 100 * (patterns / baselines.loc[patterns.index.get_level_values("client")].to_numpy() - 1)
     return changes.T.groupby(level="abort.percentage").mean().T
 
 

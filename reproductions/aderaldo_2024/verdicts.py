@@ -20,22 +20,19 @@ from patternbench.analyze.statements.shown import IF_EVEN, Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.speed.responses import PROBE_TIME
 from reproductions import claimed
-from reproductions.aderaldo_2024.tables import RESPONSES
-from reproductions.claimed import HeldClaim, Measured
+from reproductions.claimed import HeldClaim, Measured, Named
 
 STUDIES = ("resilience-patterns", "resilience-patterns-all", "published-pair")
 REFERENCE, FAULT = "native", "abort.percentage"
+BASELINE: Named = {"strategy": "baseline"}
 PATTERNS = {"retry": "retry.backoff.exponential.initial", "circuit_breaker": "circuit_breaker.open_for"}
 """Each pattern with the factor that is its delay."""
+TITLES = {"AverageSuccessTime": "average success time", "TotalExecutionTime": "total execution time"}
+RESPONSES = list(TITLES)
 QUIET = 10.0
 """The noise floor that the page asks for, in percent."""
 OURS, EVERY = "(not the paper's)", "Every client"
 """How a claim begins that is not the paper's, and whom it is about until clients are distinguished."""
-IN_ORDER = (
-    *(Conclusion.CONFIRMED, Conclusion.CONFIRMED_IN_PART, Conclusion.AGREES, Conclusion.AGREES_IN_PART),
-    *(Conclusion.MIXED, Conclusion.INCONCLUSIVE, Conclusion.CONTRADICTED_IN_PART, Conclusion.CONTRADICTED),
-)
-"""The verdicts, from the one that bears the paper out to the one that does not."""
 
 
 def measured_of(rounds: pd.DataFrame) -> Measured:
@@ -63,10 +60,10 @@ def _by_client(claim: Claim) -> Iterator[Claim]:
 
 
 def in_short(rounds: pd.DataFrame) -> str:
-    """How many claims of the paper got which verdict, from the one that bears the paper out to its opposite."""
+    """How many claims of the paper got which verdict, in the order in which reports have them."""
     found = [concluded(one.expected, one.changes) for one in claims(rounds) if not one.says.startswith(OURS)]
     reported = Counter(word for word, _ in found)
-    counts = ", ".join(f"{reported[word]} {word}" for word in IN_ORDER if reported[word])
+    counts = ", ".join(f"{reported[word]} {word}" for word in Conclusion if reported[word])
     loose = sum(shown is Shown.IF_EVEN for _, shown in found)
     which = "One of these verdicts holds" if loose == 1 else f"{loose} of these verdicts hold"
     condition = f" {which} {IF_EVEN}." if loose else ""
@@ -77,7 +74,7 @@ def in_short(rounds: pd.DataFrame) -> str:
 
 def printed(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
     """Return the table of verdicts and how noisy the run was, as Markdown; ``measured`` as in ``trust``."""
-    return "\n".join([claimed.verdict_table(claims(rounds)), "", trust(rounds, measured)])
+    return f"{claimed.verdict_table(claims(rounds))}\n\n{trust(rounds, measured)}"
 
 
 def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:

@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 
 import pandas as pd
 from pydantic import TypeAdapter
 
 from patternbench.analyze.statements.claims.judged import ClaimedChange
 from reproductions import claimed
-from reproductions.banerjee_2022 import catalogue, digest, figures, published
-from reproductions.comparisons import configurations, form_of, read
+from reproductions.banerjee_2022 import digest, figures, published
+from reproductions.comparisons import answer, answers, read, readers
 from reproductions.markdown import spread, warned
 from reproductions.markdown import table as markdown
 from reproductions.pages import Page, Parts, Tables, not_measured, written
-from reproductions.questions import answers, readers
 
 CLAIMS = claimed.read("banerjee_2022/claims.yaml")
 OPTIONS = read("banerjee_2022/options.yaml")
 """What the thesis names and did not measure."""
 AVOIDED = read("banerjee_2022/avoided.yaml")
 """The anti-patterns that the thesis names."""
-AGAIN, PAUSED = "parameters.again", "paused"
-"""The pause before a fetch is repeated, which in the published way it never is; and the part on that pause."""
+PAUSED = "paused"
+"""The part on the pause before a fetch is repeated, which in the published way it never is."""
+QUESTIONS = {digest.WAITING: digest.COMPARED[digest.LOAD_TESTS], digest.QUEUES: digest.COMPARED["cinema-queues"]}
+"""Studies of which rounds are compared as they are, by the tables that are kept of them."""
 GATEWAY, MESSAGING = published.CASES.values()
 OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
 REQUEST, OPERATION = "mean_ms", "operation_ms"
 FEWEST_OF_A_LINE = 4
-LOAD_TESTS = "cinema-load-tests"
 NEVER, MOST = "never", "most "
 """Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
 LEVELS = ("architecture", "calls", "via", "connections", "fetch")
+NOT_MEASURED = "Not measured yet on a machine with nothing else to do."
 Told = Iterator[str]
 
 
 def measured(tables: Tables) -> dict[str, str]:
     """Return a part for each table that is kept, by its name; what was not measured says how to."""
     made = {name: _part(tables.get(name), *of_it) for name, of_it in PARTS.items()}
+    for name, one in QUESTIONS.items():
+        made[name] = answer(one, tables[name]) if name in tables else not_measured(one.study)
     return {**made, PAUSED: with_a_pause(tables[digest.LOAD]) if digest.LOAD in tables else ""}
 
 
@@ -55,53 +59,22 @@ def held(name: str, table: pd.DataFrame, factors: Sequence[str]) -> str:
 # --- gateway or messages
 
 
-def waiting(rounds: pd.DataFrame) -> Told:
-    """How the answer turns with the wait before the first fetch, and with the pause before a further one."""
-    levels = dict.fromkeys(at[AGAIN] for at in claimed.planned(LOAD_TESTS).values())
-    yield from compared(LOAD_TESTS, rounds.assign(**{AGAIN: pd.Categorical(rounds[AGAIN], list(levels))}))
-
-
-def queues(rounds: pd.DataFrame) -> Told:
-    """How long a complete list takes with other readers of the queues."""
-    yield "Lists whose fetch the broker holds until they are complete; medians over rounds (least to greatest):"
-    yield from compared("cinema-queues", rounds)
-
-
-def compared(study: str, rounds: pd.DataFrame) -> Told:
-    """Every configuration of a study, and what became of its claims."""
-    one = form_of(digest.COMPARED[study], rounds)
-    yield configurations(one, rounds)
-    yield from all_together(one.study, claimed.Measured(claimed.planned(one.study), rounds))
-
-
-def all_together(study: str, rounds: claimed.Measured) -> Told:
-    """Yield what became of a study's claims as its report judges them: all intervals of all of them hold together."""
-    found = rounds.hold(claimed.claims(study), among=claimed.claims(study))
-    if found:
-        yield claimed.verdict_table(found, "claim")
-
-
 def with_a_pause(load: pd.DataFrame) -> str:
     """Both architectures by complete operations where our client paused before it asked again, and why that decides."""
-    again = load["again_ms"] if "again_ms" in load else pd.Series(dtype=float)
-    if not again.notna().any():
+    if "again_ms" not in load or not load["again_ms"].notna().any():
         return ""
     repeated = load[load["architecture"] == MESSAGING].groupby(["test", "users"])["asked_again"].mean()
-    stated = (
-        f"In the rounds below, a fetch that was not complete was repeated after a pause of {again.max():g} ms, and "
-        f"{repeated.min():.0f} to {repeated.max():.0f} % of the operations with messages were. So nearly every "
+    less = load.assign(operation_ms=load[OPERATION] - load["again_ms"] * load["asked_again"] / 100)
+    as_measured, without = (_slower(one) for one in (load, less))
+    rows = [[OPERATIONS[key[1]], key[2], change.text, without[key].text] for key, change in as_measured.items()]
+    return (
+        f"In the rounds below, a fetch that was not complete was repeated after a pause of {load['again_ms'].max():g} "
+        f"ms, and {repeated.min():.0f} to {repeated.max():.0f} % of the operations with messages were. So nearly every "
         "operation contains a pause of our client, which decides the comparison. No verdict is given until that is "
         "measured anew. How much longer a complete operation takes with messages than through the gateway, as measured "
         "and less one pause for each operation that was repeated; all intervals of a column hold together with 95 %:"
+        f"\n\n{markdown(['operation', 'users', 'longer with messages', 'less the pauses'], rows)}"
     )
-    return f"{stated}\n\n{markdown(['operation', 'users', 'longer with messages', 'less the pauses'], _paused(load))}"
-
-
-def _paused(load: pd.DataFrame) -> Iterator[list[object]]:
-    less = load.assign(operation_ms=load[OPERATION] - load["again_ms"] * load["asked_again"] / 100)
-    as_measured, without = (_slower(one) for one in (load, less))
-    for (what, test, users), change in as_measured.items():
-        yield [OPERATIONS[test], users, change.text, without[what, test, users].text]
 
 
 def _slower(load: pd.DataFrame) -> dict[claimed.Key, ClaimedChange]:
@@ -128,7 +101,7 @@ def load_tests(load: pd.DataFrame) -> Told:
 def means(load: pd.DataFrame) -> str:
     """Return the means of each load test for each number of users, next to those that were published."""
     shown, keys = SPANS["means"].columns, list(SPANS["means"].rows)
-    theirs = published.table().rename(columns={REQUEST: f"{REQUEST}_published"})
+    theirs = published.TABLE.rename(columns={REQUEST: f"{REQUEST}_published"})
     theirs = theirs.assign(architecture=theirs["case"].map(published.CASES)).set_index(keys)
     ours = load.drop(columns="block").groupby(keys).mean(numeric_only=True)
     both = ours.join(theirs).reset_index()
@@ -143,18 +116,15 @@ def why_first_requests_fail(load: pd.DataFrame) -> Told:
         return
     ours = [rows.loc[(rows["test"] == test) & (rows["users"] == users), REQUEST].mean() for test in OPERATIONS]
     theirs = [published.at(2, test, REQUEST, users) for test in OPERATIONS]
+    took, takes = (" and ".join(f"{value:.1f}" for value in values) for values in (theirs, ours))
     printed = pd.concat([published.of(2, test)["printed_failed_percent"] for test in OPERATIONS])
     least, most = rows.groupby(["test", "users"])["failed"].mean().agg(["min", "max"])
     yield (
         f"With messages {least:.0f} to {most:.0f} % of first requests fail here, and {printed.min():g} to "
-        f"{printed.max():g} % in the thesis. At {users} users its request took {_ends(theirs)} ms on average (A and "
-        f"B), ours {_ends(ours)} ms: our fetch reaches the broker before the cinemas' answers do. So the times of "
+        f"{printed.max():g} % in the thesis. At {users} users its request took {took} ms on average (A and "
+        f"B), ours {takes} ms: our fetch reaches the broker before the cinemas' answers do. So the times of "
         "requests compare good answers with instant failures, and no ratio of times is judged by them."
     )
-
-
-def _ends(values: Sequence[float]) -> str:
-    return " and ".join(f"{value:.1f}" for value in values)
 
 
 def lines(load: pd.DataFrame) -> Iterator[list[object]]:
@@ -182,15 +152,17 @@ class Spans:
     def of(self, table: pd.DataFrame) -> Told:
         """Yield what it is, and its rows: one for each group of rounds."""
         groups = table.groupby(list(self.rows.values()), sort=True)
-        cells = ([*map(_level, key), *(_span(rows, name) for name in self.columns.values())] for key, rows in groups)
+        cells = (
+            [
+                *(f"{level:g}" if isinstance(level, float) else level for level in key),
+                *(_span(rows, name) for name in self.columns.values()),
+            ]
+            for key, rows in groups
+        )
         yield from (self.says, markdown([*self.rows, *self.columns], cells))
 
 
 SPANS = TypeAdapter(dict[str, Spans]).validate_python(written("banerjee_2022/tables.yaml"))
-
-
-def _level(level: object) -> str:
-    return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def _span(rows: pd.DataFrame, column: str) -> str:
@@ -211,7 +183,8 @@ def ways(table: pd.DataFrame) -> Told:
     """How long a complete list takes in each way, and what became of the study's claims on them."""
     yield from SPANS["ways"].of(table.assign(p50_ms=1e3 * table["journey_p50"], p95_ms=1e3 * table["journey_p95"]))
     yield "The study's claims, on rounds of the same block; all intervals hold together with 95 %:"
-    yield from all_together("cinema-ways", claimed.levelled(table, LEVELS))
+    every = claimed.claims("cinema-ways")
+    yield claimed.verdict_table(claimed.levelled(table, LEVELS).hold(every, among=every), "claim")
 
 
 def open_arrivals(table: pd.DataFrame) -> Told:
@@ -237,7 +210,7 @@ def faults(table: pd.DataFrame) -> Told:
     yield held("faults", kept, ("fault", "architecture", "breaker"))
 
 
-# --- traces, and the page
+# --- traces, pages of the catalogue, and the page
 
 
 def calls(table: pd.DataFrame) -> Told:
@@ -246,10 +219,42 @@ def calls(table: pd.DataFrame) -> Told:
         yield f"**{title}**\n\n![{title}](banerjee-2022/{name}.svg)"
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a page of the catalogue shows: rows of a table of the page, in some columns.
+
+    Rows are chosen by the beginning of their first cell and by other cells.
+    """
+
+    source: str
+    begins: Sequence[str]
+    columns: Sequence[str]
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, text: str) -> str:
+        """Return the chosen cells as a table of their own; empty where no table of a text has such a row."""
+        for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
+            cells = (line.strip("|").split(" | ") for line in lines if "|---" not in line)
+            head, *rows = ([cell.strip() for cell in row] for row in cells)
+            if is_table and {*self.columns, *self.where} <= {*head}:
+                named = (dict(zip(head, row, strict=True)) for row in rows if row[0].startswith(tuple(self.begins)))
+                chosen = (row for row in named if self.where.items() <= row.items())
+                kept = [[row[name] for name in self.columns] for row in chosen]
+                return markdown(self.columns, kept) if kept else ""
+        return ""
+
+
+CHOICES = TypeAdapter(dict[str, list[Choice]]).validate_python(written("banerjee_2022/catalogue.yaml"))
+
+
+def catalogue(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the part ``measured`` of each page, from the page's own parts; what has no rounds says so."""
+    shown = {page: [one.of(sources.get(one.source, "")) for one in choices] for page, choices in CHOICES.items()}
+    return {page: next(filter(None, texts), NOT_MEASURED) for page, texts in shown.items()}
+
+
 PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
-    digest.WAITING: (LOAD_TESTS, waiting),
-    digest.LOAD: (LOAD_TESTS, load_tests),
-    digest.QUEUES: ("cinema-queues", queues),
+    digest.LOAD: (digest.LOAD_TESTS, load_tests),
     digest.WAYS: ("cinema-ways", ways),
     digest.OPEN: ("cinema-open", open_arrivals),
     digest.BURST: ("cinema-burst", SPANS["burst"].of),
@@ -262,7 +267,7 @@ PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
 def parts(tables: Tables) -> Parts:
     """Return the parts of the page, and what pages of the catalogue take from them."""
     own = measured(tables)
-    shown = {f"patterns/{page}": {"measured": text} for page, text in catalogue.parts(own).items()}
+    shown = {f"patterns/{page}": {"measured": text} for page, text in catalogue(own).items()}
     own |= {"published": published.section(), "options": answers(OPTIONS, tables)}
     return {FILE: own, "anti-patterns.md": {"measured": answers(AVOIDED, tables, "../studies")}, **shown}
 

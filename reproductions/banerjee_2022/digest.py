@@ -6,7 +6,7 @@ instead, and their titles in a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -14,23 +14,24 @@ import pandas as pd
 from patternbench.analyze.load.loadtest import PUBLISHED_WINDOW, smooth
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.analyze.recovery import Recovery, recovery
-from patternbench.records import attempts, damage, observed, tables
+from patternbench.records import observed, tables
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import ActedFault, Entry
 from patternbench.report import load_tests
 from patternbench.series.observer import OBSERVER
 from patternbench.traces.report import section as traces_section
+from reproductions.claimed import planned
 from reproductions.comparisons import read
-from reproductions.pages import Reader, rounds_as
+from reproductions.pages import Reader, rounds_as, told_by_attempts
 
-TABLES = ("load", "smoothed", "waiting", "queues", "ways", "open", "burst", "faults", "drawings")
-"""The tables, each ``NAME.parquet``."""
-LOAD, SMOOTHED, WAITING, QUEUES, WAYS, OPEN, BURST, FAULTS, DRAWINGS = TABLES
+LOAD, SMOOTHED, WAITING, QUEUES, WAYS = "load", "smoothed", "waiting", "queues", "ways"
+OPEN, BURST, FAULTS, DRAWINGS = "open", "burst", "faults", "drawings"
+LOAD_TESTS, AGAIN = "cinema-load-tests", "parameters.again"
 COMPARED = read("banerjee_2022/compared.yaml")
 """The studies of which rounds are compared as they are."""
 DRAWN_USERS = (10, 100)
 """The loads whose times are drawn request by request, as in the thesis; with them waiting is varied."""
-AS_PUBLISHED = {"fetch": "at_once", "parameters.first_fetch_after": "0ms", "parameters.again": "never"}
+AS_PUBLISHED = {"fetch": "at_once", "parameters.first_fetch_after": "0ms", AGAIN: "never"}
 """The levels of the published way to fetch, where a study has others."""
 MOST_POINTS = 1000
 US_PER_S = 1e6
@@ -44,6 +45,8 @@ COUNTED_WITHIN_S = 3.0
 for a busy machine."""
 KEPT = ["architecture", "block", "warnings"]
 """What is kept of every round."""
+OF_FAULT, RECOVERED = ("failed", "late", "incomplete", "failure_ms"), ("affected", "seen_after", "recovered_after")
+"""What a fault did to operations, and when they were as before."""
 WAYS_KEPT = [*KEPT, "calls", "via", "connections", "fetch", "journey_p50", "journey_p95"]
 
 
@@ -52,8 +55,7 @@ def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
 
     In addition the times of some loads, as they are and smoothed, and the rounds in which waiting is varied.
     """
-    requests = {_key(part): part.requests for part in _published(run)}
-    journeys = {_key(part): part.requests for part in _published(run, "journey")}
+    requests, journeys = _published(run, "request"), _published(run, "journey")
     rows = [row for key in requests for row in _load_rows(key, requests[key], journeys[key])]
     drawn = [points for key in requests for points in _points(key, _first(requests[key]))]
     return {LOAD: pd.DataFrame(rows), SMOOTHED: pd.concat(drawn, ignore_index=True)} | of_waiting(run)
@@ -61,22 +63,25 @@ def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 def of_waiting(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return the rounds in which the way to fetch is varied; none of a study that doesn't vary it."""
-    one = COMPARED["cinema-load-tests"]
-    rounds = tables.read_table(run.path)
-    varied = {*one.factors} <= {*rounds.columns}
-    kept = rounds[[column for column in one.columns if column in rounds]]
-    return {WAITING: kept[kept["users"].isin(DRAWN_USERS)]} if varied else {}
+    one, rounds = COMPARED[LOAD_TESTS], tables.read_table(run.path)
+    if not {*one.factors} <= {*rounds.columns}:
+        return {}
+    varied = rounds.loc[rounds["users"].isin(DRAWN_USERS), [name for name in one.columns if name in rounds]]
+    return {WAITING: varied.assign(**{AGAIN: in_order(varied[AGAIN])})}
 
 
-def _published(run: RunFolder, unit: load_tests.Unit = "request") -> Iterator[load_tests.LoadRequests]:
-    """Yield the load tests of a run in the published way to fetch."""
-    for part in load_tests.requests_of(run, "users", unit):
-        if all(str(part.levels.get(name, level)) == level for name, level in AS_PUBLISHED.items()):
-            yield part
+def in_order(pauses: pd.Series) -> pd.Categorical:
+    """Return the pauses before a fetch is repeated in the order of the study, with none first."""
+    return pd.Categorical(pauses, list(dict.fromkeys(at[AGAIN] for at in planned(LOAD_TESTS).values())))
 
 
-def _key(part: load_tests.LoadRequests) -> tuple[str, str]:
-    return str(part.levels["architecture"]), str(part.levels["parameters.test"])
+def _published(run: RunFolder, unit: load_tests.Unit) -> dict[tuple[str, str], pd.DataFrame]:
+    """Return what each architecture was sent in each test, in the published way to fetch."""
+    return {
+        (str(part.levels["architecture"]), str(part.levels["parameters.test"])): part.requests
+        for part in load_tests.requests_of(run, "users", unit)
+        if all(str(part.levels.get(name, level)) == level for name, level in AS_PUBLISHED.items())
+    }
 
 
 def _first(requests: pd.DataFrame) -> pd.DataFrame:
@@ -117,15 +122,10 @@ def _points(key: tuple[str, str], requests: pd.DataFrame) -> Iterator[pd.DataFra
         numbered = rows.assign(time=np.arange(len(rows), dtype=float))
         thinned = numbered.iloc[np.unique(np.linspace(0, len(rows) - 1, min(MOST_POINTS, len(rows))).astype(int))]
         curve = smooth(float(users), numbered, PUBLISHED_WINDOW)
-        yield _drawn(key, users, "raw", thinned["time"].to_numpy(), thinned["response"].to_numpy())
-        yield _drawn(key, users, "smoothed", curve.times, curve.values)
-
-
-def _drawn(key: tuple[str, str], users: int, kind: str, number: object, ms: object) -> pd.DataFrame:
-    architecture, test = key
-    return pd.DataFrame(
-        {"architecture": architecture, "test": test, "users": users, "kind": kind, "request": number, "ms": ms}
-    )
+        drawn = {"raw": thinned[["time", "response"]].to_numpy().T, "smoothed": (curve.times, curve.values)}
+        names = {"architecture": key[0], "test": key[1], "users": users}
+        for kind, (number, ms) in drawn.items():
+            yield pd.DataFrame({**names, "kind": kind, "request": number, "ms": ms})
 
 
 def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -146,39 +146,22 @@ def of_open(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 def of_bursts(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return a row per round: what the burst did to operations, and when they were as before."""
-
-    def recovered(entry: Entry) -> dict[str, object]:
-        return _recovered(attempts.read(run.attempts_of(entry.file)), BURST_FROM_S, BURST_TO_S)
-
-    bursts = _rounds(run, {"peak": "spike.peak", "queued": "series.queued.max"}, recovered)
-    return {BURST: bursts.astype({"peak": float})}
+    rounds = told_by_attempts(run, lambda _, rows: _recovered(rows, BURST_FROM_S, BURST_TO_S))
+    peak = next(name for name in rounds.columns if str(name).endswith("spike.peak"))
+    own = rounds[KEPT].assign(peak=rounds[peak].astype(float), queued=rounds["series.queued.max"])
+    return {BURST: own.join(rounds[list(RECOVERED)])}
 
 
 def of_faults(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return a row per round: what the fault did to operations, when they recovered, what became of reservations."""
 
-    def told(entry: Entry) -> dict[str, object]:
-        rows, acted = attempts.read(run.attempts_of(entry.file)), _acted(entry)
-        return {"fault": _named(acted), **_of_fault(rows, acted), **_kept(rows, _stored(run, entry.file))}
+    def told(entry: Entry, rows: pd.DataFrame) -> dict[str, object]:
+        acted = entry.faults[0] if entry.faults else None
+        fault = f"{acted.kind} {acted.where}" if acted else "none"
+        return {"fault": fault, **_of_fault(rows, acted), **_kept(rows, _stored(run, entry.file))}
 
-    return {FAULTS: _rounds(run, {"breaker": "breaker"}, told)}
-
-
-def _rounds(run: RunFolder, columns: Mapping[str, str], told: Callable[[Entry], dict[str, object]]) -> pd.DataFrame:
-    """Return the rounds that count, some columns under names of their own, and what only their attempts tell."""
-    rounds = tables.read_table(run.path)
-    entries = {entry.round: entry for entry in damage.recorded(run)}
-    found = {name: next(c for c in rounds.columns if str(c).endswith(column)) for name, column in columns.items()}
-    kept = rounds[[*KEPT, *found.values()]].rename(columns={column: name for name, column in found.items()})
-    return pd.concat([kept, pd.DataFrame([told(entries[n]) for n in rounds["round"]], index=rounds.index)], axis=1)
-
-
-def _acted(entry: Entry) -> ActedFault | None:
-    return entry.faults[0] if entry.faults else None
-
-
-def _named(acted: ActedFault | None) -> str:
-    return f"{acted.kind} {acted.where}" if acted else "none"
+    rounds = told_by_attempts(run, told)
+    return {FAULTS: rounds[[*KEPT, "breaker", "fault", *OF_FAULT, *RECOVERED, "lost", "doubled"]]}
 
 
 def _stored(run: RunFolder, file: str) -> pd.DataFrame:
@@ -205,14 +188,12 @@ def _kept(rows: pd.DataFrame, stored: pd.DataFrame) -> dict[str, object]:
 
 def _of_fault(rows: pd.DataFrame, acted: ActedFault | None) -> dict[str, object]:
     ended = ended_journeys(rows)
-    reported = {
-        "failed": 100 * float(np.mean(~ended.good)),
-        "late": 100 * float(np.mean(ended.good & (ended.seconds > LATE_S))),
-        "incomplete": int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum()),
-        "failure_ms": _failure_ms(rows, acted),
-    }
+    failed = 100 * float(np.mean(~ended.good))
+    late = 100 * float(np.mean(ended.good & (ended.seconds > LATE_S)))
+    incomplete = int(((rows["outcome"] == "expectation_failed") & rows["status"].between(200, 299)).sum())
     span = (acted.began_us / US_PER_S, acted.ended_us / US_PER_S) if acted else (np.inf, np.inf)
-    return reported | _recovered(rows, *span)
+    reported = dict(zip(OF_FAULT, (failed, late, incomplete, _failure_ms(rows, acted)), strict=True))
+    return {**reported, **_recovered(rows, *span)}
 
 
 def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:
@@ -227,8 +208,7 @@ def _failure_ms(rows: pd.DataFrame, acted: ActedFault | None) -> float:
 def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object]:
     ended = ended_journeys(rows)
     judged = recovery(ended.began_us / US_PER_S, ended.seconds, ended.good, start, end) if np.isfinite(end) else None
-    judged = judged or Recovery(np.nan, None, None)
-    return {"affected": judged.affected, "seen_after": judged.seen_after, "recovered_after": judged.recovered_after}
+    return {name: getattr(judged or Recovery(np.nan, None, None), name) for name in RECOVERED}
 
 
 def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -238,7 +218,7 @@ def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
 
 
 READERS: Mapping[str, Reader] = {
-    "cinema-load-tests": of_load_tests,
+    LOAD_TESTS: of_load_tests,
     "cinema-load-tests-full": of_load_tests,
     "cinema-queues": rounds_as(QUEUES, COMPARED["cinema-queues"].columns),
     "cinema-ways": rounds_as(WAYS, WAYS_KEPT),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from patternbench.analyze.load.loadtest import Knee, Linearity, knee, linearity
+from patternbench.analyze.load.loadtest import Linearity, knee, linearity
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions.markdown import table as markdown
 from reproductions.markdown import within
@@ -24,6 +24,10 @@ from reproductions.pages import STUDIES
 FOLDER = STUDIES / "published"
 MOST_USERS = 100
 SEED = 1
+TABLE = pd.read_csv(FOLDER / "banerjee-2022-load-tests.csv")
+"""One row per case, test and number of users: ``mean_ms``, ``failed_percent`` and ``printed_failed_percent``."""
+OF_TWO = 2
+"""An operation of case 2 is two requests, of which only the second can fail."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,23 @@ LOAD_TESTS = TypeAdapter(list[LoadTest]).validate_python(_FIGURES.to_dict("recor
 CASES = {one.case: one.architecture for one in LOAD_TESTS}
 
 
+def of(case: int, test: str) -> pd.DataFrame:
+    """Return the rows of one load test, by users."""
+    return TABLE[(TABLE["case"] == case) & (TABLE["test"] == test)].sort_values("users")
+
+
+def at(case: int, test: str, column: str, users: int = MOST_USERS) -> float:
+    """One number of one load test."""
+    return float(of(case, test).set_index("users")[column].loc[users])
+
+
 @dataclass(frozen=True)
 class Line:
-    """Whether means of one load test lie on a line over the users, and where they bend."""
+    """Whether means of one load test lie on a line over the users; what the test of a bend says, and the load of it."""
 
     straight: Linearity
-    bend: Knee
+    shape: str
+    knee: str
 
     @property
     def r(self) -> str:
@@ -74,58 +89,29 @@ class Line:
         """Whether the interval of r holds a printed r."""
         return "inside" if self.straight.low <= printed <= self.straight.high else "outside"
 
-    @property
-    def knee(self) -> str:
-        """The load at which the slope changes, with its interval, where a knee is found."""
-        if self.bend.load is None:
-            return Conclusion.INCONCLUSIVE
-        return within(self.bend.load, self.bend.low, self.bend.high)
-
-    @property
-    def shape(self) -> str:
-        """What the test of a bend says, in words."""
-        words = {"linear": f"rises; whether it bends is {Conclusion.INCONCLUSIVE}", "flat": Conclusion.INCONCLUSIVE}
-        return words.get(self.straight.verdict, self.straight.verdict.replace("_", " "))
-
 
 def line_of(users: pd.Series, means: pd.Series) -> Line:
     """Test one load test's means, at least four of them, one for each number of users."""
     loads, values = users.to_numpy(dtype=float), means.to_numpy(dtype=float)
-    return Line(linearity(loads, values), knee(loads, values, np.random.default_rng(SEED)))
-
-
-def table() -> pd.DataFrame:
-    """One row per case, test and number of users: ``mean_ms``, ``failed_percent`` and ``printed_failed_percent``."""
-    return pd.read_csv(FOLDER / "banerjee-2022-load-tests.csv")
-
-
-def of(case: int, test: str) -> pd.DataFrame:
-    """Return the rows of one load test, by users."""
-    rows = table()
-    return rows[(rows["case"] == case) & (rows["test"] == test)].sort_values("users")
-
-
-def at(case: int, test: str, column: str, users: int = MOST_USERS) -> float:
-    """One number of one load test."""
-    rows = of(case, test).set_index("users")
-    return float(rows[column].loc[users])
-
-
-OF_TWO = 2
-"""An operation of case 2 is two requests, of which only the second can fail."""
+    straight, bend = linearity(loads, values), knee(loads, values, np.random.default_rng(SEED))
+    words = {"linear": f"rises; whether it bends is {Conclusion.INCONCLUSIVE}", "flat": Conclusion.INCONCLUSIVE}
+    shape = words.get(straight.verdict, straight.verdict.replace("_", " "))
+    found = bend.load is not None
+    return Line(straight, shape, within(bend.load, bend.low, bend.high) if found else Conclusion.INCONCLUSIVE)
 
 
 def section() -> str:
     """Return what the published numbers say of themselves, as Markdown."""
-    heads = ["users", *(one.name for one in LOAD_TESTS)]
-    means = [[users, *(_cell(one, users) for one in LOAD_TESTS)] for users in sorted(set(table()["users"]))]
+    means = [[users, *(_cell(one, users) for one in LOAD_TESTS)] for users in sorted(set(TABLE["users"]))]
     of_line = ["printed r", "recomputed r (95 % interval)", "the means over users", "knee at users"]
+    lines = ((one, line_of(one.published["users"], one.published["mean_ms"])) for one in LOAD_TESTS)
+    rows = ([one.means, one.name, one.r, line.r, line.shape, line.knee] for one, line in lines)
     of_ratio = ["claim", "printed ratio", "per request", "per operation", "what the thesis's own data say"]
-    return "\n".join(
+    return "\n\n".join(
         [
-            "Mean time of a request in milliseconds, and failed requests in percent (printed / behind the figure):\n",
-            f"{markdown(heads, means)}\n",
-            f"{markdown(['figure', 'load test', *of_line], _lines())}\n",
+            "Mean time of a request in milliseconds, and failed requests in percent (printed / behind the figure):",
+            markdown(["users", *(one.name for one in LOAD_TESTS)], means),
+            markdown(["figure", "load test", *of_line], rows),
             markdown(of_ratio, _ratios()),
         ]
     )
@@ -137,21 +123,11 @@ def _cell(one: LoadTest, users: int) -> str:
     return f"{mean:.2f}; {printed:g} / {behind:g}"
 
 
-def _lines() -> Iterator[list[object]]:
-    for one in LOAD_TESTS:
-        line = line_of(one.published["users"], one.published["mean_ms"])
-        yield [one.means, one.name, one.r, line.r, line.shape, line.knee]
-
-
 def _ratios() -> Iterator[list[str]]:
+    """Yield each ratio; there is one run, so no interval, only on which side of one the thesis's own data lie."""
+    words = {(True, True): "the same direction", (False, False): "the opposite direction"}
     for text, printed, test, column, above, below in pd.read_csv(FOLDER / "banerjee-2022-ratios.csv").to_numpy():
         request = at(above, test, column) / at(below, test, column)
         operation = request * (OF_TWO if above == OF_TWO else 1 / OF_TWO)
-        numbers = (f"{printed:g}", f"{request:.2f}", f"{operation:.2f}")
-        yield [text, *numbers, own_verdict(request > 1, operation > 1)]
-
-
-def own_verdict(request: bool, operation: bool) -> str:
-    """Whether both ratios of the thesis's own data lie on the claim's side of one; there is one run, so no interval."""
-    words = {(True, True): "the same direction", (False, False): "the opposite direction"}
-    return words.get((request, operation), "the direction depends on what is counted")
+        says = words.get((request > 1, operation > 1), "the direction depends on what is counted")
+        yield [text, f"{printed:g}", f"{request:.2f}", f"{operation:.2f}", says]

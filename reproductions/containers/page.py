@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from patternbench.records import journal
+from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
 from reproductions import comparisons
-from reproductions.comparisons import FIGURE, SHORT, Comparison, Shown
+from reproductions.comparisons import FIGURE, SHORT, Comparison
 from reproductions.markdown import spread, table
 from reproductions.pages import QUICK, Page, Parts, Tables, not_measured, rounds_as
 
@@ -18,14 +18,12 @@ STUDY, FILE = "containers", "containers.md"
 ROUNDS, STARTS = "rounds", "starts"
 """The tables that are kept: the rounds that count, and each start of the service before one of them."""
 SERVICE = "pictures"
-SECONDS = Shown("seconds", "seconds until it is ready")
 COMPARED = comparisons.read("containers/compared.yaml")[STUDY]
 
 
 def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
     """Return what is kept of a run."""
-    rounds = rounds_as(ROUNDS, COMPARED.columns)(run)
-    return {**rounds, STARTS: starts(journal.latest(list(journal.read(run.journal))))}
+    return {**rounds_as(ROUNDS, COMPARED.columns)(run), STARTS: starts(damage.recorded(run))}
 
 
 def starts(entries: Iterable[Entry]) -> pd.DataFrame:
@@ -36,7 +34,7 @@ def starts(entries: Iterable[Entry]) -> pd.DataFrame:
         for start in entry.starts
         if entry.counts and start.component == SERVICE
     ]
-    return pd.DataFrame(rows, columns=["block", "scenario", SECONDS.column])
+    return pd.DataFrame(rows, columns=["block", "scenario", "seconds"])
 
 
 def parts(measured: Tables) -> Parts:
@@ -58,10 +56,9 @@ def in_form(form: Comparison, rounds: pd.DataFrame) -> str:
 
 def start_table(form: Comparison, every: pd.DataFrame) -> str:
     """Return a row for each condition and configuration of which there are starts: how many, and how long they took."""
-    taken = dict(iter(every.groupby("scenario")[SECONDS.column]))
-    named = {name: words for name, words in form.names.items() if name in taken}
-    rows = ([*words, len(taken[name]), spread(taken[name], SECONDS.factor)] for name, words in named.items())
-    return table([form.condition_is, "configuration", "starts", SECONDS.title], rows)
+    taken = dict(iter(every.groupby("scenario")["seconds"]))
+    rows = ([*words, len(taken[name]), spread(taken[name])] for name, words in form.names.items() if name in taken)
+    return table([form.condition_is, "configuration", "starts", "seconds until it is ready"], rows)
 
 
 def figures(measured: Tables) -> dict[str, str]:

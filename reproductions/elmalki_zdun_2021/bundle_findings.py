@@ -8,32 +8,17 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from studies.published.refit_2021 import TABLE
 
 from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange
+from patternbench.records.tables import read_table
 from patternbench.report.model import counting
-from reproductions import claimed, undecided
+from reproductions import claimed
 from reproductions.claimed import HeldClaim, Key
-from reproductions.elmalki_zdun_2021.bundle_rounds import (
-    DEPTH,
-    FACTORS,
-    KEPT,
-    KEYS,
-    METHODS,
-    MS_PER_S,
-    NEW,
-    SIZES,
-    TRACED,
-    TYPES,
-    UNTRACED,
-    batches,
-    expected,
-    fitted,
-    published_table,
-    timed,
-    traced,
-)
+from reproductions.elmalki_zdun_2021 import bundle_rounds
+from reproductions.elmalki_zdun_2021.bundle_rounds import DEPTH, FACTORS, KEPT, METHODS, MS_PER_S, NEW, timed, traced
 from reproductions.markdown import table, warned, within
 
 CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
@@ -49,25 +34,29 @@ PREDICTIONS = claimed.read("elmalki_zdun_2021/claims.yaml")["predictions"]
 
 def cells(rounds: pd.DataFrame) -> list[tuple[str, int]]:
     """Every function with every size that was measured, in the paper's order."""
-    return [(method, size) for method, size in product(METHODS, SIZES) if (rounds[SIZE] == size).any()]
+    return [(method, size) for method, size in product(METHODS, bundle_rounds.SIZES) if (rounds[SIZE] == size).any()]
 
 
 def verdict_table(rounds: pd.DataFrame) -> str:
-    """Return what the paper found, and the word for each finding."""
-    return "\n".join([claimed.verdict_table(claims(rounds)), "", trust(rounds)])
+    """Return what the paper found, the word for each finding, and how far the rounds can be trusted."""
+    return (
+        f"{claimed.verdict_table(claims(rounds))}\n\n{warned(rounds)} Every scenario was measured in "
+        f"{rounds['block'].nunique()} blocks. The noise floor of the total time, of the middle scenario compared with "
+        f"itself, is {_floor(rounds):.0f} %."
+    )
 
 
 def claims(rounds: pd.DataFrame) -> Iterator[HeldClaim]:
     """Yield every claim that these rounds can speak to: those of the study, and what models predict."""
     held = claimed.levelled(rounds, FACTORS).of_study("insurance-bundling")
     yield from (one for one in held if COSTS not in one.says)
-    yield from (undecided.predictions(one, _errors(rounds), _floor(rounds)) for one in PREDICTIONS)
+    yield from (claimed.predictions(one, _errors(rounds), _floor(rounds)) for one in PREDICTIONS)
     yield from (one for one in held if COSTS in one.says)
 
 
 def _errors(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the prediction errors of models that are fitted to each block alone."""
-    fits = {block: fitted(batches(rows)) for block, rows in traced(rounds).groupby("block")}
+    fits = {block: bundle_rounds.fitted(bundle_rounds.batches(rows)) for block, rows in traced(rounds).groupby("block")}
     errors = [(block, number, models[number].errors.mape) for block, models in fits.items() for number in (1, 2)]
     return pd.DataFrame(errors, columns=["block", "model", "error"]).astype({"error": float})
 
@@ -77,44 +66,29 @@ def _floor(rounds: pd.DataFrame) -> float:
     return floors(timed(rounds), [RESPONSE])[RESPONSE].typical
 
 
-def trust(rounds: pd.DataFrame) -> str:
-    """How many rounds carry warnings, and how far the middle scenario lies from itself."""
-    blocks = rounds["block"].nunique()
-    return (
-        f"{warned(rounds)} Every scenario was measured in {blocks} blocks. The noise floor of the total time, of the "
-        f"middle scenario compared with itself, is {_floor(rounds):.0f} %."
-    )
-
-
 def table_2(rounds: pd.DataFrame) -> str:
-    """Our Table II next to the published one, and whether the counts are equal."""
-    ours = batches(traced(rounds))
-    both = ours.merge(published_table(), on=KEYS, suffixes=("", "_published"))
+    """Our Table II next to the published one, and in how many scenarios the counts equal the published formulas."""
+    ours, rows = bundle_rounds.batches(traced(rounds)), []
+    keys = bundle_rounds.KEYS
+    both = ours.merge(read_table(TABLE), on=keys, suffixes=("", "_published")).sort_values(keys)
+    calls, times = ([f"{kind}_{what}" for kind in bundle_rounds.TYPES] for what in ("calls", "time"))
+    for _, row in both.iterrows():
+        counted = (f"{row[name]:g} ({row[f'{name}_published']:g})".replace("nan", "unknown") for name in calls)
+        took = (f"{row[name]:.1f} ({row[f'{name}_published']:.0f})" for name in (*times, "total_time"))
+        rows.append([*row[keys], *counted, *took])
     heads = ["bundle", "function", "size", "in-memory calls", "db calls", "dist calls"]
     heads += ["in-memory time", "db time", "dist time", "total time"]
-    rows = [_row_of_table_2(row) for _, row in both.sort_values(KEYS).iterrows()]
-    return "\n".join([table(heads, rows), "", counts_verdict(ours)])
-
-
-def _row_of_table_2(row: pd.Series) -> list[str]:
-    calls, times = ([f"{kind}_{what}" for kind in TYPES] for what in ("calls", "time"))
-    cells_of_row = [f"{row[name]:g} ({row[f'{name}_published']:g})".replace("nan", "unknown") for name in calls]
-    cells_of_row += [f"{row[name]:.1f} ({row[f'{name}_published']:.0f})" for name in (*times, "total_time")]
-    return [row["request_bundle"], row["method"], str(row["size"]), *cells_of_row]
-
-
-def counts_verdict(ours: pd.DataFrame) -> str:
-    """In how many scenarios database and distributed calls equal the published formulas."""
     equal = [
-        all(np.isclose(row[f"{kind}_calls"], expected(kind, row)) for kind in ("db", "dist"))
+        all(np.isclose(row[f"{kind}_calls"], bundle_rounds.expected(kind, row)) for kind in ("db", "dist"))
         for _, row in ours.iterrows()
     ]
-    return f"Database and distributed calls equal the published formulas in {sum(equal)} of {len(equal)} scenarios."
+    found = f"{sum(equal)} of {len(equal)} scenarios"
+    return f"{table(heads, rows)}\n\nDatabase and distributed calls equal the published formulas in {found}."
 
 
 def savings(rounds: pd.DataFrame) -> str:
     """Return what a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
-    published = published_table().pivot(index=["method", "size"], columns="request_bundle", values="total_time")
+    published = read_table(TABLE).pivot(index=["method", "size"], columns="request_bundle", values="total_time")
     theirs = (100 * (1 - published["Y"] / published["N"])).map("{:.0f}".format)
     ours = {text: bundled(rounds, kind) for kind, text in CONNECTIONS.items() if (rounds["connection"] == kind).any()}
     rows = ([*cell, *(saved(of_it[cell]) for of_it in ours.values()), theirs[cell]] for cell in cells(rounds))
@@ -134,27 +108,20 @@ def saved(change: ClaimedChange) -> str:
 
 
 def costs(rounds: pd.DataFrame) -> str:
-    """Return what connections and traces cost, per function; its own line where a study holds one of both alone."""
-    return "\n\n".join([_of_connections(rounds), _of_tracing(rounds)])
-
-
-def _of_connections(rounds: pd.DataFrame) -> str:
-    if set(rounds["connection"]) != {NEW, KEPT}:
-        return "These rounds have one kind of connection, so that what a new one costs is not known."
-    sent = rounds[SIZE].where(rounds["request_bundle"] == "N", 1)
-    each = rounds.assign(request_ms=rounds[RESPONSE] * MS_PER_S / sent)
-    where = {"traces.sample": timed(rounds)["traces.sample"].iloc[0]}
-    one = claimed.change("request_ms", {"connection": KEPT}, {"connection": NEW}, where, [SIZE])
-    heads = ["function", "a new connection costs per single request", "per bundle"]
-    return _by_function(heads, replace(one, relative=False, unit="ms"), each)
-
-
-def _of_tracing(rounds: pd.DataFrame) -> str:
-    if set(rounds["traces.sample"]) != {UNTRACED, TRACED}:
-        return "These rounds were all traced alike, so that what tracing costs is not known."
-    none, every = {"traces.sample": UNTRACED}, {"traces.sample": TRACED}
-    heads = ["function", "tracing every request changes the time by, without a bundle", "with one"]
-    return _by_function(heads, claimed.change(RESPONSE, none, every, over=("connection", SIZE)), rounds)
+    """Return what connections and traces cost, per function; a line where the rounds hold one of both alone."""
+    connections = "These rounds have one kind of connection, so that what a new one costs is not known."
+    if {*rounds["connection"]} == {NEW, KEPT}:
+        sent = rounds[SIZE].where(rounds["request_bundle"] == "N", 1)
+        each, where = rounds[RESPONSE] * MS_PER_S / sent, {"traces.sample": timed(rounds)["traces.sample"].iloc[0]}
+        new = claimed.change("request_ms", {"connection": KEPT}, {"connection": NEW}, where, [SIZE])
+        heads = ["function", "a new connection costs per single request", "per bundle"]
+        connections = _by_function(heads, replace(new, relative=False, unit="ms"), rounds.assign(request_ms=each))
+    tracing = "These rounds were all traced alike, so that what tracing costs is not known."
+    if {*rounds["traces.sample"]} == {bundle_rounds.UNTRACED, bundle_rounds.TRACED}:
+        none, every = {"traces.sample": bundle_rounds.UNTRACED}, {"traces.sample": bundle_rounds.TRACED}
+        heads = ["function", "tracing every request changes the time by, without a bundle", "with one"]
+        tracing = _by_function(heads, claimed.change(RESPONSE, none, every, over=("connection", SIZE)), rounds)
+    return f"{connections}\n\n{tracing}"
 
 
 def _by_function(heads: Sequence[str], one: Claim, rounds: pd.DataFrame) -> str:
@@ -169,11 +136,10 @@ def summary(rounds: pd.DataFrame) -> str:
     ends = (sizes[0], sizes[-1])
     rows = [[method, *(saved(changes[method, size]) for size in ends)] for method in METHODS]
     heads = ["operation", *(f"time saved by a bundle of {size}, percent (95 % interval)" for size in ends)]
-    stated = (
+    return (
         "The time of n requests, one after another by one client that keeps its connection, against one bundle of n,\n"
-        f"in {rounds['block'].nunique()} rounds each:"
+        f"in {rounds['block'].nunique()} rounds each:\n\n{table(heads, rows)}"
     )
-    return "\n".join([stated, "", table(heads, rows)])
 
 
 def depth(rounds: pd.DataFrame) -> str:
@@ -182,14 +148,12 @@ def depth(rounds: pd.DataFrame) -> str:
     before, after = dict(zip(DEPTH, AS_PUBLISHED, strict=False)), dict(zip(DEPTH, DEEPEST, strict=False))
     changes = claimed.levelled(good, DEPTH).changes(DEPTH, claimed.change(RESPONSE, before, after))
     medians = good.groupby(list(DEPTH), sort=False)[[*COUNTS, RESPONSE]].median()
-    keys = [(*ways, *cell) for cell in cells(good) for ways in product(*DEEPEST) if (*ways, *cell) in medians.index]
-    rows = (_of_depth(medians, key, changes.get(key)) for key in keys)
+    rows = []
+    for cell, ways in product(cells(good), product(*DEEPEST)):
+        key = (*ways, *cell)
+        if key in medians.index:
+            *counts, seconds = medians.loc[key]
+            reported = saved(changes[key]) if key in changes else "as published"
+            rows.append([*cell, *ways, *(f"{count:g}" for count in counts), f"{seconds * MS_PER_S:.1f}", reported])
     heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]
     return table(heads, rows)
-
-
-def _of_depth(medians: pd.DataFrame, key: Key, change: ClaimedChange | None) -> list[str]:
-    reads, forward, method, size = key
-    counts = (f"{medians[name][key]:g}" for name in COUNTS)
-    reported = saved(change) if change else "as published"
-    return [method, str(size), reads, forward, *counts, f"{medians[RESPONSE][key] * MS_PER_S:.1f}", reported]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-from studies.published.refit_2021 import PUBLISHED, TABLE
+from studies.published.refit_2021 import PUBLISHED
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas
-from patternbench.records.tables import read_table
 from patternbench.report.model import counting
 
 TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
@@ -26,15 +25,9 @@ KEPT_COLUMNS = (*COURSE, *FACTORS, *DEPTH[:2], *RESPONSES)
 
 def usable(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the rounds that were finished and are valid; a factor of one level, which has no column, at that level."""
-    levels = {"connection": KEPT} if "connection" not in rounds else {}
-    levels |= {"traces.sample": TRACED} if "traces.sample" not in rounds else {}
-    good = counting(rounds).assign(**levels)
+    levels = {"connection": KEPT, "traces.sample": TRACED}
+    good = counting(rounds).assign(**{name: level for name, level in levels.items() if name not in rounds})
     return good.assign(**{"parameters.size": good["parameters.size"].astype(int)})
-
-
-def way(rounds: pd.DataFrame) -> str:
-    """Return the connections to hold against the paper: new ones, as published, where there are any."""
-    return NEW if (rounds["connection"] == NEW).any() else KEPT
 
 
 def timed(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -44,8 +37,9 @@ def timed(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def traced(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds of which every request was traced, with connections as published where there are any."""
-    return rounds[(rounds["traces.sample"] == TRACED) & (rounds["connection"] == way(rounds))]
+    """Return the rounds of which every request was traced, with new connections, as published, where there are any."""
+    way = NEW if (rounds["connection"] == NEW).any() else KEPT
+    return rounds[(rounds["traces.sample"] == TRACED) & (rounds["connection"] == way)]
 
 
 def batches(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -70,11 +64,6 @@ def expected(kind: str, row: pd.Series) -> int:
     if kind == "db":
         return n if row["method"] == "Get" else 2 * n
     return 1 if row["request_bundle"] == "Y" and row["method"] != "Create" else n
-
-
-def published_table() -> pd.DataFrame:
-    """Table II as the paper prints it."""
-    return read_table(TABLE)
 
 
 def fitted(table: pd.DataFrame) -> dict[int, ModelResult]:

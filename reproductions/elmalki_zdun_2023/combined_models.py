@@ -1,4 +1,8 @@
-"""The paper's five models on our rows: Tables III, V, VII, VIII and X next to the published ones."""
+"""The paper's five models and two equations on our rows: Tables III, V, VII, VIII and X next to the published ones.
+
+The published numbers are those of the private cloud. Adjusted R2 is Table VII, whose F tests have p < 2.2e-16; errors
+are Table X: the mean absolute one of the failure rate (points), and the percentage one of the total time.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,23 @@ from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import manova
 from reproductions.elmalki_zdun_2021.bundle_rounds import identified
-from reproductions.elmalki_zdun_2023.combined_published import NUMBERS, terms
-from reproductions.elmalki_zdun_2023.combined_rounds import LIMITS
+from reproductions.elmalki_zdun_2023.combined_rounds import LIMITS, NO_LIMIT
 from reproductions.markdown import estimated, table
+from reproductions.pages import STUDIES
 
+_TABLE = pd.read_csv(STUDIES / "published" / "elmalki-zdun-2023-private-cloud.csv").fillna({"response": "", "term": ""})
+NUMBERS: dict[tuple[str, str, int, str], float] = {tuple(key): value for *key, value in _TABLE.to_numpy()}
+"""By what a number is, its response, model and term (either may be empty); one that the paper prints as n/a is NaN."""
 TITLES = {"total_time": "total time, ms", "failure_rate": "failure rate, percentage points"}
 ERRORS = {"failure_rate": "mae", "total_time": "mape"}
 """Which prediction error the paper prints of a response."""
 ERROR_NAMES = {"failure_rate": "MAE of the failure rate, points", "total_time": "MAPE of the total time, percent"}
 TESTS = ("Jarque-Bera", "Anderson-Darling")
+TOGETHER: Mapping[str, Mapping[str, Sequence[object]]] = {
+    "bundle and balancing": {"request_bundle": ("Y",), "load_balancing": ("Y",)},
+    "limit and balancing": {"rate_limit": LIMITS, "load_balancing": ("Y",)},
+}
+"""The rows of which the paper's guide says which model is best."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +68,10 @@ def fitted(rows: pd.DataFrame, by_method: pd.DataFrame) -> dict[int, Fitted]:
 
 def _fitted(table: pd.DataFrame, formula: str, settings: Settings) -> Fitted:
     """Each response on all rows that have it, and both together on those that have both."""
-    _, _, of_it = formula.partition(" ~ ")
+    terms = formula.partition(" ~ ")[2]
     tables = {response: table.dropna(subset=[response]) for response in TITLES}
     models = {
-        response: fit_formulas(rows, [identified(f"{response} ~ {of_it}", rows)], settings).models[0]
+        response: fit_formulas(rows, [identified(f"{response} ~ {terms}", rows)], settings).models[0]
         for response, rows in tables.items()
     }
     return Fitted(models, _pillai(table.dropna(subset=list(TITLES)), formula), tables)
@@ -72,57 +84,35 @@ def _pillai(table: pd.DataFrame, formula: str) -> dict[str, float]:
     return {test.term: test.statistics["pillai"].value for test in tests if test.kind == "sequential"}
 
 
-TOGETHER: Mapping[str, Mapping[str, Sequence[object]]] = {
-    "bundle and balancing": {"request_bundle": ("Y",), "load_balancing": ("Y",)},
-    "limit and balancing": {"rate_limit": LIMITS, "load_balancing": ("Y",)},
-}
-"""The rows of which the paper's guide says which model is best."""
-
-
 def results(blocks: Mapping[int, Mapping[int, Fitted]]) -> dict[str, pd.DataFrame]:
-    """Return what claims on models are about, of models fitted to each block alone: traces of model 1, and errors."""
-    traces = [
-        {"block": block, "term": term, "pillai": trace}
-        for block, models in blocks.items()
-        for term, trace in models[1].pillai.items()
-    ]
-    errors = [
-        {"block": block, "model": number, "rows": rows, "error": model.error(levels)}
-        for block, models in blocks.items()
-        for number, model in models.items()
-        for rows, levels in TOGETHER.items()
-    ]
-    return {"traces": pd.DataFrame(traces), "errors": pd.DataFrame(errors)}
-
-
-def errors_of(blocks: Mapping[int, Mapping[int, Fitted]], response: str) -> pd.DataFrame:
-    """Return the prediction errors of each model in a response, by block."""
-    errors = [
-        (block, number, getattr(one.models[response].errors, ERRORS[response]))
-        for block, models in blocks.items()
-        for number, one in models.items()
-    ]
-    return pd.DataFrame(errors, columns=["block", "model", "error"]).astype({"error": float})
+    """Return what claims are about, of models fitted to each block alone: traces of model 1, and prediction errors."""
+    traces = [(block, *trace) for block, models in blocks.items() for trace in models[1].pillai.items()]
+    every = [(block, number, model) for block, models in blocks.items() for number, model in models.items()]
+    errors = [(block, n, rows, one.error(at)) for block, n, one in every for rows, at in TOGETHER.items()]
+    of_all = {
+        response: [(block, n, getattr(one.models[response].errors, kind)) for block, n, one in every]
+        for response, kind in ERRORS.items()
+    }
+    return {
+        "traces": pd.DataFrame(traces, columns=["block", "term", "pillai"]),
+        "errors": pd.DataFrame(errors, columns=["block", "model", "rows", "error"]),
+        **{response: pd.DataFrame(own, columns=["block", "model", "error"]) for response, own in of_all.items()},
+    }
 
 
 def residual_tests(models: dict[int, Fitted]) -> str:
     """Return the p of tests of the residuals of all models: of each response for normality, and of both together."""
     rows = {
-        f"{response}: {name}": [_p(one.models[response], name) for one in models.values()]
+        f"{response}: {name}": [
+            next((test.p for test in one.models[response].tests if test.name == name), None) for one in models.values()
+        ]
         for response in TITLES
         for name in TESTS
     }
     joint = (pd.concat([one.residuals(response) for response in TITLES], axis=1).dropna() for one in models.values())
-    found = (henze_zirkler_test(both.to_numpy(), np.random.default_rng(1)).p for both in joint)
-    return by_model({**rows, "both: Henze-Zirkler": [_reported(p) for p in found]}, "p of")
-
-
-def _p(model: ModelResult, name: str) -> str:
-    return _reported(next((test.p for test in model.tests if test.name == name), None))
-
-
-def _reported(p: float | None) -> str:
-    return "not tested" if p is None else f"{p:.2g}"
+    rows["both: Henze-Zirkler"] = [henze_zirkler_test(both.to_numpy(), np.random.default_rng(1)).p for both in joint]
+    texts = {name: ["not tested" if p is None else f"{p:.2g}" for p in of_it] for name, of_it in rows.items()}
+    return by_model(texts, "p of")
 
 
 def by_model(rows: Mapping[str, Sequence[str]], of_rows: str = "") -> str:
@@ -147,6 +137,11 @@ def _parts(models: dict[int, Fitted]) -> Iterator[str]:
     yield by_model({term: [_trace(one, n, term) for n, one in models.items()] for term in terms("pillai")})
     yield "**Table X: prediction errors**, published / ours in sample / ours with each scenario left out in turn"
     yield by_model({text: [_errors(one, n, name) for n, one in models.items()] for name, text in ERROR_NAMES.items()})
+
+
+def terms(what: str) -> list[str]:
+    """Return the terms of all models of which a table has a number, in its order."""
+    return list(dict.fromkeys(term for one, _, _, term in NUMBERS if one == what))
 
 
 def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
@@ -176,3 +171,54 @@ def _errors(model: Fitted, number: int, response: str) -> str:
     ours = (getattr(errors, ERRORS[response]) for errors in (result.errors, result.cross_validation.errors))
     texts = ("none" if error is None else f"{error:.1f}" for error in ours)
     return " / ".join([f"{NUMBERS['error', response, number, '']:g}", *texts])
+
+
+# --- the paper's two defining equations next to what was measured, round by round
+#
+# Equation 1: `total_time` is the sum over users of `bundle_size / rpm`, where the size of what is not bundled is 1.
+# With the requests per minute of all users together, as in the models, and size 1 it is Little's law for users who do
+# not wait between their requests; ours do, so that the pause belongs to the time that is held against it.
+#
+# Equation 2: `failure_rate` is what exceeds the limit, `rpm * load_weight / load_balancers - rate_limit`, summed up. A
+# limit is one of a service's instance, so the sum goes over services. It yields requests per minute; as a share it is
+# divided by all requests. It knows of no burst, and of no order of operations.
+
+PAUSE_MS = {3.0: 20.0, 6.0: 40.0}
+"""How long users wait after each answer, by the seconds that stand for a minute."""
+SERVICES = {"customers": "management", "addresses": "management", "quotes": "self-service", "policies": "policies"}
+"""The entry service of an operation, by its last word."""
+EQUATION_FACTORS = ("request_bundle", "replicas", "limit", "parameters.size")
+_MS_PER_S = 1000.0
+
+
+def equations(rows: pd.DataFrame, operations: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return both sides of both equations, a row for each round and side; nothing of rounds of before."""
+    if "operation" not in operations:
+        return {}
+    unlimited, limited = rows[rows["rate_limit"] == NO_LIMIT], rows[rows["rate_limit"] != NO_LIMIT]
+    times = unlimited["total_time"] + unlimited["minute_s"].map(PAUSE_MS)
+    return {
+        "times": _both(unlimited, "ms", _times_ms(unlimited), times),
+        "rejections": _both(limited, "limited_rate", _beyond(limited, operations), limited["limited_rate"]),
+    }
+
+
+def _both(rows: pd.DataFrame, column: str, by_equation: pd.Series, measured: pd.Series) -> pd.DataFrame:
+    sides = {"equation": by_equation, "measurement": measured}
+    return pd.concat(rows[["block", *EQUATION_FACTORS]].assign(by=by, **{column: side}) for by, side in sides.items())
+
+
+def _times_ms(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return equation 1: the calls of all users per second stand for their requests per minute."""
+    size = rows["parameters.size"].where(rows["request_bundle"] == "Y", 1)
+    return _MS_PER_S * rows["api_users"] * size / rows["Throughput"]
+
+
+def _beyond(rows: pd.DataFrame, operations: pd.DataFrame) -> pd.Series[float]:
+    """Return equation 2 as the percentage of requests that are beyond the limits of their service's instances."""
+    services = operations.assign(service=operations["operation"].str.split().str[-1].map(SERVICES))
+    calls = services.groupby(["round", "service"])["calls"].sum().unstack("service", fill_value=0).loc[rows["round"]]
+    shares = calls.to_numpy() / calls.sum(axis=1).to_numpy()[:, None]
+    rpm, let_through = rows["rpm"].to_numpy()[:, None] * shares, rows["rate_limit"] * rows["replicas"]
+    beyond = np.maximum(rpm - let_through.to_numpy(dtype=float)[:, None], 0.0).sum(axis=1)
+    return pd.Series(100 * beyond / rows["rpm"].to_numpy(), index=rows.index)

@@ -9,7 +9,6 @@ waited a quarter of a second, and a limit let through a twentieth of what the pa
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from patternbench.records import attempts, damage
@@ -17,14 +16,12 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
 from patternbench.report.model import counting
 
-#: The factors of a row, as the paper names them.
-FACTORS = ("request_bundle", "load_balancing", "bundle_size", "rate_limit", "api_users")
 #: The greatest limit of the paper, requests per minute; what no limit counts as, which the paper does not say.
 GREATEST_LIMIT, NO_LIMIT = 1200.0, 1300.0
 LIMITS = tuple(float(limit) for limit in range(100, 1300, 100))
-SIZES = (10, 20, 30, 40, 50)
 NONE = "none"
-RESPONSES = ("AverageSuccessTime", "failure_rate", "limited_rate", "items_per_s", "item_failure_rate", "Throughput")
+TIME, CPU_PER_ITEM = "AverageSuccessTime", "derived.cpu_s_per_item"
+RESPONSES = (TIME, "failure_rate", "limited_rate", "items_per_s", "item_failure_rate", "Throughput")
 COURSE = ("round", "block", "scenario", "status", "valid", "warnings", "seconds", "system_cpu_s")
 LEVELS = ("request_bundle", "replicas", "limit", "users", "parameters.size")
 WINDOW, ITEMS = "limit_window", "items"
@@ -56,45 +53,46 @@ def by_method(operations: pd.DataFrame) -> pd.DataFrame:
     """Sum up the calls of rounds by method, the first word of an operation; rounds of before have it already."""
     if "method" in operations:
         return operations
-    named = operations.assign(
-        method=operations["operation"].str.split().str[0], ms=operations["ms"] * operations["good"]
-    )
-    summed = named.groupby(["round", "method"])[["calls", "good", "ms"]].sum().reset_index()
+    words = operations["operation"].str.split().str[0]
+    totals = operations.assign(method=words, ms=operations["ms"] * operations["good"])
+    summed = totals.groupby(["round", "method"])[["calls", "good", "ms"]].sum().reset_index()
     return summed.assign(ms=summed["ms"] / summed["good"].where(summed["good"] > 0))
 
 
 def rows(rounds: pd.DataFrame) -> pd.DataFrame:
-    """One row per configuration and round.
+    """One row per configuration and round, with the study's levels and the paper's factors.
 
-    ``total_time`` is the mean time in ms of the calls that succeeded, as in the paper; NaN where none did. ``minute_s``
-    is how many seconds stand for a minute of the paper, and ``rpm`` are requests in that time. ``core_s_per_item`` are
-    CPU seconds of the system per item that was served.
+    A limit is in requests per minute of the paper, of which ``minute_s`` says how many seconds stand for one; ``rpm``
+    are requests in that time. ``total_time`` is the mean time in ms of the calls that succeeded, as in the paper; NaN
+    where none did. ``derived.cpu_s_per_item`` are CPU seconds of the system per item that was served.
     """
-    good = counting(rounds)
-    table = good[["round", "block", "scenario", "parameters.size", *RESPONSES]].assign(**_factors(good))
-    table["total_time"] = table["AverageSuccessTime"] * _MS_PER_S
-    table["minute_s"] = good[WINDOW].astype(float) if WINDOW in good else _MINUTE_S
-    table["rpm"] = table["Throughput"] * table["minute_s"]
-    served = table["items_per_s"] * good["seconds"]
+    good, before = counting(rounds).reset_index(drop=True), WINDOW not in rounds
+    requested = pd.to_numeric(good["limit"], errors="coerce")
+    limits = (requested * (GREATEST_LIMIT / requested.max() if before else 1.0)).round()
+    minute_s = pd.Series(_MINUTE_S, good.index) if before else good[WINDOW].astype(float)
+    served = good["items_per_s"] * good["seconds"]
     if ITEMS in good:
         served = good[ITEMS] * (1 - good["item_failure_rate"] / 100)
-    core_s = good["system_cpu_s"].astype(float) if "system_cpu_s" in good else np.nan
-    table["core_s_per_item"] = core_s / served.where(served > 0)
-    return table.reset_index(drop=True)
-
-
-def _factors(rounds: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the paper's factors from the study's levels; a limit is in requests per minute of the paper."""
-    requested = pd.to_numeric(rounds["limit"], errors="coerce")
-    scale = 1.0 if WINDOW in rounds else GREATEST_LIMIT / requested.max()
-    carries_n = (rounds["request_bundle"] == "Y") | (WINDOW in rounds)
-    return {
-        "request_bundle": rounds["request_bundle"],
-        "load_balancing": rounds["replicas"].astype(int).map({1: "N", 2: "Y"}),
-        "bundle_size": rounds["parameters.size"].astype(int).where(carries_n, 1),
-        "rate_limit": (requested * scale).round().fillna(NO_LIMIT),
-        "api_users": rounds["users"].astype(int),
+    sizes, users = good["parameters.size"].astype(int), good["users"].astype(int)
+    factors = {
+        "load_balancing": good["replicas"].astype(int).map({1: "N", 2: "Y"}),
+        "bundle_size": sizes.where((good["request_bundle"] == "Y") | (not before), 1),
+        "rate_limit": limits.fillna(NO_LIMIT),
+        "api_users": users,
     }
+    levels = {
+        "replicas": good["replicas"].astype(int),
+        "limit": [NONE if pd.isna(limit) else int(limit) for limit in limits],
+        "users": users,
+    }
+    own = {
+        "total_time": good[TIME] * _MS_PER_S,
+        "minute_s": minute_s,
+        "rpm": good["Throughput"] * minute_s,
+        CPU_PER_ITEM: good["system_cpu_s"].astype(float) / served.where(served > 0),
+    }
+    kept = good[["round", "block", "scenario", "warnings", "request_bundle", "parameters.size", *RESPONSES]]
+    return kept.assign(**factors, **levels, **own)
 
 
 def method_rows(table: pd.DataFrame, methods: pd.DataFrame) -> pd.DataFrame:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.statements.claims.judged import ClaimedChange
 from patternbench.report.model import counting
 from reproductions import claimed
-from reproductions.claimed import Key
+from reproductions.comparisons import IS, Comparison, answer, readers
 from reproductions.markdown import table, warned
-from reproductions.pages import QUICK, Tables, not_measured, rounds_as
+from reproductions.pages import QUICK, Tables, rounds_as
 
-COMBINED = "insurance-combined"
 BUNDLING_KEPT, BREAKER_KEPT = "auto-bundling", "breaker"
 """The tables that are kept."""
 COURSE = ("round", "block", "scenario", "status", "valid", "warnings")
@@ -26,17 +23,14 @@ BUNDLED = ("bundler_saved", "bundler_size", "p50", "p95", "system_cpu_s")
 BREAKER = ("strategy", "limit")
 OPENINGS = ("circuit_breaker.open_for", "circuit_breaker.scope")
 ADMITTED = ("items_per_s", "limited_rate", "rejected_rate")
-CPU = "derived.cpu_s_per_item"
-COLUMNS = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *OPENINGS, *ADMITTED, CPU)
-VARIED = ("request_bundle", "replicas", "limit", "users")
-FURTHER: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "further": ((*VARIED, "limit_at", "limit_per", "balancing"), ("failure_rate", "AverageSuccessTime", CPU)),
-    "open": (("request_bundle", "rate", "replicas", "limit"), ("item_failure_rate", "items_per_s", CPU)),
+COLUMNS = (*COURSE, *OFFERED, *BUNDLING, *BUNDLED, *BREAKER, *OPENINGS, *ADMITTED)
+FOLLOWING = {
+    name: Comparison(f"insurance-combined-{name}", name, (), [{IS: ""}], [{IS: ""}], ()) for name in ("further", "open")
 }
-"""What is kept of two studies that follow the combined one: what distinguishes their rounds, and their responses."""
+"""Two studies that follow the combined one: of their rounds the page shows what became of claims."""
 READERS = {
     **{f"insurance-{name}": rounds_as(name, COLUMNS) for name in (BUNDLING_KEPT, BREAKER_KEPT)},
-    **{f"{COMBINED}-{name}": rounds_as(name, (*COURSE, *of, *what)) for name, (of, what) in FURTHER.items()},
+    **readers({one.study: one for one in FOLLOWING.values()}),
 }
 MS_PER_S = 1000
 BREAKER_STUDY = f"insurance-{BREAKER_KEPT}"
@@ -46,17 +40,8 @@ NO_BREAKER, CLIENTS = "no breaker", ("client", "limit")
 def parts(kept: Tables) -> dict[str, str]:
     """Every part of the page by its name."""
     bundling, breaker = (counting(kept[name]) for name in (BUNDLING_KEPT, BREAKER_KEPT))
-    following = {name: of_following(name, kept.get(name)) for name in FURTHER}
+    following = {name: answer(one, kept.get(one.study)) for name, one in FOLLOWING.items()}
     return {"automatic bundles": of_bundles(bundling), "breaker": of_breaker(breaker), **following}
-
-
-def of_following(name: str, rounds: pd.DataFrame | None) -> str:
-    """Return the verdicts on the claims of a study that follows the combined one, or how to measure it."""
-    study = f"{COMBINED}-{name}"
-    if rounds is None:
-        return not_measured(study)
-    good = counting(rounds)
-    return "\n\n".join([_judged(study, claimed.levelled(good, FURTHER[name][0])), warned(good)])
 
 
 def _judged(study: str, rounds: claimed.Measured) -> str:
@@ -69,44 +54,45 @@ def of_bundles(rounds: pd.DataFrame) -> str:
     measured = claimed.levelled(rounds.assign(bundle_wait=waits), [*OFFERED, *BUNDLING])
     heads = ["requests/s", "callers", "bundle", "calls saved, %", "requests per bundle", "median, ms"]
     heads += ["added to the median", "added to p95", "CPU time of the system"]
-    rows, claims = table(heads, _bundled_rows(measured)), _judged("insurance-auto-bundling", measured)
-    return "\n\n".join([rows, claims, warned(rounds)])
+    verdicts = _judged("insurance-auto-bundling", measured)
+    return "\n\n".join([table(heads, _bundled_rows(measured)), verdicts, warned(rounds)])
 
 
 def _bundled_rows(measured: claimed.Measured) -> Iterator[list[str]]:
     """Yield a row per load and way of bundling, those without bundles first, then by waits and sizes."""
-    changes = {name: _of_bundles(measured, name) for name in ("p50", "p95", "system_cpu_s")}
-    shown = measured.rounds.assign(p50=measured.rounds["p50"] * MS_PER_S)
-    medians = shown.groupby([*OFFERED, "auto_bundle", *BUNDLING[1:]])[list(BUNDLED)].median()
-    for load in sorted({key[:2] for key in medians.index}):
-        alone = medians.loc[(*load, "none")]["p50"].iloc[0]
-        yield [*(f"{level:g}" for level in load), "none", "–", "–", f"{alone:.1f}", "–", "–", "–"]
-        for size, wait in sorted(medians.loc[(*load, "customers")].index, key=lambda way: (float(way[1][:-2]), way[0])):
-            at = (*load, "customers", size, wait)
-            numbers = ("–" if np.isnan(medians[name][at]) else f"{medians[name][at]:.1f}" for name in BUNDLED[:3])
-            added = (of_it[*load, size, wait].text for of_it in changes.values())
-            yield [*(f"{level:g}" for level in load), f"up to {size}, {wait[:-2]} ms", *numbers, *added]
-
-
-def _of_bundles(measured: claimed.Measured, response: str) -> dict[Key, ClaimedChange]:
-    """Return what each way of bundling changes under each load; times change by milliseconds."""
     ways = {name: list(measured.rounds[name].unique()) for name in BUNDLING[1:]}
-    one = claimed.change(response, {"auto_bundle": "none", **ways}, {"auto_bundle": "customers", **ways})
-    return measured.changes((*OFFERED, *BUNDLING[1:]), replace(one, relative=response == "system_cpu_s"))
+    one = claimed.change("p50", {"auto_bundle": "none", **ways}, {"auto_bundle": "customers", **ways})
+    asked = [replace(one, relative=False), replace(one, response="p95", relative=False)]
+    asked.append(replace(one, response="system_cpu_s", relative=True))
+    changes = [measured.changes((*OFFERED, *BUNDLING[1:]), each) for each in asked]
+    shown = measured.rounds.assign(p50=measured.rounds["p50"] * MS_PER_S)
+    medians = shown.groupby([*OFFERED, "auto_bundle", *BUNDLING[1:]])[list(BUNDLED[:3])].median()
+    for load in sorted({key[:2] for key in medians.index}):
+        named = [f"{level:g}" for level in load]
+        yield [*named, "none", "–", "–", f"{medians.loc[(*load, 'none')]['p50'].iloc[0]:.1f}", "–", "–", "–"]
+        for size, wait in sorted(medians.loc[(*load, "customers")].index, key=lambda way: (float(way[1][:-2]), way[0])):
+            numbers = medians.loc[(*load, "customers", size, wait)]
+            cells = ("–" if np.isnan(number) else f"{number:.1f}" for number in numbers)
+            added = (of_it[*load, size, wait].text for of_it in changes)
+            yield [*named, f"up to {size}, {wait[:-2]} ms", *cells, *added]
 
 
 def of_breaker(rounds: pd.DataFrame) -> str:
     """Return what a client's breaker does to what a limit admits."""
-    named = rounds.assign(client=[_client(row) for _, row in rounds.iterrows()])
-    clients, limits = list(dict.fromkeys(named["client"])), sorted(set(rounds["limit"].astype(str)), key=_rank)
+    named = rounds.assign(client=[_client(row) for _, row in rounds.iterrows()], limit=rounds["limit"].astype(str))
+    clients = list(dict.fromkeys(named["client"]))
     one = claimed.change(ADMITTED[0], {"client": NO_BREAKER}, {"client": clients})
     changes = claimed.levelled(named, CLIENTS).changes(CLIENTS, one)
-    medians = named.groupby([named["client"], named["limit"].astype(str)])[list(ADMITTED)].median()
+    medians = named.groupby(["limit", "client"])[list(ADMITTED)].median()
+    rows = []
+    for limit in sorted(set(named["limit"]), key=lambda text: (not text.isdigit(), len(text), text)):
+        for client in (one for one in clients if (limit, one) in medians.index):
+            first, *rest = (f"{number:.1f}" for number in medians.loc[(limit, client)])
+            change = changes.get((client, int(limit) if limit.isdigit() else limit))
+            rows.append([limit, client, first, change.text if change else "–", *rest])
     heads = ["limit", "client", "admitted and answered, per s", "change to no breaker"]
     heads += ["rejected by the limit, %", "rejected by the breaker, %"]
-    cases = [(limit, name) for limit, name in product(limits, clients) if (name, limit) in medians.index]
-    rows = [_breaker_row(medians, changes, limit, name) for limit, name in cases]
-    return "\n\n".join([table(heads, rows), _breaker_claims(rounds), warned(rounds)])
+    return "\n\n".join([table(heads, rows), _judged(BREAKER_STUDY, _planned(rounds)), warned(rounds)])
 
 
 def _client(row: pd.Series) -> str:
@@ -119,21 +105,8 @@ def _client(row: pd.Series) -> str:
     return ", ".join([f"`{row['strategy']}`", *opened, *whose])
 
 
-def _breaker_claims(rounds: pd.DataFrame) -> str:
-    """Return the verdicts by the plan of the form whose scenarios these are: a baseline has no level of a breaker."""
+def _planned(rounds: pd.DataFrame) -> claimed.Measured:
+    """Return the rounds by the plan of the form whose scenarios these are: a baseline has no level of a breaker."""
     forms = (BREAKER_STUDY, f"{BREAKER_STUDY}{QUICK}")
     there = next((form for form in forms if {*rounds["scenario"]} <= claimed.planned(form).keys()), None)
-    measured = claimed.of_scenarios(there, rounds) if there else claimed.levelled(rounds, BREAKER)
-    return _judged(BREAKER_STUDY, measured)
-
-
-def _breaker_row(medians: pd.DataFrame, changes: Mapping[Key, ClaimedChange], limit: str, client: str) -> list[str]:
-    level = int(limit) if limit.isdigit() else limit
-    change = "–" if client == NO_BREAKER else changes[client, level].text
-    first, *rest = (f"{medians[name][client, limit]:.1f}" for name in ADMITTED)
-    return [limit, client, first, change, *rest]
-
-
-def _rank(limit: str) -> tuple[bool, float]:
-    """Limits in the order of their numbers, none last."""
-    return not limit.isdigit(), float(limit) if limit.isdigit() else 0.0
+    return claimed.of_scenarios(there, rounds) if there else claimed.levelled(rounds, BREAKER)

@@ -2,18 +2,18 @@
 
 The tables: ``rounds`` has the judged rounds of a run of ``rate-limiting`` and ``leases`` those of
 ``rate-limiting-leases``, both on the target. ``shop`` has those of ``rate-limiting-shop``, ``shop-transactions`` and
-``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of ``rate-limiting-shop-leases``.
-The tables of left_open.py have the names of their studies. A run of a study's quick form
-fills the same tables, and their column ``study`` names the form.
+``shop-passes`` what shoppers saw in them, ``shop-leases`` the judged rounds of ``rate-limiting-shop-leases``. Those of
+single questions have the names of their studies: what the paper leaves open, and what it says without numbers. A run of
+a study's quick form fills the same tables, and their column ``study`` names the form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
-from patternbench.analyze.metrics import ended_journeys
+from patternbench.analyze.metrics import ended_journeys, round_metrics, summary_of
 from patternbench.ratelimit.analyze.cost import REJECTED
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.report import section
@@ -22,9 +22,8 @@ from patternbench.records import attempts, damage, observed
 from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from reproductions import claimed
-from reproductions.kalyanasundaram_2025 import left_open
-from reproductions.pages import Reader
-from reproductions.questions import named
+from reproductions.comparisons import Comparison, read, readers
+from reproductions.pages import Reader, told_by_attempts
 
 TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
@@ -37,10 +36,17 @@ CLIENTS_WAY = "client_distance"
 NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
 """What tells a round in every table of the shop."""
-US_PER_MS, MS_PER_S, US_PER_S, ALL = 1e3, 1e3, 1e6, 100.0
+TRANSACTION = ["group", "transaction"]
+US_PER_MS, MS_PER_S, US_PER_S = 1e3, 1e3, 1e6
 BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
 CLAIMS = claimed.read("kalyanasundaram_2025/claims.yaml")
 """What the page claims of its tables."""
+QUESTIONS = read("kalyanasundaram_2025/left_open.yaml")
+SENSITIVITY = read("kalyanasundaram_2025/sensitivity.yaml")
+"""What each study asks that the paper leaves open, or says without numbers, in the order of the page.
+
+On the shop most compare what groups of users get: a column such as ``shoppers.goodput`` is a response of one group.
+"""
 FACTORS = ("algorithm", "store", "synchronisation", "store_delay", "lease_holder", "distance")
 LEVELS = {NONE: "per_request", PER_REQUEST: "per_request", "lazy lease": "lazy", "eager lease": "eager"}
 """The levels of synchronisation by what the tables of the report call them."""
@@ -53,8 +59,11 @@ RESPONSES = {
 """The responses that claims are about, by the columns of judged rounds."""
 
 
-def as_study(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return judged rounds with the factors and responses of their study; without a limiter they are of Redis, near."""
+def held_claims(rows: pd.DataFrame) -> str:
+    """Return the claims of the study that judged rounds are of, each held against them.
+
+    Without a limiter rounds are of Redis, near.
+    """
     levels = {
         "algorithm": rows["algorithm"].str.replace(" ", "_"),
         "store": rows["store"].replace(NONE, "redis"),
@@ -64,12 +73,8 @@ def as_study(rows: pd.DataFrame) -> pd.DataFrame:
         "distance": rows.get(CLIENTS_WAY, NEAR),
     }
     there = {name: rows[column] for name, column in RESPONSES.items() if column in rows}
-    return pd.DataFrame({"block": rows["block"], **levels, "AverageSuccessTime": rows[COST] / MS_PER_S, **there})
-
-
-def held_claims(rows: pd.DataFrame) -> str:
-    """Return the claims of the study that judged rounds are of, each held against them."""
-    found = claimed.levelled(as_study(rows), FACTORS).hold(claimed.claims(rows["study"].iloc[0]))
+    own = pd.DataFrame({"block": rows["block"], **levels, "AverageSuccessTime": rows[COST] / MS_PER_S, **there})
+    found = claimed.levelled(own, FACTORS).hold(claimed.claims(rows["study"].iloc[0]))
     return claimed.verdict_table(found, "statement")
 
 
@@ -79,8 +84,7 @@ def judged(run: RunFolder) -> pd.DataFrame:
         raise TableError(
             f"{run.path} has no {run.rounds.name}: let the run end, or type `patternbench report {run.path}`"
         )
-    rounds = pd.read_parquet(run.rounds)
-    rows = section.judged_rounds(run, rounds).frame
+    rows = section.judged_rounds(run, pd.read_parquet(run.rounds)).frame
     again = simulated.read(run)
     answers = again.rounds if again else {}
     for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
@@ -96,11 +100,6 @@ def like(rows: pd.DataFrame, **expected: str) -> pd.DataFrame:
 def near(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with stores and clients near; without a limiter there is no store."""
     return rows[rows["distance"].isin((NEAR, NONE)) & (rows[CLIENTS_WAY] == NEAR)]
-
-
-def judged_as(name: str) -> Reader:
-    """Return a reader of the judged rounds of a run, as the table of a name."""
-    return lambda run: {name: judged(run)}
 
 
 def on_target(run: RunFolder) -> dict[str, pd.DataFrame | str]:
@@ -120,17 +119,13 @@ def of_shop(run: RunFolder) -> dict[str, pd.DataFrame]:
     distances = {name: str(one.get("distance", NEAR)) for name, one in observed.settings(run).items()}
     ways = dict(zip(rounds["round"], rounds["scenario"].map(distances), strict=True))
     rows = rows[rows["round"].isin(list(ways))].assign(**{CLIENTS_WAY: rows["round"].map(ways)})
-    named = rows[NAMED].drop_duplicates("round")
-    seen = {number: attempts.read(run.attempts_of(files[number])) for number in named["round"]}
-    return {SHOP: rows, TRANSACTIONS: _of_rounds(named, seen, transactions), PASSES: _of_rounds(named, seen, passes)}
-
-
-def _of_rounds(
-    named: pd.DataFrame, seen: Mapping[int, pd.DataFrame], reported: Callable[[pd.DataFrame], pd.DataFrame]
-) -> pd.DataFrame:
-    """Return what ``reported`` computes from each round's rows, with the columns that name the round."""
-    parts = [reported(rows).reset_index().assign(round=number) for number, rows in seen.items()]
-    return named.merge(pd.concat(parts, ignore_index=True), on="round")
+    once = rows[NAMED].drop_duplicates("round")
+    seen = {number: attempts.read(run.attempts_of(files[number])) for number in once["round"]}
+    tables = {SHOP: rows}
+    for name, tell in ((TRANSACTIONS, transactions), (PASSES, passes)):
+        parts = [tell(sent).reset_index().assign(round=number) for number, sent in seen.items()]
+        tables[name] = once.merge(pd.concat(parts, ignore_index=True), on="round")
+    return tables
 
 
 def passes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -146,35 +141,43 @@ def transactions(rows: pd.DataFrame) -> pd.DataFrame:
 
     ``latency_ms`` is the mean time of an admitted request, ``rejected`` the percent of requests answered 429,
     ``finish_s`` the mean time from a transaction's first intended start to its last answer, with all its turns, over
-    passes that ended; NaN without any.
+    passes that ended and do not touch the warm-up; NaN without any.
     """
     sent = rows[(rows["attempt"] > 0) & ~rows["warm_up"]]
-    names = [sent["group"].astype(str).rename("group"), sent["step"].astype(str).rename("transaction")]
-    good = sent["success"].to_numpy(bool)
-    took_ms = (sent["end_us"] - sent["start_us"]) / US_PER_MS
-    columns = {
-        "latency_ms": took_ms.where(good).groupby(names).mean(),
-        "rejected": ALL * (sent["status"] == REJECTED).groupby(names).mean(),
-        "finish_s": _finish_s(sent, rows.loc[rows["warm_up"], "journey"]),
+    own = sent.assign(group=sent["group"].astype(str), transaction=sent["step"].astype(str))
+    took_ms = ((own["end_us"] - own["start_us"]) / US_PER_MS).where(own["success"].to_numpy(bool))
+    each = own.assign(latency_ms=took_ms, rejected=100.0 * (own["status"] == REJECTED)).groupby(TRANSACTION)
+    over, warm = own.loc[own["ends_journey"], "journey"], rows.loc[rows["warm_up"], "journey"]
+    turns = own[own["journey"].isin(over) & ~own["journey"].isin(warm)].groupby([*TRANSACTION, "journey"])
+    spans = (turns["end_us"].max() - turns["intended_us"].min()) / US_PER_S
+    return each[["latency_ms", "rejected"]].mean().assign(finish_s=spans.groupby(level=TRANSACTION).mean())
+
+
+def of_groups(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the responses of each group of users in a round, such as ``shoppers.goodput``; rates are of all of it."""
+    span, parts = summary_of(rows).span, rows.groupby(rows["group"].astype(str))
+    return {
+        f"{group}.{name}": value for group, part in parts for name, value in round_metrics(part, length_s=span).items()
     }
-    return pd.DataFrame(columns)
 
 
-def _finish_s(sent: pd.DataFrame, warm: pd.Series[int]) -> pd.Series[float]:
-    """Return the mean time of each transaction, over journeys that ended and do not touch the warm-up."""
-    over = sent.loc[sent["ends_journey"], "journey"]
-    whole = sent[sent["journey"].isin(over) & ~sent["journey"].isin(warm)]
-    names = [whole["group"].astype(str).rename("group"), whole["step"].astype(str).rename("transaction")]
-    parts = whole.groupby([*names, "journey"])
-    spans = (parts["end_us"].max() - parts["intended_us"].min()) / US_PER_S
-    return spans.groupby(level=["group", "transaction"]).mean()
+def by_group(one: Comparison) -> Reader:
+    """Return a reader of a study's rounds, with what is asked of each group."""
+
+    def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
+        both = told_by_attempts(run, lambda _, rows: of_groups(rows))
+        return {one.study: both[[name for name in one.columns if name in both]]}
+
+    return reader
 
 
 READERS: Mapping[str, Reader] = {
-    "rate-limiting": named(on_target),
-    "rate-limiting-leases": named(judged_as(TARGET_LEASES)),
-    "rate-limiting-shop": named(of_shop),
-    "rate-limiting-shop-leases": named(judged_as(LEASES)),
-    **left_open.READERS,
+    "rate-limiting": on_target,
+    "rate-limiting-leases": lambda run: {TARGET_LEASES: judged(run)},
+    "rate-limiting-shop": of_shop,
+    "rate-limiting-shop-leases": lambda run: {LEASES: judged(run)},
+    **readers(QUESTIONS),
+    **readers(SENSITIVITY),
+    **{study: by_group(one) for study, one in QUESTIONS.items() if one.counted},
 }
 """By the names of studies, without the end of a quick form."""

@@ -1,34 +1,43 @@
-"""What rate limits did on the shop and on the target, next to the paper: the page kalyanasundaram-2025.md."""
+"""What rate limits did on the shop and on the target, next to the paper: the page kalyanasundaram-2025.md.
+
+Figures 4 to 7 are drawn three times: as published, on the target, and on the shop, with store and clients near.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product, starmap
+from itertools import product
 from typing import cast
 
+import numpy as np
 import pandas as pd
 
+from patternbench.ratelimit.analyze.cost import spread
 from patternbench.ratelimit.report import tables as judged
 from patternbench.ratelimit.report.tables import COST, NONE, PER_REQUEST
+from patternbench.report.charts import COLOURS
+from reproductions import claimed, comparisons, drawing
 from reproductions.claimed import Key
-from reproductions.kalyanasundaram_2025 import left_open, limit_rounds, shop_figures
+from reproductions.kalyanasundaram_2025 import limit_rounds
+from reproductions.kalyanasundaram_2025 import limits_published as paper
 from reproductions.kalyanasundaram_2025.limit_rounds import BY_CLIENTS, CLIENTS_WAY, EXACT, NEAR, held_claims, near
-from reproductions.kalyanasundaram_2025.limits_published import (
-    ADDED,
-    ALGORITHMS,
-    BASE_MS,
-    DEVIATION,
-    NO_LIMITER,
-    NUMBERS,
-    STORES,
-)
-from reproductions.kalyanasundaram_2025.shop_passes import experienced, finishing, passes
+from reproductions.kalyanasundaram_2025.limits_published import ADDED, BASE_MS, DEVIATION, NO_LIMITER, NUMBERS, STORES
 from reproductions.kalyanasundaram_2025.target import of_leases, printed
 from reproductions.markdown import table, within
 from reproductions.pages import Page, Tables, not_measured
-from reproductions.questions import answers, measured_with
 
+FILE = "reproductions/kalyanasundaram-2025.md"
 LEASE_STUDIES = {"the target": "rate-limiting-leases-quick", "the shop": "rate-limiting-shop-leases-quick"}
+STORE, LEASE = "store", "synchronisation"
+AXES = {COST: "latency, ms", BY_CLIENTS: "deviation, %, mean over clients"}
+PASS = ("algorithm", "group")
+FIGURES = {
+    "shop-figure-4": (STORE, COST),
+    "shop-figure-5": (STORE, BY_CLIENTS),
+    "shop-figure-6": (LEASE, COST),
+    "shop-figure-7": (LEASE, BY_CLIENTS),
+}
+"""What the bars of an algorithm stand for, and how high they are."""
 
 
 def on_target(kept: Tables) -> pd.DataFrame:
@@ -44,8 +53,8 @@ def of_shops(kept: Tables) -> dict[str, str]:
     missing = [not_measured(study) for system, study in LEASE_STUDIES.items() if system not in measured]
     return {
         **of_shop(kept, near(on_target(kept))),
-        "sensitivity": answers(left_open.SENSITIVITY, kept),
-        "left open": answers(left_open.QUESTIONS, kept),
+        "sensitivity": comparisons.answers(limit_rounds.SENSITIVITY, kept),
+        "left open": comparisons.answers(limit_rounds.QUESTIONS, kept),
         "holders": "\n\n".join([*missing, *of_leases(measured)]),
     }
 
@@ -55,7 +64,7 @@ def of_shop(shop: Tables, target: pd.DataFrame) -> dict[str, str]:
     rows, seen, walked = (shop[name] for name in (limit_rounds.SHOP, limit_rounds.TRANSACTIONS, limit_rounds.PASSES))
     close = near(rows)
     return {
-        "shop": f"{measured_with(rows)} Rounds: {rows['round'].nunique()}.",
+        "shop": f"{comparisons.measured_with(rows)} Rounds: {rows['round'].nunique()}.",
         "table V": latencies(close, target),
         "distances": by_distance(rows),
         "deviations": deviations(close, target),
@@ -74,8 +83,8 @@ def latencies(shop: pd.DataFrame, target: pd.DataFrame) -> str:
     ours = [added(rows) for rows in (shop, target)]
     bases = " / ".join(f"{base_ms(rows):.2f}" for rows in (shop, target))
     first = [f"{NO_LIMITER}, {bases} ms [{BASE_MS}]", *["0 / 0 [0]"] * len(STORES)]
-    theirs = {key: f"{NUMBERS[ADDED, *key, PER_REQUEST]:.2f}" for key in product(ALGORITHMS, STORES)}
-    rows = [[name, *(beside(ours, theirs, (name, store)) for store in STORES)] for name in ALGORITHMS]
+    theirs = {key: f"{NUMBERS[ADDED, *key, PER_REQUEST]:.2f}" for key in product(paper.ALGORITHMS, STORES)}
+    rows = [[name, *(beside(ours, theirs, (name, store)) for store in STORES)] for name in paper.ALGORITHMS]
     return table(["algorithm", *STORES.values()], [first, *rows])
 
 
@@ -84,12 +93,12 @@ def beside(ours: Sequence[Mapping[Key, str]], theirs: Mapping[Key, str], key: Ke
     return f"{' / '.join(one.get(key, '–') for one in ours)} [{theirs.get(key, '–')}]"
 
 
-def added(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+def added(rows: pd.DataFrame) -> dict[Key, str]:
     """Return what each algorithm adds over each store, asked at every request, with its interval, in ms."""
     costs = judged.costs(rows)
     requested = costs[costs["synchronisation"] == PER_REQUEST]
-    ends = zip(requested["overhead"], requested["low"], requested["high"], strict=True)
-    return dict(zip(zip(requested["algorithm"], requested["store"], strict=True), starmap(within, ends), strict=True))
+    columns = ["algorithm", "store", "overhead", "low", "high"]
+    return {(name, store): within(*ends) for name, store, *ends in requested[columns].itertuples(index=False)}
 
 
 def base_ms(rows: pd.DataFrame) -> float:
@@ -99,22 +108,69 @@ def base_ms(rows: pd.DataFrame) -> float:
 
 def by_distance(rows: pd.DataFrame) -> str:
     """Return what an exact log over Redis adds for clients at each distance, in ms and as a share of the latency."""
-    heads = ["clients, one way", "no limiter, ms", "added, ms", "added, %"]
     chosen = rows[rows["distance"].isin((NEAR, NONE)) & rows["synchronisation"].isin((PER_REQUEST, NONE))]
     reported = chosen[~chosen["limited"] | ((chosen["algorithm"] == EXACT) & (chosen["store"] == "redis"))]
-    ways = [(way, part) for way, part in reported.groupby(CLIENTS_WAY, sort=False) if part["limited"].nunique() > 1]
-    paper = NUMBERS[ADDED, EXACT, "redis", PER_REQUEST]
-    last = ["the paper", BASE_MS, f"{paper:.2f}", f"{100 * paper / BASE_MS:.2f}"]
-    return table(heads, [*(_of_distance(way, part) for way, part in ways), last])
+    lines: list[list[object]] = []
+    for way, part in reported.groupby(CLIENTS_WAY, sort=False):
+        if part["limited"].nunique() > 1:
+            cost = judged.costs(part).set_index("algorithm").loc[EXACT]
+            overhead, low, high, percent = (float(cost[name]) for name in ("overhead", "low", "high", "percent"))
+            lines.append([way, f"{base_ms(part):.2f}", within(overhead, low, high), f"{percent:.2f}"])
+    theirs = NUMBERS[ADDED, EXACT, "redis", PER_REQUEST]
+    lines.append(["the paper", BASE_MS, f"{theirs:.2f}", f"{100 * theirs / BASE_MS:.2f}"])
+    return table(["clients, one way", "no limiter, ms", "added, ms", "added, %"], lines)
 
 
-def _of_distance(way: object, rows: pd.DataFrame) -> list[object]:
-    costs = judged.costs(rows).set_index("algorithm")
-    overhead, low, high, percent = (float(costs[name][EXACT]) for name in ("overhead", "low", "high", "percent"))
-    return [way, f"{base_ms(rows):.2f}", within(overhead, low, high), f"{percent:.2f}"]
+# --- what shoppers see: each transaction, and the time to finish a pass
 
 
-# --- Figures 5 and 7
+def experienced(seen: pd.DataFrame) -> str:
+    """Each transaction without a limiter and with an exact log: latency, rejections by group, time to finish."""
+    limited = limit_rounds.like(seen, algorithm=EXACT, store="redis", synchronisation=PER_REQUEST)
+    both = [seen[seen["algorithm"] == NO_LIMITER], limited]
+    groups = list(dict.fromkeys(seen["group"]))
+    ending = [group for group in groups if seen.loc[seen["group"] == group, "finish_s"].notna().any()]
+    sides = [part.groupby(limit_rounds.TRANSACTION)[["latency_ms", "rejected", "finish_s"]].mean() for part in both]
+    rows = []
+    for name in sorted(set(seen["transaction"])):
+        own = [side.reindex([(group, name) for group in groups]) for side in sides]
+        rejected = (pair([side["rejected"][group, name] for side in own], 1) for group in groups)
+        took = (pair([side["finish_s"][group, name] for side in own], 2) for group in ending)
+        rows.append([name, pair([side["latency_ms"].mean() for side in own], 1), *rejected, *took])
+    heads = ["transaction", "admitted request, ms (mean over groups)", *(f"rejected of {name}, %" for name in groups)]
+    return table([*heads, *(f"time of {name}, s" for name in ending)], rows)
+
+
+def pair(values: Sequence[float], digits: int) -> str:
+    """Two numbers side by side; a dash for one that is not there."""
+    return " / ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in values)
+
+
+def requested(walked: pd.DataFrame) -> pd.DataFrame:
+    """Return passes without a limiter, and with Redis asked at every request."""
+    return walked[walked["store"].isin(("redis", NONE)) & walked["synchronisation"].isin((PER_REQUEST, NONE))]
+
+
+def finishing(walked: pd.DataFrame) -> str:
+    """How long a pass takes, by algorithm over Redis and group of users; groups that finish none are left out."""
+    finished = requested(walked).dropna(subset=["pass_s"])
+    medians = finished.groupby(list(PASS))["pass_s"].median()
+    names = list(dict.fromkeys((NO_LIMITER, *requested(walked)["algorithm"])))
+    one = claimed.change("pass_s", {"algorithm": NO_LIMITER}, {"algorithm": names[1:]})
+    texts = {key: f", {change.text}" for key, change in claimed.levelled(finished, PASS).changes(PASS, one).items()}
+    cells = {key: f"{seconds:.1f}{texts.get(cast(Key, key), '')}" for key, seconds in medians.items()}
+    groups = [group for group in dict.fromkeys(walked["group"]) if (NO_LIMITER, group) in cells]
+    rows = ([name, *(cells.get((name, group), "none finished") for group in groups)] for name in names)
+    return table(["algorithm", *groups], rows)
+
+
+def passes(walked: pd.DataFrame) -> str:
+    """Return whether passes of users above the limit take longer with it."""
+    finished = requested(walked).dropna(subset=["pass_s"])
+    return claimed.verdict_table(claimed.levelled(finished, PASS).hold(limit_rounds.CLAIMS["passes"]), "statement")
+
+
+# --- Figures 5 and 7 as numbers, and Figures 4 to 7
 
 
 def deviations(shop: pd.DataFrame, target: pd.DataFrame) -> str:
@@ -140,10 +196,53 @@ def _deviation(rows: pd.DataFrame) -> dict[Key, str]:
     }
 
 
-def drawn(kept: Tables) -> dict[str, str]:
-    """Figures 4 to 7 of the paper, on both systems."""
-    return shop_figures.drawn(near(kept[limit_rounds.SHOP]), near(on_target(kept)))
+def drawn(shop: pd.DataFrame, target: pd.DataFrame) -> dict[str, str]:
+    """Each figure by the name of its file: a panel per system, whose bars have colours by store or by lease.
+
+    Latencies have scales of their own, since the paper's are mostly distance.
+    """
+    figures = {}
+    for name, (kind, response) in FIGURES.items():
+        ours = {"the target": measured(target, kind, response), "the shop": measured(shop, kind, response)}
+        panels = {"published": published(kind, response), **ours}
+        names = list(dict.fromkeys(name for points in panels.values() for name in points[kind]))
+        words = {"kind": kind, "response": AXES[response], "names": names, "colours": COLOURS[: len(names)]}
+        specs = []
+        for system, bars in panels.items():
+            points = bars.round(3)
+            rows = {"points": points, "intervals": points[points["low"].notna()]}
+            specs.append(drawing.panel("limits", rows, **words, title=system))
+        shared = {} if response == COST else {"resolve": {"scale": {"y": "shared"}}}
+        figures[f"{name}.svg"] = drawing.in_a_row(specs, **shared)
+    return figures
 
 
-FILE = "reproductions/kalyanasundaram-2025.md"
-PAGE = Page(FILE, limit_rounds.READERS, lambda kept: {FILE: {**printed(kept), **of_shops(kept)}}, drawn)
+def published(kind: str, response: str) -> pd.DataFrame:
+    """Return the bars of the paper: ``algorithm``, what the colour stands for, ``median``."""
+    what, base, none = (ADDED, BASE_MS, BASE_MS) if response == COST else (DEVIATION, 0.0, paper.UNLIMITED)
+    rows = paper.TABLE[(paper.TABLE["what"] == what) & (paper.TABLE["algorithm"] != NO_LIMITER)]
+    leased = rows.loc[rows["synchronisation"] == paper.LAZY, "algorithm"]
+    of_store = rows["synchronisation"] == PER_REQUEST
+    bars = rows[of_store if kind == STORE else (rows["store"] == "redis") & rows["algorithm"].isin(leased)]
+    end = pd.DataFrame([{"algorithm": NO_LIMITER, kind: NONE, "median": none}])
+    shown = bars[["algorithm", kind]].assign(median=base + bars["value"])
+    return pd.concat([end, shown], ignore_index=True).assign(low=np.nan, high=np.nan)
+
+
+def measured(rows: pd.DataFrame, kind: str, response: str) -> pd.DataFrame:
+    """Medians over rounds with their intervals: at every request by store, or over Redis by synchronisation."""
+    limited = rows[rows["limited"]]
+    if kind == STORE:
+        shown = limited[limited["synchronisation"] == PER_REQUEST]
+    else:
+        over = limited[limited["store"] == "redis"]
+        shown = over[over["algorithm"].isin(over.loc[over["synchronisation"] != PER_REQUEST, "algorithm"])]
+    return spread(pd.concat([rows[~rows["limited"]], shown]), ["algorithm", kind], response)
+
+
+PAGE = Page(
+    FILE,
+    limit_rounds.READERS,
+    lambda kept: {FILE: {**printed(kept), **of_shops(kept)}},
+    lambda kept: drawn(near(kept[limit_rounds.SHOP]), near(on_target(kept))),
+)

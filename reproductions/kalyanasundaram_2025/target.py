@@ -9,36 +9,28 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from patternbench.observe.section import Table
 from patternbench.ratelimit.plan.accuracy_map import Map, MapLease, scenarios
-from patternbench.ratelimit.records.simulated import JudgeSummary
 from patternbench.ratelimit.report import tables
 from patternbench.ratelimit.report.simulation import MATTERS
-from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, DEVIATION, NONE, PER_REQUEST
+from patternbench.ratelimit.report.tables import BY, CLIENTS, DEVIATION, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import ENOUGH
 from patternbench.ratelimit.simulate.simulator import simulate
 from patternbench.report.markdown import rows_of
 from patternbench.study.model.limiter import LEASE_HOLDERS
 from patternbench.terms.units import Duration
 from reproductions import claimed
+from reproductions.comparisons import measured_with
+from reproductions.kalyanasundaram_2025 import limit_rounds
 from reproductions.kalyanasundaram_2025 import limits_published as published
-from reproductions.kalyanasundaram_2025.limit_rounds import (
-    BY_CLIENTS,
-    CLAIMS,
-    EXACT,
-    NEAR,
-    TARGET,
-    TARGET_LEASES,
-    held_claims,
-    like,
-)
+from reproductions.kalyanasundaram_2025.limit_rounds import BY_CLIENTS, EXACT, NEAR, held_claims, like
 from reproductions.markdown import table, within
 from reproductions.pages import Tables
-from reproductions.questions import measured_with
 
 FAR = "25ms"
 OFFERED_PER_S = 77.5
@@ -56,7 +48,7 @@ PAPER_SCALE = Map(
 
 def printed(kept: Tables) -> dict[str, str]:
     """Return the parts of the page by their names, from the tables that are kept."""
-    rounds, leased = (rows[rows["valid"]] for rows in (kept[TARGET], kept[TARGET_LEASES]))
+    rounds, leased = (rows[rows["valid"]] for rows in (kept[limit_rounds.TARGET], kept[limit_rounds.TARGET_LEASES]))
     return {
         "choice": of_choice(rounds, leased),
         "findings": of_findings(rounds),
@@ -81,24 +73,22 @@ def cells(frame: pd.DataFrame) -> str:
 def of_choice(rounds: pd.DataFrame, leases: pd.DataFrame) -> str:
     """Return what the limiters that are recommended add and how far they deviate, next to asking a distant store."""
     exact = {"algorithm": EXACT, "synchronisation": PER_REQUEST}
-    choices = [chosen(rounds, distance=NEAR, store="redis", **exact)]
-    choices += [chosen(rounds, distance=FAR, store=store, **exact) for store in ("crdt", "redis")]
-    choices.append(chosen(leases, synchronisation="eager lease"))
+    rows = chosen(rounds, distance=NEAR, store="redis", **exact)
+    rows += [row for store in ("crdt", "redis") for row in chosen(rounds, distance=FAR, store=store, **exact)]
     columns = ["store", "distance", "limit", "limiter", "added, ms", "deviation, % of requests"]
-    return table(columns, [row for rows in choices for row in rows])
+    return table(columns, [*rows, *chosen(leases, synchronisation="eager lease")])
 
 
 def chosen(rows: pd.DataFrame, **expected: str) -> list[list[str]]:
     """Return a row for each such configuration: what it adds, with its interval, and how far it deviates."""
-    return [_chosen(rows, cost) for _, cost in like(tables.costs(rows), **expected).iterrows()]
-
-
-def _chosen(rows: pd.DataFrame, cost: pd.Series) -> list[str]:
-    mine = like(rows, **{name: str(cost[name]) for name in BY})
-    kind = cost["synchronisation"] if cost["also"] == NONE else f"{cost['synchronisation']}, {cost['also']}"
-    added = within(*(float(cost[name]) for name in ("overhead", "low", "high")))
-    limiter, deviates = f"{cost['algorithm']}, {kind}", f"{mine[DEVIATION].median():.2f}"
-    return [cost["store"], cost["distance"], cost["limit"], limiter, added, deviates]
+    found = []
+    for _, cost in like(tables.costs(rows), **expected).iterrows():
+        mine = like(rows, **{name: str(cost[name]) for name in BY})
+        kind = cost["synchronisation"] if cost["also"] == NONE else f"{cost['synchronisation']}, {cost['also']}"
+        added = within(*(float(cost[name]) for name in ("overhead", "low", "high")))
+        limiter, deviates = f"{cost['algorithm']}, {kind}", f"{mine[DEVIATION].median():.2f}"
+        found.append([cost["store"], cost["distance"], cost["limit"], limiter, added, deviates])
+    return found
 
 
 def of_findings(rounds: pd.DataFrame) -> str:
@@ -117,7 +107,7 @@ def as_published(rounds: pd.DataFrame) -> str:
     ]
     sides = {"the authors": pd.to_numeric(pd.Series(theirs, index=near.index)), "us": near[BY_CLIENTS]}
     both = pd.concat([near.assign(by=by, deviation=values) for by, values in sides.items()], ignore_index=True)
-    found = claimed.levelled(both, ("by", "algorithm", "store")).hold(CLAIMS["deviations"])
+    found = claimed.levelled(both, ("by", "algorithm", "store")).hold(limit_rounds.CLAIMS["deviations"])
     return claimed.verdict_table(found, "statement, of ratios")
 
 
@@ -142,20 +132,19 @@ def at_their_scale() -> pd.DataFrame:
 
 
 def by_length() -> pd.DataFrame:
-    """Leases of several lengths for the paper's clients, behind two balancers of two workers, in simulated time."""
+    """Leases of several lengths for the paper's clients, behind two balancers of two workers, in simulated time.
+
+    Each cell has the percent of requests that wait for the store, and that deviate.
+    """
     ways = list(product(("fixed_window", "sliding_window_log", "token_bucket"), ("lazy", "eager"), LEASE_HOLDERS))
     planned = [lengthy(*way, length) for way in ways for length in LENGTHS_S]
     answers = iter(simulate([{**scenario, "id": number} for number, scenario in enumerate(planned)]))
     lines = []
     for name, way, holder in ways:
-        waiting = {f"{length} s": _waiting(next(answers).measured) for length in LENGTHS_S}
+        own = {f"{length} s": next(answers).measured for length in LENGTHS_S}
+        waiting = {length: f"{one.asked_store:.0f}, {one.deviation:.2f}" for length, one in own.items()}
         lines.append({"algorithm": name.replace("_", " "), "lease": f"{way}, of each {holder}", **waiting})
     return pd.DataFrame(lines)
-
-
-def _waiting(measured: JudgeSummary) -> str:
-    """Return the percent of requests that wait for the store, and that deviate."""
-    return f"{measured.asked_store:.0f}, {measured.deviation:.2f}"
 
 
 def lengthy(algorithm: str, way: str, holder: str, length_s: int) -> dict[str, object]:
@@ -169,28 +158,16 @@ def lengthy(algorithm: str, way: str, holder: str, length_s: int) -> dict[str, o
 
 
 def agreement(rows: pd.DataFrame) -> str:
-    """In how many configurations the simulated deviation is the measured one, and where it is furthest from it."""
-    compared = both_deviations(rows).dropna(subset="difference")
-    if compared.empty:
-        return "No round was simulated."
-    apart = compared["difference"].abs()
-    worst = compared.iloc[int(apart.to_numpy().argmax())]
-    named = ", ".join(worst[BY[:3]])
-    equal = (
-        f"In {int((apart <= MATTERS).sum())} of {len(compared)} configurations its deviation equals the measured one"
-    )
-    most = f"They differ most, by {apart.max():.2f} %, with {named}, {worst['distance']} from the store."
-    return textwrap.fill(f"{equal}, to within {MATTERS:g} % of requests on average over rounds. {most}", width=120)
-
-
-def both_deviations(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every configuration whose store answered: deviation measured, simulated, and the difference."""
+    """In how many configurations whose store answered the simulated deviation is the measured one; where it is not."""
     answered = rows[rows["limited"] & (rows["missing"] <= ENOUGH)]
-    groups = answered.groupby(BY[:4], sort=False)
-    measured = groups[[f"{BALANCERS}.measured.deviation", "simulated"]].mean().reset_index()
-    measured.columns = [*BY[:4], "measured", "simulated"]
-    measured["difference"] = (measured["measured"] - measured["simulated"]).round(2) + 0.0
-    return measured
+    means = answered.groupby(BY[:4], sort=False)[[DEVIATION, "simulated"]].mean().dropna()
+    apart = (means[DEVIATION] - means["simulated"]).round(2).abs()
+    if apart.empty:
+        return "No round was simulated."
+    *named, distance = cast(tuple[str, ...], apart.idxmax())
+    equal = f"In {int((apart <= MATTERS).sum())} of {len(apart)} configurations its deviation equals the measured one"
+    most = f"They differ most, by {apart.max():.2f} %, with {', '.join(named)}, {distance} from the store."
+    return textwrap.fill(f"{equal}, to within {MATTERS:g} % of requests on average over rounds. {most}", width=120)
 
 
 # --- leases that hold for several requests

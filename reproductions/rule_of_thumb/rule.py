@@ -18,7 +18,6 @@ from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
-from patternbench.observe.section import Spec
 from patternbench.report import svg
 from patternbench.terms.units import Duration
 from reproductions import claimed, drawing
@@ -57,6 +56,9 @@ def by_share(rounds: pd.DataFrame) -> claimed.Measured:
     return claimed.levelled(rounds.assign(share=shares(rounds)), FACTORS)
 
 
+# --- the verdict on the rule
+
+
 def stated() -> list[Claim]:
     """Return the claims of the rule."""
     return claimed.read("rule_of_thumb/rule.yaml")["rule"]
@@ -81,10 +83,14 @@ def _word(claims: Sequence[JudgedClaim], firmly: bool) -> Conclusion:
     return Conclusion.CONFIRMED if shown else Conclusion.INCONCLUSIVE
 
 
-def rule(rounds: pd.DataFrame) -> str:
-    """Return what the verdict on the rule rests on, claim by claim."""
+def printed(rounds: pd.DataFrame) -> dict[str, str]:
+    """Return the parts of the page, by the names of their marks."""
     held = (HeldClaim(one.claim.says, one.claim.expected, one.changes) for one in judged(rounds))
-    return f"{claimed.verdict_table(held, 'claim')}\n\n{warned(rounds)}"
+    return {
+        "short": in_short(rounds),
+        "rule": f"{claimed.verdict_table(held, 'claim')}\n\n{warned(rounds)}",
+        "back-offs": "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)]),
+    }
 
 
 def in_short(rounds: pd.DataFrame) -> str:
@@ -92,6 +98,9 @@ def in_short(rounds: pd.DataFrame) -> str:
     word, shown = verdict_of_rule(judged(rounds))
     figure = f"![{CAPTION}](rule-of-thumb/{FIGURE})"
     return f"Measured: the rule is **{word}**{shown.condition}.\n\n{figure}\n\n*{CAPTION}*"
+
+
+# --- every back-off
 
 
 def changes(rounds: pd.DataFrame, service: str) -> dict[Key, ClaimedChange]:
@@ -134,25 +143,19 @@ def measured_unloaded(rounds: pd.DataFrame) -> str:
     return f"Measured unloaded, of what the service was set to: {', '.join(reported)}."
 
 
-def printed(rounds: pd.DataFrame) -> dict[str, str]:
-    """Return the parts of the page, by the names of their marks."""
-    every = "\n\n".join([measured_unloaded(rounds), *back_offs(rounds)])
-    return {"short": in_short(rounds), "rule": rule(rounds), "back-offs": every}
-
-
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:
     """Return the figure of the page: a row of panels for good answers and one for callers, by share of faults."""
     every = pd.DataFrame(points(rounds)).round(2)
-    rows = [
-        {"hconcat": [_panel(part, f"{what}, {fault} % faults", list(every["share"].unique())) for fault, part in parts]}
-        for what, parts in ((what, of_it.groupby("fault")) for what, of_it in every.groupby("what", sort=False))
-    ]
+    words = {"shares": list(every["share"].unique()), "suggested": THIRD}
+    rows = []
+    for what, of_it in every.groupby("what", sort=False):
+        shown = ((fault, part.drop(columns=["what", "fault"])) for fault, part in of_it.groupby("fault"))
+        panels = [
+            drawing.panel("back-offs", {"points": part}, title=f"{what}, {fault} % faults", **words)
+            for fault, part in shown
+        ]
+        rows.append({"hconcat": panels})
     return {FIGURE: svg.draw({"vconcat": rows})}
-
-
-def _panel(part: pd.DataFrame, title: str, every_share: Sequence[str]) -> Spec:
-    rows = {"points": part.drop(columns=["what", "fault"])}
-    return drawing.panel("back-offs", rows, title=title, shares=every_share, suggested=THIRD)
 
 
 def points(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:

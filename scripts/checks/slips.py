@@ -2,7 +2,8 @@
 
 A slip is one small change that people make: a comparison that includes its end, swapped arguments, a lost term, ``and``
 for ``or``. For each one all unit tests that reach its module by imports run, the nearest first, until one of them
-fails. What becomes of it is one line of JSON. The code is a copy, so nothing of a slip can stay behind.
+fails; then the tests with real parts that import it themselves. What becomes of it is one line of JSON. The code is a
+copy, so nothing of a slip can stay behind.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from typing import Any
 from scripts.checks.skips import ROOT
 
 SOURCE, TESTS = Path("src/patternbench"), Path("tests/unit")
+WITH_PARTS = Path("tests/integration")
+"""Tests with real parts: those that import a module themselves are tried last."""
+TOOLS = ("scripts", "benchmarks", "reproductions")
+"""Packages next to the code, through which tests reach it too: what the site says of each field, for example."""
 WITHIN_S = 900.0
 """How long one step of the tests of a slip may take; those that take longer have noticed nothing."""
 STEP = 12
@@ -208,8 +213,9 @@ def drawn(rooms: Sequence[str], count: int, seed: int, root: Path = ROOT) -> lis
 
 
 def module_of(path: Path) -> str:
-    """Return the dotted name of a file below ``src``."""
-    return ".".join(path.relative_to("src").with_suffix("").parts).removesuffix(".__init__")
+    """Return the dotted name of a file below ``src``, or of one of the tools next to it."""
+    below = path.relative_to("src") if path.parts[0] == "src" else path
+    return ".".join(below.with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(path: Path) -> set[str]:
@@ -242,25 +248,28 @@ def distances(graph: Mapping[str, set[str]], module: str) -> dict[str, int]:
 
 
 def graph_of(root: Path) -> dict[str, set[str]]:
-    """Return what each module of ours and each file of unit tests imports; tests have their path as name."""
-    modules = {module_of(path.relative_to(root)): path for path in (root / SOURCE).rglob("*.py")}
+    """Return what each module of ours and each file of tests imports; tests have their path as name."""
+    files = [path for folder in (SOURCE, *TOOLS) for path in (root / folder).rglob("*.py")]
+    modules = {module_of(path.relative_to(root)): path for path in files}
     support = {f"tests.support.{path.stem}": path for path in (root / "tests/support").glob("*.py")}
-    tests = {str(path.relative_to(root)): path for path in (root / TESTS).rglob("test_*.py")}
+    listed = [path for folder in (TESTS, WITH_PARTS) for path in (root / folder).rglob("test_*.py")]
+    tests = {str(path.relative_to(root)): path for path in listed}
     graph = {name: imported(path) for name, path in {**modules, **support, **tests}.items()}
     graph.get("patternbench.cli.main", set()).update(_commands(root))
     return graph
 
 
 def tests_of(file: Path, graph: Mapping[str, set[str]]) -> list[str]:
-    """All files of tests that may reach a module, the nearest first.
+    """All files of unit tests that may reach a module, the nearest first, then those with real parts that import it.
 
     Those that import it, directly or through others; of those equally far the ones of its room; then what is left of
     its room, which may reach it by a name that is put together only when the code runs.
     """
     found = distances(graph, module_of(file))
     room = f"/{file.relative_to(SOURCE).parts[0]}/"
-    known = [name for name in graph if name.endswith(".py") and (name in found or room in name)]
-    return sorted(known, key=lambda name: (found.get(name, len(graph)), room not in name, name))
+    known = [name for name in graph if name.startswith(f"{TESTS}/") and (name in found or room in name)]
+    with_parts = sorted(name for name in graph if name.startswith(f"{WITH_PARTS}/") and found.get(name) == 1)
+    return [*sorted(known, key=lambda name: (found.get(name, len(graph)), room not in name, name)), *with_parts]
 
 
 def steps_of(tests: Sequence[str]) -> Iterator[Sequence[str]]:

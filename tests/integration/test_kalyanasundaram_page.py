@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 from reproductions.kalyanasundaram_2025 import shop, target
-from reproductions.markdown import part
 from reproductions.pages import DOCS
+from scripts.site.marks import part
 
 pytestmark = [
     pytest.mark.integration,

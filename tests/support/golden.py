@@ -11,12 +11,15 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from tests.support.packed import data_of
+
+from patternbench.observe.section import Figure, Section
 
 FOLDER = Path(__file__).parents[1] / "golden"
 _DIGITS = 6
@@ -130,3 +133,40 @@ def drawn_by(page: str) -> Any:
     text = json.dumps(drawn, ensure_ascii=False)
     numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(_DATA.findall(text)), 1)}
     return json.loads(_DATA.sub(lambda name: f"data-{numbers[name[0]]}", text))
+
+
+def is_golden_section(folder: str, section: Section) -> None:
+    """Hold a section of a report against the files of its anchor: words, tables, what figures draw, drawings."""
+    for number, drawing in enumerate(section.drawings, 1):
+        is_golden(f"{folder}/{section.anchor}-{number}.svg", drawing.svg.replace("><", ">\n<") + "\n")
+    plain = replace(section, tables=(), figures=(), drawings=())
+    is_golden(
+        f"{folder}/{section.anchor}.json",
+        {
+            "section": {name: value for name, value in vars(plain).items() if value},
+            "tables": [{"title": one.title, "note": one.note, "rows": _rows(one.frame)} for one in section.tables],
+            "figures": [_drawn(one) for one in section.figures],
+            "drawings": [{"title": one.title, "caption": one.caption} for one in section.drawings],
+        },
+    )
+
+
+def _rows(frame: pd.DataFrame) -> dict[str, str]:
+    """A table as lines, for a person to read."""
+    head = {"columns": " | ".join(map(str, frame.columns))}
+    lines = frame.itertuples(index=False, name=None)
+    return head | {str(number): " | ".join(map(_cell, line)) for number, line in enumerate(lines, 1)}
+
+
+def _cell(value: object) -> str:
+    return str(rounded(value))
+
+
+def _drawn(figure: Figure) -> dict[str, object]:
+    """A figure with its data as columns, which are numbered instead of named by their hash."""
+    text = json.dumps(figure.spec, ensure_ascii=False, default=float)
+    numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(_DATA.findall(text)), 1)}
+    spec = json.loads(_DATA.sub(lambda name: f"data-{numbers[name[0]]}", text))
+    data = {name: pd.DataFrame(listed) for name, listed in spec.pop("datasets", {}).items()}
+    spec.pop("config", None)
+    return {"title": figure.title, "caption": figure.caption, "spec": spec, "data": data}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,18 +18,17 @@ from patternbench.cli.shared import bad_input_exits, built, no_commands_option, 
 from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers import choice
 from patternbench.plan import estimate, fraction
-from patternbench.plan.doses import configurations, dose_field
 from patternbench.plan.expand import Plan, size
 from patternbench.plan.order import rounds_of
+from patternbench.plan.repeats import bounds, repeated
 from patternbench.plan.scenarios import Scenario
 from patternbench.records.folder import RunFolder
 from patternbench.records.inputs import Inputs
 from patternbench.run.before import inspection, preflight
 from patternbench.run.before.reconfigurations import Reconfigurations, Starts, counted
 from patternbench.run.round.warmth import WarmUpTime, warm_ups
-from patternbench.study.boundary import FEWEST_TRIED, Boundary
-from patternbench.study.evidence import Rounds, UntilChosen, fewest
-from patternbench.study.evidence import most as largest
+from patternbench.study.boundary import Boundary
+from patternbench.study.evidence import Rounds, UntilChosen
 from patternbench.study.load import StudyFile
 from patternbench.study.models import Study
 from patternbench.terms.data_problems import plural
@@ -189,22 +188,6 @@ def _check(study: Study, expanded: Plan, inputs: Inputs, no_commands: bool) -> N
     problems += preflight.refused_by_engine(study, expanded, inputs, problems)
     if problems:
         raise InputError(problems)
-
-
-def bounds(study: Study) -> tuple[int, int]:
-    """Return how many rounds a scenario gets at least and at most; in a search each configuration."""
-    if study.boundary is not None:
-        return FEWEST_TRIED, study.boundary.max
-    return fewest(study.rounds), largest(study.rounds)
-
-
-def repeated(study: Study, expanded: Plan) -> Plan:
-    """Return the plan of what is repeated: all scenarios, or in a search each configuration at its middle dose."""
-    if study.boundary is None:
-        return expanded
-    every = configurations(expanded.scenarios, dose_field(study, study.boundary).factor)
-    middle = {[*one.scenarios.values()][len(one.scenarios) // 2] for one in every}
-    return replace(expanded, scenarios=tuple(one for one in expanded.scenarios if one.id in middle))
 
 
 def _searched_words(boundary: Boundary, doses: int) -> str:

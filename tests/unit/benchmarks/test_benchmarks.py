@@ -31,7 +31,7 @@ from benchmarks.truth import run as truth
 from benchmarks.truth import tables as truth_tables
 from benchmarks.watching import run as watching
 from benchmarks.watching import tables as watching_tables
-from reproductions.markdown import part
+from scripts.site.marks import part
 
 from patternbench.cli.main import main as patternbench
 from patternbench.report.build import measures

@@ -26,6 +26,10 @@ def root(tmp_path: Path) -> Path:
         "tests/unit/plan/test_other.py": "import json",
         "tests/unit/run/test_named.py": "patch = 'patternbench.plan.far.told'",
         "tests/unit/run/test_unlike.py": "import json",
+        "scripts/site/reference.py": "from patternbench.plan.far import told",
+        "tests/unit/docs/test_site.py": "from scripts.site import reference",
+        "tests/integration/plan/test_parts.py": "from patternbench.plan.near import told",
+        "tests/integration/plan/test_parts_of_far.py": "from patternbench.plan import far",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -58,7 +62,9 @@ def test_the_tests_of_a_slip_are_all_that_may_reach_its_module_the_nearest_first
         "tests/unit/plan/test_near.py",
         "tests/unit/plan/test_far.py",
         "tests/unit/run/test_named.py",
+        "tests/unit/docs/test_site.py",
         "tests/unit/plan/test_other.py",
+        "tests/integration/plan/test_parts.py",
     ]
 
 

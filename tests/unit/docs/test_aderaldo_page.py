@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions import claimed
-from reproductions.aderaldo_2024 import figures, page, pair, tables, verdicts
+from reproductions.aderaldo_2024 import page, pair, tables, verdicts
 from reproductions.pages import DOCS
 from tests.support.changes import numbers
 
@@ -133,7 +133,7 @@ def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
     rounds = tables.at_one_speed(counting(KEPT))
     claims = verdicts.claims(rounds)
     (rises,) = [claim for claim in claims if "rises with the fault percentage" in claim.says]
-    python = set(tables._in_python())
+    python = set(tables.python_clients())
     reported = {change.where["client"]: change for change in rises.changes}
     others = [change for client, change in reported.items() if client not in python]
     low, high = (f"{end(change.value for change in others):.0f}" for end in (min, max))
@@ -149,27 +149,27 @@ def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
 def test_the_changes_of_a_run_with_one_client_are_drawn() -> None:
     rounds = made_up()
     alone = rounds[rounds["client"] == "resilience4j"]
-    rows = list(figures.changes(alone))
+    rows = list(page.changes(alone))
     assert {row["client"] for row in rows} == {"resilience4j"}
     assert {row["pattern"] for row in rows} == {"retry", "circuit breaker"}
-    assert "resilience4j" in figures.drawn_changes(alone)
+    assert "resilience4j" in page.drawn_changes(alone)
 
 
 def test_a_pattern_that_one_client_alone_has_is_drawn_with_that_client() -> None:
     rounds = made_up()
     kept = rounds[(rounds["client"] == "native") | (rounds["strategy"] != "circuit_breaker")]
-    rows = list(figures.changes(kept))
+    rows = list(page.changes(kept))
     assert {row["client"] for row in rows if row["pattern"] == "circuit breaker"} == {"native"}
     assert {row["client"] for row in rows if row["pattern"] == "retry"} == {*CLIENTS}
 
 
 def test_patterns_that_no_scenario_has_are_not_drawn() -> None:
     rounds = made_up()
-    retries = list(figures.changes(rounds[rounds["strategy"] != "circuit_breaker"]))
+    retries = list(page.changes(rounds[rounds["strategy"] != "circuit_breaker"]))
     assert {row["pattern"] for row in retries} == {"retry"}
     baselines = rounds[rounds["strategy"] == "baseline"]
-    assert list(figures.changes(baselines)) == []
-    assert figures.drawn_changes(baselines).startswith("<svg")
+    assert list(page.changes(baselines)) == []
+    assert page.drawn_changes(baselines).startswith("<svg")
 
 
 def test_scenarios_that_no_study_has_are_refused() -> None:

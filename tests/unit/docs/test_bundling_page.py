@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions.elmalki_zdun_2021 import bundle_findings as findings
-from reproductions.elmalki_zdun_2021 import bundle_models
+from reproductions.elmalki_zdun_2021 import bundles
 from reproductions.elmalki_zdun_2021.bundle_rounds import usable
 from reproductions.pages import STUDIES
 from tests.support.changes import numbers
@@ -108,8 +108,8 @@ def test_counts_that_differ_from_the_published_formulas_are_not_equal() -> None:
 
 def test_a_term_that_the_rounds_do_not_tell_is_left_out_of_our_models() -> None:
     rounds = usable(made_up())
-    assert "left out of our models" not in bundle_models.printed(rounds)
-    unknown = bundle_models.printed(rounds.assign(in_memory_calls=np.nan))
+    assert "left out of our models" not in bundles.models(rounds)
+    unknown = bundles.models(rounds.assign(in_memory_calls=np.nan))
     assert "| -0.081 / unknown |" in unknown
     assert "left out of our models" in unknown
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from reproductions import claimed
 from reproductions import markdown as pages
+from scripts.site import marks
 
 from patternbench.analyze.statements.claims.judged import ClaimedChange
 from patternbench.analyze.statements.verdict import HIGHER, LOWER, Expected, in_percent
@@ -59,9 +60,9 @@ def test_a_block_in_which_one_side_is_unknown_is_left_out() -> None:
 
 def test_a_part_of_a_page_is_replaced_and_nothing_else() -> None:
     page = "before\n<!-- a -->\nold\n<!-- end of a -->\nafter <!-- b -->\nkept\n<!-- end of b -->\n"
-    new = pages.with_part(page, "a", "new\nlines")
+    new = marks.with_part(page, "a", "new\nlines")
     assert new == page.replace("old", "new\nlines")
-    assert (pages.part(new, "a"), pages.part(new, "b")) == ("new\nlines", "kept")
+    assert (marks.part(new, "a"), marks.part(new, "b")) == ("new\nlines", "kept")
 
 
 def test_the_median_over_rounds_stands_with_the_least_and_the_greatest_that_are_known() -> None:

@@ -9,11 +9,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions import claimed, undecided
-from reproductions.elmalki_zdun_2023 import combined, combined_rounds, equations, trade_off
+from reproductions import claimed
+from reproductions.elmalki_zdun_2023 import combined, combined_rounds
 from reproductions.elmalki_zdun_2023 import combined_findings as findings
 from reproductions.elmalki_zdun_2023 import combined_models as models
-from reproductions.elmalki_zdun_2023 import combined_published as published
 from reproductions.pages import DOCS, STUDIES
 
 from patternbench.lab.systems import file_of
@@ -133,7 +132,7 @@ def predicted(errors: list[list[float]], floor: float, unit: str = "%") -> str:
     (claim,) = claimed.read(findings.CLAIMS)["total_time"]
     rows = [{"model": model, "block": block, "error": error}
             for model, of_it in enumerate(errors) for block, error in enumerate(of_it)]  # fmt: skip
-    return undecided.predictions(claim, pd.DataFrame(rows), floor, unit).verdict
+    return claimed.predictions(claim, pd.DataFrame(rows), floor, unit).verdict
 
 
 @pytest.mark.slow
@@ -170,7 +169,7 @@ def test_rounds_of_before_carry_one_item_without_a_bundle_and_have_a_twentieth_o
     assert set(study.rows.loc[study.rows["request_bundle"] == "N", "bundle_size"]) == {1}
     assert study.rows["rpm"].to_numpy() == pytest.approx(60 * study.rows["Throughput"].to_numpy())
     assert "earlier design" in findings.operations(study)
-    assert equations.tables(study.rows, study.operations) == {}
+    assert models.equations(study.rows, study.operations) == {}
 
 
 def test_a_method_without_a_good_call_is_left_out_of_comparisons_of_times_alone() -> None:
@@ -256,7 +255,7 @@ def test_the_equations_hold_for_rounds_that_are_made_by_them() -> None:
     operations = pd.DataFrame(
         [{"round": n, "operation": one, "calls": calls} for n in range(4) for one, calls in shares.items()]
     )
-    tables = equations.tables(rows, operations)
+    tables = models.equations(rows, operations)
     times = tables["times"].set_index(["by", "request_bundle"])["ms"]
     assert times.to_dict() == {
         **{("equation", "N"): 25.0, ("equation", "Y"): 250.0},
@@ -268,7 +267,7 @@ def test_the_equations_hold_for_rounds_that_are_made_by_them() -> None:
 
 
 def test_a_combination_that_nothing_beats_is_in_the_optimal_region(study: findings.Study) -> None:
-    printed = trade_off.printed(study.rows, study.users)["region"]
+    printed = combined.trade_off(study)["region"]
     assert "no limit" in printed
     region = [line for line in printed.splitlines() if line.startswith("| items per second")]
     assert region
@@ -279,13 +278,6 @@ def test_a_million_items_cost_what_their_cpu_seconds_cost(study: findings.Study)
     # 5,000 CPU seconds per million items are 1.389 core hours at 0.048 US$
     line = next(line for line in findings.costs(study).splitlines() if "single requests | one" in line)
     assert line == "| single requests | one instance | 5.00 | 0.067 |  |"
-
-
-def test_rounds_that_say_nothing_of_the_processors_tell_no_cost() -> None:
-    rounds, operations = made_up()
-    study = combined.of_tables(rounds.drop(columns="system_cpu_s"), operations)
-    assert findings.costs(study).startswith("These rounds do not say")
-    assert not study.tells_cpu
 
 
 def test_failures_of_the_limit_are_distinguished_from_others(study: findings.Study) -> None:
@@ -306,11 +298,11 @@ def test_the_figures_are_drawn_from_the_rows(study: findings.Study) -> None:
 
 
 def test_the_price_of_a_core_is_that_of_the_papers_bill() -> None:
-    assert published.PRICE_PER_CORE_HOUR == 0.048
+    assert findings.PRICE_PER_CORE_HOUR == 0.048
 
 
 def test_every_published_model_has_the_terms_of_its_formula() -> None:
-    counts = Counter((response, model) for what, response, model, _ in published.NUMBERS if what == "coefficient")
+    counts = Counter((response, model) for what, response, model, _ in models.NUMBERS if what == "coefficient")
     assert [counts["total_time", model] for model in range(1, 6)] == [9, 6, 5, 5, 4]
     assert [counts["failure_rate", model] for model in range(1, 6)] == [9, 6, 5, 5, 4]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions import claimed
+from reproductions.comparisons import answer
 from reproductions.elmalki_zdun_2023 import left_open
 
 BLOCKS = 4
@@ -107,20 +108,21 @@ def test_breakers_that_open_for_different_times_are_clients_of_their_own() -> No
     assert admitted["`breaker`, open for 20 s, one for each client"] == pytest.approx(2.0, rel=0.1)
 
 
-@pytest.mark.parametrize("name", left_open.FURTHER)
+@pytest.mark.parametrize("name", left_open.FOLLOWING)
 def test_a_study_that_follows_has_its_claims_judged_or_says_how_to_measure_it(name: str) -> None:
-    assert "patternbench run" in left_open.of_following(name, None)
-    factors, responses = left_open.FURTHER[name]
+    one = left_open.FOLLOWING[name]
+    assert "patternbench run" in answer(one, None)
     rng = np.random.default_rng(5)
+    responses = sorted({claim.response for claim in claimed.claims(one.study)})
     rows = [
-        {**levels, "scenario": scenario, "block": block, **{one: 10 + rng.normal(0, 0.1) for one in responses}}
-        for scenario, levels in claimed.planned(f"{left_open.COMBINED}-{name}").items()
+        {**levels, "scenario": scenario, "block": block, **{name: 10 + rng.normal(0, 0.1) for name in responses}}
+        for scenario, levels in claimed.planned(one.study).items()
         for block in range(BLOCKS)
     ]
-    rounds = pd.DataFrame(rows)[[*factors, *responses, "scenario", "block"]]
-    text = left_open.of_following(name, rounds.assign(status="done", valid=True, warnings=None))
-    stated = {one.says for one in claimed.claims(f"{left_open.COMBINED}-{name}")}
-    assert stated == {row[0] for row in rows_of(text)[1:]}
+    rounds = pd.DataFrame(rows).assign(warnings=None, study=one.study)
+    stated = {claim.says for claim in claimed.claims(one.study)}
+    kept = rounds[[name for name in (*one.columns, "study") if name in rounds]]
+    assert stated == {row[0] for row in rows_of(answer(one, kept))[1:]}
 
 
 def test_rounds_that_are_not_valid_do_not_count() -> None:

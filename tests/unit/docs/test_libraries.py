@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reproductions.libraries import conformance as table
+from reproductions.libraries import page as table
 
 from patternbench.drivers import registry
 

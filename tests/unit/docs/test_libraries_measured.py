@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions.libraries import differences as measured
+from reproductions.libraries import page as measured
 
 BLOCKS, RUNS = 10, 100
 STRATEGIES = ("baseline", "retry", "circuit_breaker")

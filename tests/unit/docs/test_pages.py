@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from reproductions.__main__ import PAGES, main
-from reproductions.markdown import part
 from reproductions.pages import DOCS, Page, rounds_as
+from scripts.site.marks import part
 from tests.support.drawings import same_drawing
 from tests.support.studies import ROOT
 
@@ -110,5 +110,5 @@ def test_rounds_that_are_taken_in_stand_in_for_those_that_are_kept(
     rounds.to_parquet(run / "rounds.parquet")
     page.write(*page.remade([RunFolder(run)]))
     assert (tmp_path / "some.md").read_text() == "<!-- sum -->\n3\n<!-- end of sum -->\n"
-    assert list(page.kept()["rounds"]) == ["block", "p50"]
+    assert list(page.kept()["rounds"]) == ["block", "p50", "study"]
     assert (page.folder / "figure.svg").read_text() == "<svg/>"

@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from reproductions.claimed import planned
-from reproductions.comparisons import Comparison
-from reproductions.kalyanasundaram_2025 import left_open, limit_rounds
-from reproductions.questions import answers, verdicts
+from reproductions.comparisons import Comparison, answers, verdicts
+from reproductions.kalyanasundaram_2025 import limit_rounds
 
 BLOCKS = 4
-ASKED, SENSITIVITY = left_open.QUESTIONS, left_open.SENSITIVITY
+ASKED, SENSITIVITY = limit_rounds.QUESTIONS, limit_rounds.SENSITIVITY
 STRESS = "shop-stress"
 SHEDDING, ROUTES, GOOD = "shop-load-shedding", "shop-limits-by-route", "shoppers.goodput"
 
@@ -99,7 +98,7 @@ def test_a_group_has_responses_of_its_own_calls_and_rates_over_the_whole_round()
             "end_us": [10_000, 30_000, 1_000, 1_000, 1_000, 2_000_000],
         }
     )
-    reported = left_open.of_groups(rows)
+    reported = limit_rounds.of_groups(rows)
     expected = {"goodput": 1.0, "AverageSuccessTime": 0.02, "limited_rate": 20.0, "bad_status_rate": 40.0}
     assert {name: reported[f"shoppers.{name}"] for name in expected} == pytest.approx(expected)
     assert (reported["flood.goodput"], reported["flood.failure_rate"]) == (0.0, 100.0)

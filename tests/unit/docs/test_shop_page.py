@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reproductions.kalyanasundaram_2025 import limit_rounds, shop, shop_figures
+from reproductions.kalyanasundaram_2025 import limit_rounds, shop
 from reproductions.pages import DOCS
 
 from patternbench.ratelimit.report.tables import NONE, PER_REQUEST
@@ -189,27 +189,26 @@ def test_all_parts_on_the_shop_are_written_from_made_up_rounds() -> None:
 
 def test_the_page_shows_every_figure_of_the_shop() -> None:
     page = (DOCS / shop.FILE).read_text(encoding="utf-8")
-    assert [name for name in shop_figures.FIGURES if f"](kalyanasundaram-2025/{name}.svg)" not in page] == []
+    assert [name for name in shop.FIGURES if f"](kalyanasundaram-2025/{name}.svg)" not in page] == []
 
 
 # --- figures
 
 
 def test_the_figures_have_the_published_bars_next_to_ours() -> None:
-    figures = shop_figures
-    drawn = figures.drawn(judged(base=12.0), judged())
+    drawn = shop.drawn(judged(base=12.0), judged())
     assert list(drawn) == [f"shop-figure-{number}.svg" for number in (4, 5, 6, 7)]
     assert all("the shop" in text for text in drawn.values())
-    bars = figures.published("store", shop.COST).set_index(["algorithm", "store"])["median"]
+    bars = shop.published("store", shop.COST).set_index(["algorithm", "store"])["median"]
     assert bars["fixed window", "mariadb"] == pytest.approx(273.48)
-    lazy = figures.published("synchronisation", shop.BY_CLIENTS).set_index(["algorithm", "synchronisation"])["median"]
+    lazy = shop.published("synchronisation", shop.BY_CLIENTS).set_index(["algorithm", "synchronisation"])["median"]
     assert (lazy["token bucket", "lazy lease"], lazy["no limiter", "-"]) == (2.44, 4.55)
 
 
 def test_figures_of_leases_show_the_algorithms_that_were_leased() -> None:
     leased = judged()[lambda rows: rows["algorithm"] == shop.EXACT].assign(synchronisation="eager lease")
     rows = pd.concat([judged(), leased[leased["store"] == "redis"]], ignore_index=True)
-    points = shop_figures.measured(rows, "synchronisation", shop.COST)
+    points = shop.measured(rows, "synchronisation", shop.COST)
     assert set(points["algorithm"]) == {"no limiter", shop.EXACT}
     assert set(points["synchronisation"]) == {NONE, PER_REQUEST, "eager lease"}
 

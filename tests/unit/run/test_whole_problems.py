@@ -28,6 +28,17 @@ STACK = f"{{timeout: 1s}}, {{circuit_breaker: {{{BREAKER}}}}}"
 LIBRARY = "strategies: [{client: resilience4j, baseline: {}}, {client: polly, baseline: {}}]\n"
 SHARED = "share: 100, rate: 5, journey: [{path: /}]"
 
+SHARES = "workload: {open: {rate: {share: 70 %}, duration: 5s}}\n"
+
+
+def searched(more: str, fault: str = "when: {from: 8s, for: 2s}") -> str:
+    """A study that searches the load from which on rounds are lost, with this in its search."""
+    faults = f"faults: [{{freeze: {{}}, where: target, {fault}}}]\n" if fault else ""
+    of_it = f"over: open.rate, between: [30 %, 100 %], until: {{half_width: 4 points}}, {more}"
+    load = "workload: {open: {rate: {share: 50 %}, duration: 30s}}\n"
+    return f"capacity: {{rate: 100/s}}\n{faults}boundary: {{{of_it}}}\n{load}"
+
+
 WRONG = {
     "rule": f"rounds: {{until: {{response: p59, half_width: 5%}}, min: 3, max: 9}}\n{RATES}",
     "rule-of-few": f"rounds: {{until: {{response: p95, half_width: 5%}}, min: 2, max: 9}}\n{RATES}",
@@ -74,7 +85,21 @@ WRONG = {
     "system": "system: nobody\n" + RATES,
     "certificate": "system: {url: 'https://127.0.0.1:1', ca: names.csv}\n" + RATES,
     "no-certificate": "system: {url: 'https://127.0.0.1:1', ca: none.pem}\n" + RATES,
+    "capacity-none": SHARES,
+    "capacity-unused": "capacity: {objective: p99 <= 1s}\n" + RATES,
+    "capacity-objective": "capacity: {objective: p59 <= 1s, start: 9, most: 5}\n" + SHARES,
+    "capacity-closed": "capacity: {objective: p99 <= 1s}\nworkload: {closed: {users: 1, duration: 1s}}\n",
+    "boundary-response": searched("of: recoverd"),
+    "boundary-limit": searched("of: 'p95 <'"),
+    "boundary-undecided": searched("of: p95"),
+    "boundary-too-late": searched("of: goodput_lost <= 5 %"),
+    "boundary-no-fault": searched("of: recovered", fault=""),
+    "boundary-endless": searched("of: recovered", fault="when: {from: 28s, for: 2s}"),
+    "boundary-in-time": searched("of: recovered", fault="when: {from: 27s, for: 2s}"),
+    "boundary-claims": searched("claims: [{says: x, change: lower, from: {strategy: baseline}, to: {strategy: none}}]"),
+    "boundary-without-capacity": searched("of: recovered").partition("\n")[2],
 }
+"""Those that are in no one's way end with none: ``boundary-in-time``."""
 
 
 def problems(text: str, folder: Path) -> list[Problem]:

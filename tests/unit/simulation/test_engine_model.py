@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.golden import is_golden
 from tests.support.simulated import MODEL, STUDY, model
 from tests.support.studies import study
 
@@ -141,6 +142,7 @@ def test_what_a_model_can_not_simulate_is_refused_by_its_name(tmp_path: Path, na
     changed = study(STUDY, **changes)
     found = refusals.problems(changed, expand(changed), model(tmp_path).model)
     assert [problem.path for problem in found] == [path]
+    is_golden(f"problems/simulated-{name.replace(' ', '-')}.txt", "\n".join(map(str, found)) + "\n")
 
 
 def test_a_setting_at_another_level_is_refused_with_the_one_of_the_model(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ _PERCENT, _POINTS = "\u00a0%", " points"
 _MOST = {_PERCENT: 1000.0, _POINTS: 100.0}
 """The greatest amounts that are written out: of larger ones, from two or three rounds that differ a lot, digits mean
 nothing, and no two shares are further apart than all."""
+_HUNDREDFOLD, HUNDREDFOLD = 9900.0, "over 100 times"
+"""The greatest change in percent that is written out, and what stands for a greater one: two rounds of each side often
+bound a ratio so little that its end has nothing but digits."""
 _UNSEEN = 1e-3
 """Of an end of its interval, the share below which a change is written as 0: numbers have three digits."""
 Ends = tuple[float | None, float | None]
@@ -45,7 +48,7 @@ def change_text(response: str, value: float | None, ends: Ends, relative: bool, 
     name, factor = _unit(response, max(map(abs, (value, *known))), relative, unit)
     wide = (min if relative else max)(map(abs, known), default=0.0)
     shown = 0.0 if abs(value) < _UNSEEN * wide else value
-    return ChangeText(f"{signed(shown * factor)}{name}", _interval([end * factor for end in known], name))
+    return ChangeText(_written(shown * factor, name), _interval([end * factor for end in known], name))
 
 
 def changed(response: str, value: float | None, ends: Ends, relative: bool, unit: str = "") -> str:
@@ -69,7 +72,17 @@ def _interval(ends: Sequence[float], name: str) -> str:
     if len(ends) < _BOTH:
         return NO_INTERVAL
     low, high = ends
-    return CONSTANT if low == high else f"{signed(low)} to {signed(high)}{name}"
+    if low == high:
+        return CONSTANT
+    first, last = _written(low, name), _written(high, name)
+    if last != HUNDREDFOLD:
+        return f"{signed(low)} to {last}"
+    return last if first == last else f"{first} to {last}"
+
+
+def _written(amount: float, name: str) -> str:
+    """Write one amount with its unit; a ratio above a hundred in words, whatever its digits are."""
+    return HUNDREDFOLD if name == _PERCENT and amount > _HUNDREDFOLD else f"{signed(amount)}{name}"
 
 
 def _unit(response: str, largest: float, relative: bool, declared: str) -> tuple[str, float]:
