@@ -15,6 +15,7 @@ from tests.unit.lab.test_whole_launches import OTHERS, SETTINGS
 
 from patternbench.lab import topologies
 from patternbench.lab.component import ComponentRegistry
+from patternbench.lab.components import KINDS
 from patternbench.terms.problems import InputError
 
 LONG, LONGER = "x" * 255, "x" * 256
@@ -179,6 +180,12 @@ def refusal(kind: str, settings: dict[str, Any]) -> str:
 def test_what_is_next_to_a_refusal_is_taken(kind: str, taken: dict[str, Any], refused: dict[str, Any]) -> None:
     assert refusal(kind, refused)
     assert kind not in SETTINGS or refusal(kind, taken) == ""
+
+
+@pytest.mark.parametrize("kind", [kind for kind, model in KINDS.items() if "port" in model.model_fields])
+def test_the_last_port_is_the_last_that_any_component_takes(kind: str) -> None:
+    assert not refusal(kind, {"port": 65535})
+    assert "port" in refusal(kind, {"port": 65536})
 
 
 def test_every_refusal_says_what_is_wrong_where_and_what_is_allowed() -> None:
