@@ -77,7 +77,7 @@ def found(folder: Path) -> dict[Level, boundaries.SearchedBoundary]:
     run, study = RunFolder(folder), load(folder / "study.yaml")
     assert study.boundary is not None
     report = build.gather(run)
-    said = boundaries.margins(report, study, study.boundary)
+    said = boundaries.margins(report.rounds, report, study, study.boundary)
     return {one.configuration.levels["strategy"]: one for one in said.searched}
 
 

@@ -75,7 +75,8 @@ class Searched:
 def boundaries_of(run: RunFolder) -> dict[tuple[str, str], SearchedBoundary]:
     study = load(run.study)
     assert study.boundary is not None
-    every = boundaries.margins(build.gather(run), study, study.boundary).searched
+    report = build.gather(run)
+    every = boundaries.margins(report.rounds, report, study, study.boundary).searched
     return {_key(one): one for one in every}
 
 
