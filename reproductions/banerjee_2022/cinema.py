@@ -233,24 +233,30 @@ class Choice:
 
     def of(self, text: str) -> str:
         """Return the chosen cells as a table of their own; empty where no table of a text has such a row."""
+        kept: list[list[str]] = []
         for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
             cells = (line.strip("|").split(" | ") for line in lines if "|---" not in line)
             head, *rows = ([cell.strip() for cell in row] for row in cells)
             if is_table and {*self.columns, *self.where} <= {*head}:
                 named = (dict(zip(head, row, strict=True)) for row in rows if row[0].startswith(tuple(self.begins)))
                 chosen = (row for row in named if self.where.items() <= row.items())
-                kept = [[row[name] for name in self.columns] for row in chosen]
-                return markdown(self.columns, kept) if kept else ""
-        return ""
+                kept += [[row[name] for name in self.columns] for row in chosen]
+        return markdown(self.columns, kept) if kept else ""
 
 
-CHOICES = TypeAdapter(dict[str, list[Choice]]).validate_python(written("banerjee_2022/catalogue.yaml"))
+CHOICES = TypeAdapter(dict[str, dict[str, list[Choice]]]).validate_python(written("banerjee_2022/catalogue.yaml"))
 
 
-def catalogue(sources: Mapping[str, str]) -> dict[str, str]:
-    """Return the part ``measured`` of each page, from the page's own parts; what has no rounds says so."""
-    shown = {page: [one.of(sources.get(one.source, "")) for one in choices] for page, choices in CHOICES.items()}
-    return {page: next(filter(None, texts), NOT_MEASURED) for page, texts in shown.items()}
+def catalogue(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the parts of each page by their marks, from the page's own parts; what has no rounds says so."""
+    return {
+        page: {mark: _first(choices, sources) for mark, choices in marks.items()} for page, marks in CHOICES.items()
+    }
+
+
+def _first(choices: Sequence[Choice], sources: Mapping[str, str]) -> str:
+    texts = (choice.of(sources.get(choice.source, "")) for choice in choices)
+    return next(filter(None, texts), NOT_MEASURED)
 
 
 PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
@@ -266,9 +272,8 @@ PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
 
 def parts(tables: Tables) -> Parts:
     """Return the parts of the page, and what pages of the catalogue take from them."""
-    own = measured(tables)
-    shown = {f"patterns/{page}": {"measured": text} for page, text in catalogue(own).items()}
-    own |= {"published": published.section(), "options": answers(OPTIONS, tables)}
+    own = {**measured(tables), "published": published.section(), "options": answers(OPTIONS, tables)}
+    shown = {f"patterns/{page}": marks for page, marks in catalogue(own).items()}
     return {FILE: own, "anti-patterns.md": {"measured": answers(AVOIDED, tables, "../studies")}, **shown}
 
 

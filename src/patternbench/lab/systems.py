@@ -55,6 +55,12 @@ class FirstRequest(ConditionalPart):
     text: str
 
 
+class ConditionalEndpoint(ConditionalPart):
+    """A component that load goes to with some levels of the settings only."""
+
+    name: str
+
+
 class SystemPolicies(ConditionalPart):
     """What a component of the system does about the calls that it makes, as the `stack` of a study says it.
 
@@ -112,7 +118,7 @@ class WrittenSystem(Settable):
     name: Name
     about: str
     components: Annotated[list[dict[str, SystemEntry]], Field(min_length=1)]
-    endpoint: str | list[str]
+    endpoint: str | list[str | ConditionalEndpoint]
     policies: list[SystemPolicies] = Field(default_factory=list)
     first_request: str | list[FirstRequest] = ""
 
@@ -129,7 +135,8 @@ class WrittenSystem(Settable):
 
     def endpoints(self, settings: Mapping[str, object]) -> list[str]:
         """Return the components in use that load goes to with these settings, in turn."""
-        entries = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
+        levels = {name: [value] for name, value in self._values(settings).items()}
+        entries = [part.name for part in self._endpoints() if part.is_called_for(levels)]
         groups = self.groups(settings)
         left_out = {entry.name or kind for kind, entry in self._entries()} - groups.keys()
         in_use = [groups.get(entry, [entry]) for entry in entries if entry not in left_out]
@@ -208,9 +215,14 @@ class WrittenSystem(Settable):
         written = self.first_request
         return [FirstRequest(text=written)] if isinstance(written, str) else written
 
+    def _endpoints(self) -> list[ConditionalEndpoint]:
+        written = [self.endpoint] if isinstance(self.endpoint, str) else self.endpoint
+        return [ConditionalEndpoint(name=one) if isinstance(one, str) else one for one in written]
+
     def _other_parts(self) -> Iterator[tuple[str, ConditionalPart]]:
         yield from (("first_request", part) for part in self._first_requests())
         yield from (("policies", part) for part in self.policies)
+        yield from (("endpoint", part) for part in self._endpoints())
 
     def _entries(self) -> list[tuple[str, SystemEntry]]:
         return [next(iter(entry.items())) for entry in self.components]

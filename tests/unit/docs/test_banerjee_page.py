@@ -51,7 +51,7 @@ def written(tables: Mapping[str, pd.DataFrame]) -> str:
 
 def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """What pages of the catalogue show."""
-    return cinema.catalogue(cinema.measured(tables))
+    return {page: marks["measured"] for page, marks in cinema.catalogue(cinema.measured(tables)).items()}
 
 
 STUDIES = tuple(name for name in digest.READERS if not name.endswith("-full"))
@@ -74,6 +74,26 @@ def test_a_page_of_the_catalogue_shows_other_ways_once_they_are_measured() -> No
     assert direct.startswith("| An aggregator that calls the cinemas directly completes a list faster | −8")
     assert direct.endswith("| confirmed |")
     assert len(parts["aggregator.md"].splitlines()) == 2 + 4
+
+
+def test_a_page_of_the_catalogue_shows_its_claims_from_whichever_question_they_belong_to() -> None:
+    head = "| claim | says the change is | least and largest change | verdict |\n|---|---|---|---|\n"
+    first = f"### Gateways\n\n{head}| With a second gateway fewer | lower | −50 % | confirmed |\n"
+    second = f"### Nodes\n\n{head}| Copies on three nodes | higher | +9 % | inconclusive |\n| A chain, | x | y | z |\n"
+    marks = cinema.catalogue({"options": f"{first}\n{second}"})["load-balancing.md"]
+    assert marks["measured"].splitlines()[2:] == [
+        "| With a second gateway fewer | −50 % | confirmed |",
+        "| Copies on three nodes | +9 % | inconclusive |",
+    ]
+
+
+def test_every_claim_on_what_the_thesis_did_not_measure_is_on_a_page_of_the_catalogue() -> None:
+    elsewhere = {"cinema-replicas"}  # the table of the page itself, as load balancing is the insurance's there
+    begins = [text for marks in cinema.CHOICES.values() for one in marks.values() for choice in one
+              if choice.source == "options" for text in choice.begins]  # fmt: skip
+    stated = [claim.says for study in cinema.OPTIONS.keys() - elsewhere for claim in claimed.claims(study)]
+    assert [says for says in stated if not says.startswith(tuple(begins))] == []
+    assert [text for text in begins if not any(says.startswith(text) for says in stated)] == []
 
 
 def test_what_was_not_measured_says_how_to() -> None:

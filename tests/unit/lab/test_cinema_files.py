@@ -23,7 +23,8 @@ SERVICES = {
     "messaging": ["queue", "broker"],
 }
 MODULES = ["registry", "gateway", "aggregator", "cinema", "monolith", "broker"]
-CINEMAS = ["cinema-cineworld", "cinema-dundrum", "cinema-ucd"]
+NAMES = ["cineworld", "dundrum", "ucd"]
+CINEMAS = [f"cinema-{name}" for name in NAMES]
 
 
 def planned(name: str) -> Plan:
@@ -46,6 +47,51 @@ def test_everything_that_has_metrics_is_scraped(architecture: str) -> None:
     assert isinstance(scrape, dict)
     measuring = {name for name, kind, _ in entries if kind in ("jvm_app", "rabbitmq", "node_exporter")}
     assert {target.partition(".")[0] for target in scrape} == measuring
+
+
+SEVERAL: dict[str, dict[str, object]] = {
+    "gateways": {"balancer": "envoy", "gateways": 2},
+    "a gateway for each kind": {"balancer": "envoy", "gateway_for": "each_kind"},
+    "a broker behind a balancer": {"architecture": "messaging", "balancer": "envoy"},
+    "brokers": {"architecture": "messaging", "balancer": "envoy", "brokers": 2},
+    "nodes of RabbitMQ": {"architecture": "messaging", "queue_nodes": 3, "queue_type": "quorum"},
+}
+"""What the system has several of, and levels by which it does."""
+
+
+@pytest.mark.parametrize("levels", SEVERAL.values(), ids=list(SEVERAL))
+def test_load_goes_to_the_balancer_alone_where_there_is_one(levels: dict[str, object]) -> None:
+    expected = ["balancer"] if "balancer" in levels else ["broker"]
+    assert systems.load("cinema").endpoints(levels) == expected
+
+
+@pytest.mark.parametrize("levels", SEVERAL.values(), ids=list(SEVERAL))
+def test_everything_that_there_are_several_of_is_scraped(levels: dict[str, object]) -> None:
+    entries = systems.load("cinema").with_settings(levels)
+    groups = systems.load("cinema").groups(levels)
+    (scrape,) = [fields["scrape"] for name, _, fields in entries if name == "prometheus"]
+    assert isinstance(scrape, dict)
+    scraped = {name for target in scrape for name in groups[target.partition(".")[0]]}
+    assert scraped == {name for name, kind, _ in entries if kind in ("jvm_app", "rabbitmq", "node_exporter")}
+
+
+def test_several_gateways_or_brokers_and_a_limit_need_a_balancer() -> None:
+    cinema = systems.load("cinema")
+    several: list[dict[str, object]] = [{"gateways": 2}, {"gateway_for": "each_kind"}, {"brokers": 2}]
+    several.append({"limit": 50, "via": "direct"})
+    assert all(cinema.refused(levels) and not cinema.refused({**levels, "balancer": "envoy"}) for levels in several)
+
+
+def test_a_fetch_goes_to_the_broker_whose_number_its_correlation_id_begins_with() -> None:
+    two: dict[str, Any] = {name: fields for name, _, fields in systems.load("cinema").with_settings(SEVERAL["brokers"])}
+    paths = [f"/api/cinema/{name}/reservation/{what}" for name in NAMES for what in ("make", "list")]
+    routes, clusters = two["balancer"]["routes"], two["balancer"]["clusters"]
+    reached = {route["prefix"]: clusters[route["to"]]["to"] for route in routes if "prefix" in route}
+    assert reached == {
+        f"{path}/{number}": f"broker-{number}" for path in ("/api/movie/list", *paths) for number in (1, 2)
+    }
+    assert clusters[routes[-1]["to"]]["to"] == "broker", "anything else goes to whichever is next"
+    assert [two[f"broker-{number}"]["env"]["REPLICA"] for number in (1, 2)] == ["-1", "-2"]
 
 
 def environments(architecture: str) -> dict[str, dict[str, object]]:
@@ -83,24 +129,39 @@ def test_the_monolith_is_one_process_with_the_databases_of_all_cinemas() -> None
 
 def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert [path.stem for path in STUDIES] == [
+        "cinema-brokers",
+        "cinema-brokers-quick",
         "cinema-burst",
         "cinema-burst-quick",
         "cinema-chain",
         "cinema-chain-quick",
         "cinema-faults",
         "cinema-faults-quick",
+        "cinema-frontends",
+        "cinema-frontends-quick",
         "cinema-gateway",
         "cinema-gateway-quick",
+        "cinema-gateways",
+        "cinema-gateways-quick",
+        "cinema-limit",
+        "cinema-limit-quick",
         "cinema-load-tests",
         "cinema-load-tests-full",
         "cinema-load-tests-quick",
+        "cinema-metrics",
+        "cinema-metrics-quick",
         "cinema-monolith",
         "cinema-monolith-quick",
+        "cinema-notifications",
+        "cinema-notifications-quick",
         "cinema-open",
         "cinema-open-quick",
         "cinema-publish",
         "cinema-publish-quick",
+        "cinema-queue-nodes",
+        "cinema-queue-nodes-quick",
         "cinema-queues",
+        "cinema-queues-quick",
         "cinema-replicas",
         "cinema-replicas-quick",
         "cinema-traces",
@@ -115,6 +176,9 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert sizes["cinema-replicas"] == 2 * 2
     assert sizes["cinema-monolith"] == 2 * 2 + 1
     assert sizes["cinema-queues"] == 2 * 2 * 2 * 2
+    assert sizes["cinema-queues-quick"] == 2 * (1 + 3)
+    assert [sizes[f"cinema-{name}"] for name in ("gateways", "brokers", "queue-nodes")] == [5, 5, 5]
+    assert [sizes[f"cinema-{name}"] for name in ("frontends", "notifications", "metrics", "limit")] == [4, 3, 2, 4]
     assert (sizes["cinema-open"], sizes["cinema-open-quick"]) == (2 * 8, 2 * 5)
     assert (sizes["cinema-burst"], sizes["cinema-burst-quick"]) == (2 * 3, 2)
     assert (sizes["cinema-faults"], sizes["cinema-faults-quick"]) == (18, 11)
@@ -249,6 +313,6 @@ def test_the_settings_of_the_system_fit_its_components(tmp_path: Path) -> None:
         (ROOT / "systems" / "cinema.yaml").read_text().replace("class_data_sharing: true", "class_data_sharing: false")
     )
     (tmp_path / "systems" / "cinema.yaml").write_text(text)
-    for architecture in (*SERVICES, "monolith"):
-        levels = {"architecture": architecture}
+    alone: list[dict[str, object]] = [{"architecture": architecture} for architecture in (*SERVICES, "monolith")]
+    for levels in (*alone, *SEVERAL.values()):
         assert startable.settings_problems(systems.load("cinema", tmp_path), levels) == []

@@ -240,6 +240,18 @@ def test_load_goes_to_those_endpoints_that_are_in_use(tmp_path: Path) -> None:
     assert pair.endpoints({"store": "redis"}) == ["redis", "shop"]
 
 
+def test_load_may_go_elsewhere_with_some_levels_only(tmp_path: Path) -> None:
+    behind = FILE.replace("endpoint: [one, two]", "endpoint: [one, {name: shop, unless: {store: redis}}]")
+    pair = system(tmp_path, behind)
+    assert pair.endpoints({}) == ["one", "shop"]
+    assert pair.endpoints({"store": "redis"}) == ["one"]
+
+
+def test_a_condition_of_an_endpoint_on_what_is_no_setting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="endpoint depends on `colour`, which isn't a setting"):
+        system(tmp_path, FILE.replace("endpoint: [one, two]", "endpoint: [one, {name: shop, when: {colour: red}}]"))
+
+
 def test_an_endpoint_that_no_level_of_the_scenario_calls_for_is_reported(tmp_path: Path) -> None:
     pair = system(tmp_path, FILE.replace("endpoint: [one, two]", "endpoint: redis"))
     (problem,) = startable.settings_problems(pair, {})

@@ -28,7 +28,9 @@ class AnswerListener {
     meters.gauge("cinema.requests.bytes", open, OpenRequests::bytes);
   }
 
-  @RabbitListener(id = MessagingSettings.LISTENER, queues = Names.RESPONSE_QUEUE)
+  @RabbitListener(
+      id = MessagingSettings.LISTENER,
+      queues = Names.RESPONSE_QUEUE + "${broker.replica}")
   void receive(Message message) {
     String id = Codec.correlationId(message);
     Answer answer = codec.answer(message);

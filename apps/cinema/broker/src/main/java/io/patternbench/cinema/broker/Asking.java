@@ -24,6 +24,7 @@ class Asking {
   private final Publisher publisher;
   private final Codec codec;
   private final AskingSettings settings;
+  private final Replica replica;
   private final List<String> cinemas;
 
   Asking(
@@ -31,11 +32,13 @@ class Asking {
       Publisher publisher,
       Codec codec,
       AskingSettings settings,
+      Replica replica,
       MessagingProperties properties) {
     this.open = open;
     this.publisher = publisher;
     this.codec = codec;
     this.settings = settings;
+    this.replica = replica;
     this.cinemas = properties.cinemas();
   }
 
@@ -65,7 +68,7 @@ class Asking {
     OpenRequest opened = open.open(subject, asked, token);
     String id = opened.id().toString();
     try {
-      keys.forEach(key -> publisher.send(key, codec.request(id, request)));
+      keys.forEach(key -> publisher.send(key, codec.request(id, request, replica.key())));
       return id;
     } catch (NotSentException e) {
       open.forget(opened);

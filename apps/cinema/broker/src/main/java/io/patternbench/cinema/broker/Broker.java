@@ -2,6 +2,9 @@ package io.patternbench.cinema.broker;
 
 import io.patternbench.cinema.messages.Messages;
 import io.patternbench.cinema.web.Web;
+import java.util.List;
+import org.springframework.amqp.core.Declarables;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -19,7 +22,22 @@ public class Broker {
 
   /** Ages are counted by the monotonic clock, so a wall clock that is put right evicts nothing. */
   @Bean
-  OpenRequests openRequests(BrokerProperties properties, FetchSettings settings) {
-    return new OpenRequests(properties.cacheSize().toBytes(), settings, System::nanoTime);
+  OpenRequests openRequests(BrokerProperties properties, FetchSettings settings, Replica replica) {
+    return new OpenRequests(
+        properties.cacheSize().toBytes(), settings, replica::newId, System::nanoTime);
+  }
+
+  @Bean
+  Replica replica(@Value("${broker.replica}") String suffix) {
+    return new Replica(suffix);
+  }
+
+  /** The queue of answers that only one of several brokers has; that of a single one is there. */
+  @Bean
+  Declarables ownAnswers(Replica replica) {
+    return new Declarables(
+        replica.suffix().isEmpty()
+            ? List.of()
+            : Messages.answers(replica.queue(), replica.key()));
   }
 }

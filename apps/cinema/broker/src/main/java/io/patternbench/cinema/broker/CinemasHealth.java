@@ -17,12 +17,12 @@ class CinemasHealth implements HealthIndicator {
   private final AmqpAdmin rabbit;
   private final List<String> queues;
 
-  CinemasHealth(AmqpAdmin rabbit, MessagingProperties properties) {
+  CinemasHealth(AmqpAdmin rabbit, MessagingProperties properties, Replica replica) {
     this.rabbit = rabbit;
     this.queues =
         Stream.concat(
                 properties.cinemas().stream().map(Names::requestQueue),
-                Stream.of(Names.RESPONSE_QUEUE))
+                Stream.of(replica.queue()))
             .toList();
   }
 

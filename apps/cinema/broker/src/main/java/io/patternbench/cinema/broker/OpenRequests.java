@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.springframework.lang.Nullable;
 
 /**
@@ -43,17 +44,20 @@ class OpenRequests {
 
   private final long limit;
   private final FetchSettings settings;
+  private final Supplier<UUID> ids;
   private final LongSupplier nanos;
   private final Map<UUID, Entry> open = new LinkedHashMap<>(); // the oldest first
   private long bytes;
 
   /**
    * @param limit bytes of all requests and answers
+   * @param ids draws ids that cannot be guessed
    * @param nanos a clock that only goes forward, in nanoseconds
    */
-  OpenRequests(long limit, FetchSettings settings, LongSupplier nanos) {
+  OpenRequests(long limit, FetchSettings settings, Supplier<UUID> ids, LongSupplier nanos) {
     this.limit = limit;
     this.settings = settings;
+    this.ids = ids;
     this.nanos = nanos;
   }
 
@@ -70,7 +74,7 @@ class OpenRequests {
       throw Problems.unavailable(
           "all memory for answers is in use: %d requests are open".formatted(open.size()), null);
     }
-    OpenRequest request = new OpenRequest(UUID.randomUUID(), subject, cinemas, token);
+    OpenRequest request = new OpenRequest(ids.get(), subject, cinemas, token);
     open.put(request.id(), new Entry(request, nanos.getAsLong(), needed));
     bytes += needed;
     return request;

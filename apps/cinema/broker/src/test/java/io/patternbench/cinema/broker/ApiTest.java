@@ -67,7 +67,8 @@ class ApiTest {
               Duration.ofSeconds(60)));
   private final AskingSettings asking = new AskingSettings();
   private final ObjectMapper json = Jackson2ObjectMapperBuilder.json().build();
-  private final OpenRequests open = new OpenRequests(100_000, settings, System::nanoTime);
+  private final OpenRequests open =
+      new OpenRequests(100_000, settings, UUID::randomUUID, System::nanoTime);
   private final Publisher publisher = mock(Publisher.class);
   private final Streams streams = new Streams();
   private final MockMvc broker = broker();
@@ -80,6 +81,7 @@ class ApiTest {
             publisher,
             new Codec(json),
             asking,
+            new Replica(""),
             new MessagingProperties(cinemas, Publish.CONFIRMED, Duration.ofSeconds(5)));
     Fetching fetching = new Fetching(settings, streams);
     return MockMvcBuilders.standaloneSetup(

@@ -34,7 +34,7 @@ class OpenRequestsTest {
   private final OpenRequests open = of(10_000_000);
 
   private OpenRequests of(long limit) {
-    return new OpenRequests(limit, settings, nanos::get);
+    return new OpenRequests(limit, settings, UUID::randomUUID, nanos::get);
   }
 
   @Test

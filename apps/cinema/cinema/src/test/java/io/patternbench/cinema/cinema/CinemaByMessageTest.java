@@ -24,9 +24,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.amqp.core.AnonymousQueue;
+import org.springframework.amqp.core.BindingBuilder;
 import org.springframework.amqp.core.Message;
 import org.springframework.amqp.core.MessageBuilder;
+import org.springframework.amqp.core.Queue;
+import org.springframework.amqp.core.TopicExchange;
 import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
+import org.springframework.amqp.rabbit.core.RabbitAdmin;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
@@ -72,6 +77,20 @@ class CinemaByMessageTest {
     assertThat(answer.getMessageProperties().getCorrelationId()).isEqualTo("any id");
     assertThat(codec.answer(answer).cinema()).isEqualTo("ucd");
     assertThat(body(answer).get("movies")).hasSize(3);
+  }
+
+  @Test
+  void anAnswerGoesToTheBrokerThatAsked() {
+    String key = Names.TO_BROKER + "-2";
+    Queue ofTheSecond = new AnonymousQueue();
+    RabbitAdmin admin = new RabbitAdmin(connections);
+    admin.declareQueue(ofTheSecond);
+    admin.declareBinding(
+        BindingBuilder.bind(ofTheSecond).to(new TopicExchange(Names.EXCHANGE)).with(key));
+    Request list = Request.of(Endpoint.LIST_MOVIES);
+    rabbit.send(Names.EXCHANGE, Names.to("ucd"), codec.request("second", list, key));
+    Message answer = rabbit.receive(ofTheSecond.getName(), PATIENCE_MS);
+    assertThat(Codec.correlationId(answer)).isEqualTo("second");
   }
 
   @Test

@@ -39,7 +39,7 @@ class Admission implements WebFilter {
     if (path.startsWith(JoinedMovies.PATH)) {
       return Mono.error(refused(HttpStatus.NOT_FOUND, "there is no such path"));
     }
-    boolean open = path.equals(SignIn.PATH) || path.startsWith(ACTUATOR);
+    boolean open = path.equals(SignIn.PATH) || path.equals(Ready.PATH) || path.startsWith(ACTUATOR);
     if (open || settings.levels().authentication() == Authentication.NONE) {
       return chain.filter(exchange);
     }

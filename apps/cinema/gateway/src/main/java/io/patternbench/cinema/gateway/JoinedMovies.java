@@ -3,7 +3,9 @@ package io.patternbench.cinema.gateway;
 import io.patternbench.cinema.commons.Calls;
 import io.patternbench.cinema.commons.Cinema;
 import io.patternbench.cinema.commons.Missing;
+import io.patternbench.cinema.commons.Movie;
 import io.patternbench.cinema.commons.MovieQuery;
+import io.patternbench.cinema.gateway.OptionLevels.View;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -33,6 +35,14 @@ import reactor.core.publisher.Mono;
 class JoinedMovies {
   static final String PATH = "/joined";
 
+  /** A cinema as a client with a small screen sees it. */
+  record MovieNames(String cinemaName, List<String> movies) {
+    static MovieNames of(Cinema cinema) {
+      return new MovieNames(
+          cinema.cinemaName(), cinema.movies().stream().map(Movie::name).toList());
+    }
+  }
+
   private final WebClient client;
   private final List<String> cinemas;
   private final OptionSettings settings;
@@ -51,12 +61,12 @@ class JoinedMovies {
   }
 
   @GetMapping("/list")
-  Flux<Cinema> list() {
+  Flux<Object> list() {
     return each(cinema -> client.get().uri(address(cinema) + "/list"));
   }
 
   @PostMapping("/find")
-  Flux<Cinema> find(@RequestBody MovieQuery query) {
+  Flux<Object> find(@RequestBody MovieQuery query) {
     return each(
         cinema ->
             client
@@ -71,11 +81,12 @@ class JoinedMovies {
   }
 
   /** The answers in the order of the cinemas' names, however they are asked. */
-  private Flux<Cinema> each(Function<String, WebClient.RequestHeadersSpec<?>> call) {
+  private Flux<Object> each(Function<String, WebClient.RequestHeadersSpec<?>> call) {
     OptionLevels levels = settings.levels();
     int together = levels.calls() == Calls.SEQUENTIAL ? 1 : cinemas.size();
     return Flux.fromIterable(cinemas)
         .flatMapSequential(cinema -> answered(call.apply(cinema), levels.missing()), together)
+        .<Object>map(cinema -> levels.view() == View.NAMES ? MovieNames.of(cinema) : cinema)
         .collectList() // else the answer would have begun when a later cinema fails
         .flatMapIterable(Function.identity());
   }

@@ -13,13 +13,15 @@ import java.time.Duration;
  * @param aggregation who joins what the cinemas answer
  * @param calls how the gateway asks the cinemas, where it joins their answers
  * @param missing what it does without one of them
+ * @param view what of a cinema its clients see in lists that the gateway joins
  */
 record OptionLevels(
     Duration cache,
     Authentication authentication,
     Aggregation aggregation,
     Calls calls,
-    Missing missing) {
+    Missing missing,
+    View view) {
   OptionLevels {
     if (cache.isNegative()) {
       throw new IllegalArgumentException("cache: expected 0 or more, got " + cache);
@@ -40,6 +42,14 @@ record OptionLevels(
     AGGREGATOR,
     @JsonProperty("gateway")
     GATEWAY
+  }
+
+  /** All of it, as published, or its name and those of its movies, for small screens. */
+  enum View {
+    @JsonProperty("whole")
+    WHOLE,
+    @JsonProperty("names")
+    NAMES
   }
 
   boolean caches() {

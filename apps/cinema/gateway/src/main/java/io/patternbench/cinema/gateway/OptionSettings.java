@@ -4,6 +4,7 @@ import io.patternbench.cinema.commons.Calls;
 import io.patternbench.cinema.commons.Missing;
 import io.patternbench.cinema.gateway.OptionLevels.Aggregation;
 import io.patternbench.cinema.gateway.OptionLevels.Authentication;
+import io.patternbench.cinema.gateway.OptionLevels.View;
 import java.time.Duration;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -42,7 +43,8 @@ class OptionSettings {
       @Nullable Authentication authentication,
       @Nullable Aggregation aggregation,
       @Nullable Calls calls,
-      @Nullable Missing missing) {
+      @Nullable Missing missing,
+      @Nullable View view) {
     try {
       levels =
           new OptionLevels(
@@ -50,7 +52,8 @@ class OptionSettings {
               or(authentication, levels.authentication()),
               or(aggregation, levels.aggregation()),
               or(calls, levels.calls()),
-              or(missing, levels.missing()));
+              or(missing, levels.missing()),
+              or(view, levels.view()));
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(e.getMessage(), e.getMessage());
     }

@@ -29,6 +29,7 @@ import org.springframework.cloud.client.circuitbreaker.ReactiveCircuitBreaker;
 import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
+import org.springframework.test.json.JsonCompareMode;
 import org.springframework.test.web.reactive.server.StatusAssertions;
 import org.springframework.test.web.reactive.server.WebTestClient;
 import reactor.core.publisher.Mono;
@@ -88,6 +89,8 @@ class GatewayTest {
             "aggregator",
             "calls",
             "sequential",
+            "view",
+            "whole",
             "missing",
             "fail"));
     cineworld = services.start(CINEWORLD);
@@ -303,6 +306,28 @@ class GatewayTest {
   }
 
   @Test
+  void clientsOfAGatewayThatShowsNamesGetNoMoreOfAMovie() {
+    services.start("cinema-dundrum-service").json = "{\"cinemaName\":\"dundrum\",\"movies\":[]}";
+    services.start("cinema-ucd-service").json = "{\"cinemaName\":\"ucd\",\"movies\":[]}";
+    cineworld.json =
+        "{\"cinemaName\":\"cineworld\",\"movies\":"
+            + "[{\"id\":\"CNW001\",\"name\":\"Half Open\",\"showTimes\":[\"10:00\"]}]}";
+    option(Map.of("aggregation", "gateway", "view", "names"));
+    client
+        .get()
+        .uri("/api/movie/list")
+        .exchange()
+        .expectStatus()
+        .isOk()
+        .expectBody()
+        .json(
+            "[{\"cinemaName\":\"cineworld\",\"movies\":[\"Half Open\"]},"
+                + "{\"cinemaName\":\"dundrum\",\"movies\":[]},"
+                + "{\"cinemaName\":\"ucd\",\"movies\":[]}]",
+            JsonCompareMode.STRICT);
+  }
+
+  @Test
   void aCinemaThatFailsFailsTheJoinedListOrIsLeftOut() {
     change(Map.of("breaker", false));
     all("cineworld", "dundrum", "ucd");
@@ -340,6 +365,20 @@ class GatewayTest {
     joined("cineworld", "dundrum", "ucd");
     joined("cineworld", "dundrum", "ucd");
     assertThat(cineworld.requests).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"none", "gateway"})
+  void itIsReadyOnceEveryServiceAnswersWhoeverIsLetIn(String authentication) {
+    option(Map.of("authentication", authentication));
+    services.start("cinema-dundrum-service");
+    services.start("aggregator-service");
+    status("/ready").isEqualTo(503);
+    Service ucd = services.start("cinema-ucd-service");
+    ucd.status = 500;
+    status("/ready").isEqualTo(503);
+    ucd.status = 200;
+    status("/ready").isOk();
   }
 
   @Test

@@ -27,8 +27,14 @@ public class Codec {
     this.json = json;
   }
 
-  public Message request(String correlationId, Request request) {
-    return message(correlationId, request).build();
+  /**
+   * @param replyTo the key under which the answer is to be sent
+   */
+  public Message request(String correlationId, Request request, String replyTo) {
+    MessageBuilder message = message(correlationId, request);
+    return Names.TO_BROKER.equals(replyTo)
+        ? message.build() // as published, where there is one broker
+        : message.setReplyTo(replyTo).build();
   }
 
   /**
@@ -86,6 +92,12 @@ public class Codec {
   public static String correlationId(Message message) {
     String id = message.getMessageProperties().getCorrelationId();
     return id == null ? refuse("the message has no correlation id", null) : id;
+  }
+
+  /** The key under which the answer to a request is to be sent. */
+  public static String replyTo(Message request) {
+    String key = request.getMessageProperties().getReplyTo();
+    return key == null ? Names.TO_BROKER : key;
   }
 
   /** Says that a message can never be taken in. */

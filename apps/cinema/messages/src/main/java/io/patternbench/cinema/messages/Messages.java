@@ -26,25 +26,29 @@ import org.springframework.context.annotation.Configuration;
 @EnableConfigurationProperties(MessagingProperties.class)
 public class Messages {
   private static final long RECOVERY_MS = 500;
+  private static final TopicExchange EXCHANGE = new TopicExchange(Names.EXCHANGE);
 
   /** Both sides declare all that they use, so neither has to wait for the other. */
   @Bean
   Declarables declarables(MessagingProperties properties) {
-    TopicExchange exchange = new TopicExchange(Names.EXCHANGE);
-    Queue responses = durable(Names.RESPONSE_QUEUE);
     List<Declarable> all = new ArrayList<>();
-    all.add(exchange);
-    all.add(responses);
-    all.add(BindingBuilder.bind(responses).to(exchange).with(Names.TO_BROKER));
+    all.add(EXCHANGE);
+    all.addAll(answers(Names.RESPONSE_QUEUE, Names.TO_BROKER));
     all.add(QueueBuilder.durable(Names.UNREADABLE).build());
-    properties.cinemas().forEach(cinema -> all.addAll(requests(cinema, exchange)));
+    properties.cinemas().forEach(cinema -> all.addAll(requests(cinema)));
     return new Declarables(all);
   }
 
-  private static List<Declarable> requests(String cinema, TopicExchange exchange) {
+  /** A queue of answers, and the key under which they are sent to it. */
+  public static List<Declarable> answers(String name, String key) {
+    Queue queue = durable(name);
+    return List.of(queue, BindingBuilder.bind(queue).to(EXCHANGE).with(key));
+  }
+
+  private static List<Declarable> requests(String cinema) {
     Queue queue = durable(Names.requestQueue(cinema));
-    Binding toAll = BindingBuilder.bind(queue).to(exchange).with(Names.TO_ALL);
-    Binding toOne = BindingBuilder.bind(queue).to(exchange).with(Names.to(cinema));
+    Binding toAll = BindingBuilder.bind(queue).to(EXCHANGE).with(Names.TO_ALL);
+    Binding toOne = BindingBuilder.bind(queue).to(EXCHANGE).with(Names.to(cinema));
     return List.of(queue, toAll, toOne);
   }
 

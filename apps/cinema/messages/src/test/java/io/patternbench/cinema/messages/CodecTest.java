@@ -18,10 +18,20 @@ class CodecTest {
 
   @Test
   void aRequestIsReadAsItWasWrittenByItsPublishedName() {
-    Message message = codec.request("id", Request.of(Endpoint.LIST_RESERVATIONS));
+    Message message = codec.request("id", Request.of(Endpoint.LIST_RESERVATIONS), Names.TO_BROKER);
     assertThat(message.getBody()).asString().contains("\"endpoint\":\"/reservation/list\"");
     assertThat(codec.request(message)).isEqualTo(Request.of(Endpoint.LIST_RESERVATIONS));
     assertThat(Codec.correlationId(message)).isEqualTo("id");
+  }
+
+  @Test
+  void anAnswerGoesToTheBrokerThatAskedAndAsPublishedWhereThereIsOne() {
+    Request list = Request.of(Endpoint.LIST_MOVIES);
+    assertThat(Codec.replyTo(codec.request("id", list, "response.from.cinema-2")))
+        .isEqualTo("response.from.cinema-2");
+    Message published = codec.request("id", list, Names.TO_BROKER);
+    assertThat(published.getMessageProperties().getReplyTo()).isNull();
+    assertThat(Codec.replyTo(published)).isEqualTo(Names.TO_BROKER);
   }
 
   @Test

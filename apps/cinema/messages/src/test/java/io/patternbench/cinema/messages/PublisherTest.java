@@ -88,7 +88,8 @@ class PublisherTest {
   private void send() {
     publisher.send(
         Names.TO_ALL,
-        new Codec(new ObjectMapper()).request("id", Request.of(Endpoint.LIST_MOVIES)));
+        new Codec(new ObjectMapper())
+            .request("id", Request.of(Endpoint.LIST_MOVIES), Names.TO_BROKER));
   }
 
   private void whenSent(Consumer<CorrelationData> broker) {

@@ -4,7 +4,6 @@ import io.patternbench.cinema.cinema.CinemaService;
 import io.patternbench.cinema.commons.Reservation;
 import io.patternbench.cinema.messages.Codec;
 import io.patternbench.cinema.messages.MessagingSettings;
-import io.patternbench.cinema.messages.Names;
 import io.patternbench.cinema.messages.NotSentException;
 import io.patternbench.cinema.messages.Publisher;
 import io.patternbench.cinema.messages.Request;
@@ -48,7 +47,7 @@ class RequestListener {
     String correlationId = Codec.correlationId(message);
     Request request = codec.request(message);
     try {
-      publisher.send(Names.TO_BROKER, answer(correlationId, request));
+      publisher.send(Codec.replyTo(message), answer(correlationId, request));
     } catch (DataAccessException | NotSentException notNow) {
       throw new ImmediateRequeueAmqpException(notNow);
     }
