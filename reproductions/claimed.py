@@ -189,14 +189,14 @@ def change(response: str, start: Named, end: Named, where: Named | None = None, 
 
     A level that does not apply, None, is a level as well.
     """
-    sides = (
+    begin, finish, within = (
         {
             name: (level,) if level is None or isinstance(level, str | int | float) else tuple(level)
             for name, level in named.items()
         }
         for named in (start, end, where or {})
     )
-    return Claim("", response, HIGHER, None, *sides, over=tuple(over))
+    return Claim("", response, HIGHER, None, begin, finish, within, over=tuple(over))
 
 
 def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper", intervals: bool = True) -> str:

@@ -97,7 +97,7 @@ def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
     table = medians.unstack(WORLD)
     patterns = table[table.index.get_level_values("strategy") != "baseline"]
     baselines = table.xs(("baseline", 0), level=["strategy", "delay"])
-    changes = 100 * (patterns / baselines.loc[patterns.index.get_level_values("client")].to_numpy() - 1)
+    changes: pd.DataFrame = 100 * (patterns / baselines.loc[patterns.index.get_level_values("client")].to_numpy() - 1)
     return changes.T.groupby(level="abort.percentage").mean().T
 
 

@@ -96,8 +96,9 @@ def line_of(users: pd.Series, means: pd.Series) -> Line:
     straight, bend = linearity(loads, values), knee(loads, values, np.random.default_rng(SEED))
     words = {"linear": f"rises; whether it bends is {Conclusion.INCONCLUSIVE}", "flat": Conclusion.INCONCLUSIVE}
     shape = words.get(straight.verdict, straight.verdict.replace("_", " "))
-    found = bend.load is not None
-    return Line(straight, shape, within(bend.load, bend.low, bend.high) if found else Conclusion.INCONCLUSIVE)
+    return Line(
+        straight, shape, Conclusion.INCONCLUSIVE if bend.load is None else within(bend.load, bend.low, bend.high)
+    )
 
 
 def section() -> str:
