@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::simulated::{MS, Service, URL, simulate};
+use common::simulated::{MS, Service, URL, simulate, simulate_sleeps};
 use common::{Server, job, ok, run, status, with};
 use patternbench_attemptlog::Outcome;
 use serde_json::json;
@@ -180,4 +180,24 @@ fn users_do_in_simulated_time_what_they_do_on_sockets() {
 /// Most answers of a stretch are failures, so that retries and the breaker have something to do.
 fn fails(number: u64) -> bool {
     number % 12 < 5
+}
+
+#[test]
+fn answers_that_lie_until_the_next_arrival_are_told_as_if_they_had_been_read_at_once() {
+    let poisson =
+        json!({"open": {"schedule": {"constant": {"rate": 5000}}, "spacing": "poisson", "max_in_flight": 3}});
+    let job = with(
+        job(URL, poisson, json!([{"timeout_us": 900}])),
+        json!({"duration_us": 4_000_000}),
+    );
+    // Some answers come too late, and some never.
+    let service: Service =
+        |number| (number % 701 != 3).then_some((50_007 + number * 7919 % 400_000 * 9 / 4, 200));
+    let (at_once, woken) = simulate_sleeps(&job, service, false);
+    let (late, woken_less) = simulate_sleeps(&job, service, true);
+    assert_eq!(at_once, late);
+    for outcome in [Outcome::Answered, Outcome::Timeout, Outcome::Dropped] {
+        assert!(late.iter().any(|row| row.outcome == outcome), "{outcome:?}");
+    }
+    assert!(woken_less * 4 < woken * 3, "{woken_less} {woken}");
 }

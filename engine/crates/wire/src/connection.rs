@@ -6,6 +6,7 @@ use crate::poller::Readiness;
 use crate::stream::{Moved, Stream};
 use crate::target::Target;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// How far an exchange has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,23 @@ impl Connection {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
+    }
+
+    /// Asks the kernel to say when answers come, for [`Connection::came`]. Nothing comes of it with TLS.
+    pub fn stamp(&mut self) {
+        self.stream.stamp();
+    }
+
+    /// When the kernel had taken in the bytes that were read last, since 1970, where it was asked and tells.
+    #[must_use]
+    pub fn came(&self) -> Option<Duration> {
+        self.stream.came()
+    }
+
+    /// Whether a request, or the rest of it, waits to be sent.
+    #[must_use]
+    pub fn is_sending(&self) -> bool {
+        self.request.is_some()
     }
 
     /// Why TLS failed, in its own words, when it did.

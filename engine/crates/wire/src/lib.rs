@@ -11,6 +11,7 @@ mod file;
 mod head;
 mod poller;
 mod request;
+mod stamps;
 mod stream;
 mod target;
 mod tls;

@@ -1,11 +1,13 @@
 //! Bytes to and from a server, plain or through TLS; nothing here blocks.
 
 use crate::Failure;
+use crate::stamps::Stamps;
 use crate::target::{Endpoint, Target};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// What became of an attempt to move bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum Moved {
 pub struct Stream {
     socket: OwnedFd,
     tls: Option<Box<rustls::ClientConnection>>,
+    /// When bytes came, where that is asked for.
+    stamps: Option<Stamps>,
     /// Why TLS failed, in its own words.
     reason: Option<String>,
 }
@@ -82,6 +86,7 @@ impl Stream {
         Ok(Self {
             socket,
             tls,
+            stamps: None,
             reason: None,
         })
     }
@@ -92,12 +97,26 @@ impl Stream {
         Ok(())
     }
 
+    /// Asks the kernel to say when bytes come; with TLS they are not those that are read.
+    pub fn stamp(&mut self) {
+        self.stamps = self.is_plain().then(|| Stamps::of(&self.socket)).flatten();
+    }
+
+    /// When the kernel had the bytes that were read last, since 1970, where it tells.
+    pub fn came(&self) -> Option<Duration> {
+        self.stamps.as_ref()?.latest()
+    }
+
     /// Reads into `buffer`; the end of a TLS stream without its closing message is an end like any other.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Moved, Failure> {
         let Some(tls) = &mut self.tls else {
-            return match net::recv(&self.socket, buffer, RecvFlags::empty()) {
-                Ok((0, _)) => Ok(Moved::End),
-                Ok((read, _)) => Ok(Moved::Bytes(read)),
+            let read = match &mut self.stamps {
+                Some(stamps) => stamps.read(&self.socket, buffer),
+                None => net::recv(&self.socket, buffer, RecvFlags::empty()).map(|(read, _)| read),
+            };
+            return match read {
+                Ok(0) => Ok(Moved::End),
+                Ok(read) => Ok(Moved::Bytes(read)),
                 Err(Errno::AGAIN | Errno::INTR) => Ok(Moved::Blocked),
                 Err(errno) => Err(errno.into()),
             };
@@ -139,7 +158,9 @@ impl Stream {
 
     /// Goes on agreeing on keys, and returns whether that is done.
     pub fn handshake(&mut self) -> Result<bool, Failure> {
-        let Self { socket, tls, reason } = self;
+        let Self {
+            socket, tls, reason, ..
+        } = self;
         let Some(tls) = tls else { return Ok(true) };
         let mut raw = Raw(socket.as_fd());
         while tls.is_handshaking() {

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Serves connections one after another: for each request on one, the next piece of text; then closes it.
 fn serve<S: Read + Write>(mut stream: S, answers: &[&str]) {
@@ -54,8 +54,7 @@ impl Driver {
     }
 
     fn exchange(&mut self) -> Result<Progress, Failure> {
-        self.connection
-            .send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Expected::default())?;
+        self.connection.send(REQUEST, Expected::default())?;
         self.until_something()
     }
 
@@ -65,6 +64,17 @@ impl Driver {
             match self.connection.ready(readiness, &mut self.buffer)? {
                 Progress::More => self.turns += 1,
                 progress => return Ok(progress),
+            }
+        }
+    }
+
+    /// Waits until there is something to read, and leaves it there.
+    fn until_readable(&mut self) -> Readiness {
+        loop {
+            let ready = self.poller.wait(Duration::from_secs(5)).unwrap();
+            let mut readable = ready.filter(|readiness| readiness.readable);
+            if let Some(readiness) = readable.next() {
+                return readiness;
             }
         }
     }
@@ -85,6 +95,7 @@ impl Driver {
     }
 }
 
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n0123456789012345678901234";
 
 #[test]
@@ -96,6 +107,26 @@ fn an_answer_that_lies_on_a_new_connection_before_the_request_is_no_answer_to_it
     stream.write_all(OK.as_bytes()).unwrap();
     // The bytes are there before the client looks: loopback delivers them with the call that sends them.
     assert_eq!(driver.exchange(), Err(Failure::Unasked));
+}
+
+#[test]
+fn an_answer_came_when_the_kernel_had_it_however_late_it_is_read() {
+    let mut driver = Driver::new(&tcp(&[OK; 1000]));
+    driver.connection.stamp();
+    // The kernel begins to remember shortly after it was asked.
+    let begun = (0..999).any(|_| {
+        driver.exchange().unwrap();
+        driver.connection.came().is_some()
+    });
+    assert!(begun, "the kernel never told when an answer came");
+    let sent = SystemTime::now();
+    driver.connection.send(REQUEST, Expected::default()).unwrap();
+    let ready = driver.until_readable();
+    let there = SystemTime::now();
+    while SystemTime::now() == there {}
+    assert!(matches!(driver.go_on(ready), Ok(Progress::Done(_))));
+    let came = UNIX_EPOCH + driver.connection.came().unwrap();
+    assert!(sent <= came && came <= there, "{sent:?} {came:?} {there:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::units::Nanos;
 use patternbench_wire::{
     AnswerParser, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target,
 };
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Scratch space for reading, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -17,6 +17,8 @@ pub struct Epoll {
     /// The moment to come at which the round begins; it begins at once without.
     begins: Option<Instant>,
     limits: Limits,
+    /// Whether the kernel is asked when answers come.
+    stamped: bool,
     poller: Poller,
     buffer: Vec<u8>,
 }
@@ -31,6 +33,7 @@ impl Epoll {
             began: Instant::now(),
             begins: None,
             limits,
+            stamped: false,
             poller: Poller::new()?,
             buffer: vec![0; BUFFER],
         })
@@ -40,6 +43,12 @@ impl Epoll {
     #[must_use]
     pub fn beginning(self, begins: Option<Instant>) -> Self {
         Self { begins, ..self }
+    }
+
+    /// The world in which the kernel says when answers came over plain connections, however late they are read.
+    #[must_use]
+    pub fn stamped(self, stamped: bool) -> Self {
+        Self { stamped, ..self }
     }
 }
 
@@ -63,7 +72,10 @@ impl World for Epoll {
     }
 
     fn connect(&mut self, target: &Target, key: u64) -> Result<Connection, Failure> {
-        let connection = Connection::open(target, self.limits)?;
+        let mut connection = Connection::open(target, self.limits)?;
+        if self.stamped {
+            connection.stamp();
+        }
         let watched = self.poller.add(&connection, key);
         watched.map(|()| connection).map_err(|_| Failure::Exhausted)
     }
@@ -83,9 +95,22 @@ impl World for Epoll {
         connection.ready(readiness, &mut self.buffer)
     }
 
+    fn came(&self, connection: &Connection) -> Option<Nanos> {
+        let stamp = UNIX_EPOCH + connection.came()?;
+        // The difference of two readings of one clock; none where somebody has set that clock back between them.
+        let ago = SystemTime::now().duration_since(stamp).ok()?;
+        Some(self.now().saturating_sub(ago.as_nanos() as Nanos))
+    }
+
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
         let timeout = Duration::from_nanos(alarm.saturating_sub(self.now()));
         ready.extend(self.poller.wait(timeout)?);
+        Ok(())
+    }
+
+    fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        std::thread::sleep(Duration::from_nanos(alarm.saturating_sub(self.now())));
+        ready.extend(self.poller.wait(Duration::ZERO)?);
         Ok(())
     }
 }
@@ -98,5 +123,10 @@ impl Exchange for Connection {
 
     fn reason(&self) -> Option<&str> {
         Self::reason(self)
+    }
+
+    #[inline]
+    fn is_sending(&self) -> bool {
+        Self::is_sending(self)
     }
 }

@@ -123,6 +123,12 @@ impl<W: World> Links<W> {
         Some((key, self.wires.progress(&mut self.world, key, event)))
     }
 
+    /// When what was read last over a connection had come, where the world remembers it.
+    #[inline]
+    pub fn came(&self, key: Key) -> Option<Nanos> {
+        self.wires.came(&self.world, key)
+    }
+
     /// Reads the rest of a connection in the next turn.
     pub fn read_later(&mut self, event: Readiness) {
         self.unread.push(event);
@@ -131,6 +137,13 @@ impl<W: World> Links<W> {
     /// Sleeps until something is ready or `alarm`, and puts what is ready into a list.
     pub fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
         self.world.sleep(alarm, ready)?;
+        ready.append(&mut self.unread);
+        Ok(())
+    }
+
+    /// Sleeps until `alarm`, whatever happens, and puts what is ready then into a list.
+    pub fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        self.world.rest(alarm, ready)?;
         ready.append(&mut self.unread);
         Ok(())
     }

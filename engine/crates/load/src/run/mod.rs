@@ -5,9 +5,9 @@
 //! time and of connections comes from a [`World`], so that the same code runs on sockets and in simulated time.
 //!
 //! `runner` is a round while it runs. Its parts keep their own data: `links` (connections), `population` (sessions and
-//! their groups), `arrivals` (schedules), `timers`, `guarded` (policies), `timing` (warm-up and end), `totals`, `draws`
-//! and `trace`. What happens to it is one file per matter below `runner`: `turn` (the loop), `users`, `arriving`,
-//! `attempts`, `answers`, `redirects`, `policies`, `telling`.
+//! their groups), `arrivals` (schedules), `timers`, `guarded` (policies), `timing` (warm-up and end), `patience` (when
+//! answers are read), `totals`, `draws` and `trace`. What happens to it is one file per matter below `runner`: `turn`
+//! (the loop), `users`, `arriving`, `attempts`, `answers`, `redirects`, `policies`, `telling`.
 
 mod arrivals;
 pub mod clock;
@@ -16,6 +16,7 @@ mod epoll;
 mod finished;
 mod guarded;
 mod links;
+mod patience;
 mod placement;
 mod population;
 mod runner;
@@ -62,7 +63,9 @@ pub fn run_from(
 ) -> Result<Finished, RunError> {
     sharpen_timers();
     let placement = placement::take(job.core, job.priority);
-    let world = Epoll::new(job.limits)?.beginning(begins);
+    let world = Epoll::new(job.limits)?
+        .beginning(begins)
+        .stamped(patience::ends_with_answers(&job));
     let mut runner = Runner::new(&mut job, log, world);
     runner.start_clock();
     // The wall's time encloses the CPU's, and both leave out what writing the log's rest costs.

@@ -68,7 +68,7 @@ impl Timing {
     /// Remembers when an attempt ended.
     #[inline]
     pub fn attempt_ended(&mut self, now: Nanos) {
-        self.last_end = now;
+        self.last_end = self.last_end.max(now);
     }
 
     /// Whether a tick is due; the next one is an interval later.

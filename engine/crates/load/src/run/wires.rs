@@ -45,6 +45,16 @@ pub struct Attempt {
     pub hops: u8,
 }
 
+impl Attempt {
+    /// Lets its answer end at a moment, and gives that back. What began was over no earlier, though the kernel tells the
+    /// moment by a clock that somebody may set.
+    pub fn ends_at(&mut self, at: Nanos) -> Nanos {
+        let at = at.max(self.start);
+        self.first_byte = Some(self.first_byte.map_or(at, |first| first.min(at)));
+        at
+    }
+}
+
 /// A request that is still wanted when its answer comes: to be sent on, or for the path of its cookies.
 pub struct Trip {
     pub request: Filled,
@@ -74,6 +84,12 @@ impl<C: Exchange> Wire<C> {
     /// What it kept of its last answer.
     pub fn parser(&self) -> &AnswerParser {
         self.connection.parser()
+    }
+
+    /// Whether a request, or the rest of it, waits to be sent over it.
+    #[inline]
+    pub fn is_sending(&self) -> bool {
+        self.connection.is_sending()
     }
 }
 
@@ -189,6 +205,12 @@ impl<C: Exchange> Wires<C> {
         event: Readiness,
     ) -> Result<Progress, Failure> {
         world.receive(&mut self.wires[key.index].connection, event)
+    }
+
+    /// When what was read last over a connection had come, where the world remembers it.
+    #[inline]
+    pub fn came(&self, world: &impl World<Connection = C>, key: Key) -> Option<Nanos> {
+        world.came(&self.get(key)?.connection)
     }
 
     /// What a connection kept of its last answer.

@@ -49,11 +49,24 @@ pub trait World {
         readiness: Readiness,
     ) -> Result<Progress, Failure>;
 
+    /// When what was read last over a connection had come, where the world remembers it.
+    fn came(&self, _: &Self::Connection) -> Option<Nanos> {
+        None
+    }
+
     /// Sleeps until something happens on a connection or the alarm goes off, and puts what happened into `ready`.
     ///
     /// # Errors
     /// When the world refuses to continue.
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()>;
+
+    /// Sleeps until the alarm goes off, whatever happens, and puts what happened meanwhile into `ready`.
+    ///
+    /// # Errors
+    /// When the world refuses to continue.
+    fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        self.sleep(alarm, ready)
+    }
 
     /// The seed from which all that is drawn from now on is drawn anew, where the world asks for it; only in simulated
     /// time, in which a round may be continued in several ways from one moment on.
@@ -74,4 +87,9 @@ pub trait Exchange {
 
     /// Why TLS failed, in its own words, when it did.
     fn reason(&self) -> Option<&str>;
+
+    /// Whether a request, or the rest of it, waits to be sent.
+    fn is_sending(&self) -> bool {
+        false
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -27,10 +27,18 @@ struct Simulated {
     /// When which answer is due, in the order of times and then of requests.
     due: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
     statuses: HashMap<u64, u16>,
+    /// When what is read next over a connection came, by the key of the connection.
+    came: HashMap<u64, Nanos>,
+    /// Whether it tells that, however late it is read.
+    remembers: bool,
+    slept: Slept,
 }
 
 /// The requests that were sent: their target and their path, in their order.
 pub type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
+/// How often the world was asked to sleep.
+pub type Slept = Arc<AtomicU64>;
 
 struct Link {
     key: u64,
@@ -38,6 +46,7 @@ struct Link {
     parser: AnswerParser,
     /// The request whose answer is awaited.
     request: u64,
+    came: Nanos,
 }
 
 impl Exchange for Link {
@@ -51,7 +60,7 @@ impl Exchange for Link {
 }
 
 impl Simulated {
-    fn new(service: Service, seen: Seen) -> Self {
+    fn new(service: Service, seen: Seen, slept: Slept) -> Self {
         Self {
             seen,
             now: 0,
@@ -59,7 +68,25 @@ impl Simulated {
             requests: 0,
             due: BinaryHeap::new(),
             statuses: HashMap::new(),
+            came: HashMap::new(),
+            remembers: false,
+            slept,
         }
+    }
+
+    /// The next answer that comes until a moment, and when.
+    fn answer_by(&mut self, moment: Nanos) -> Option<(Nanos, Readiness)> {
+        let next = self.due.peek().filter(|Reverse((at, ..))| *at <= moment);
+        let Reverse((at, _, key)) = *next?;
+        self.due.pop();
+        self.came.insert(key, at);
+        let readiness = Readiness {
+            key,
+            readable: true,
+            writable: false,
+            hangup: false,
+        };
+        Some((at, readiness))
     }
 }
 
@@ -84,6 +111,7 @@ impl World for Simulated {
             target: target.host.clone(),
             parser: AnswerParser::new(Limits::default()),
             request: 0,
+            came: 0,
         })
     }
 
@@ -103,6 +131,7 @@ impl World for Simulated {
     }
 
     fn receive(&mut self, link: &mut Link, _: Readiness) -> Result<Progress, Failure> {
+        link.came = self.came[&link.key];
         let answer = format!(
             "HTTP/1.1 {} X\r\nContent-Length: 0\r\n\r\n",
             self.statuses[&link.request]
@@ -113,23 +142,22 @@ impl World for Simulated {
             .map_or(Progress::Waiting, Progress::Done))
     }
 
+    fn came(&self, link: &Link) -> Option<Nanos> {
+        self.remembers.then_some(link.came)
+    }
+
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
-        let next = self.due.peek().map(|Reverse((at, ..))| *at);
-        match next.filter(|at| *at <= alarm) {
-            Some(at) => {
-                self.now = self.now.max(at);
-                let Some(Reverse((_, _, key))) = self.due.pop() else {
-                    return Ok(());
-                };
-                ready.push(Readiness {
-                    key,
-                    readable: true,
-                    writable: false,
-                    hangup: false,
-                });
-            }
-            None => self.now = self.now.max(alarm),
-        }
+        self.slept.fetch_add(1, Ordering::Relaxed);
+        let answer = self.answer_by(alarm);
+        self.now = self.now.max(answer.map_or(alarm, |(at, _)| at));
+        ready.extend(answer.map(|(_, readiness)| readiness));
+        Ok(())
+    }
+
+    fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        self.slept.fetch_add(1, Ordering::Relaxed);
+        ready.extend(std::iter::from_fn(|| self.answer_by(alarm)).map(|(_, readiness)| readiness));
+        self.now = self.now.max(alarm);
         Ok(())
     }
 }
@@ -152,6 +180,21 @@ pub fn simulate(job: &Value, service: Service) -> (Vec<Row>, Finished) {
 
 /// The same, with all requests in `seen`.
 pub fn simulate_seen(job: &Value, service: Service, seen: Seen) -> (Vec<Row>, Finished) {
+    simulate_in(Simulated::new(service, seen, Slept::default()), job)
+}
+
+/// The rows of a job, and how often the generator slept, in a world that may remember when answers came.
+pub fn simulate_sleeps(job: &Value, service: Service, remembers: bool) -> (Vec<Row>, u64) {
+    let slept = Slept::default();
+    let world = Simulated {
+        remembers,
+        ..Simulated::new(service, Seen::default(), slept.clone())
+    };
+    let (rows, _) = simulate_in(world, job);
+    (rows, slept.load(Ordering::Relaxed))
+}
+
+fn simulate_in(world: Simulated, job: &Value) -> (Vec<Row>, Finished) {
     let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let rows = Rows::default();
     let settings = Settings {
@@ -162,7 +205,7 @@ pub fn simulate_seen(job: &Value, service: Service, seen: Seen) -> (Vec<Row>, Fi
         observer: Some(Box::new(rows.clone())),
     };
     let log = AttemptLog::start(settings).unwrap();
-    let finished = run_in(Simulated::new(service, seen), job, log, &AtomicBool::new(false)).unwrap();
+    let finished = run_in(world, job, log, &AtomicBool::new(false)).unwrap();
     let rows = rows.0.lock().unwrap().clone();
     (rows, finished)
 }

@@ -14,23 +14,28 @@ impl<W: World> Runner<W> {
         let Some((key, progress)) = self.links.progress(event) else {
             return;
         };
-        let now = self.now();
+        let came = self.links.came(key);
+        let now = came.unwrap_or_else(|| self.now());
         match progress {
-            Ok(Progress::Waiting) => {}
+            Ok(Progress::Done(answer)) => {
+                self.patience.answered(came.is_some());
+                return self.answered(job, key, answer, now);
+            }
+            Ok(Progress::Waiting) => return,
             Ok(Progress::Begun) => self.begun(key, now),
             Ok(Progress::More) => {
                 self.begun(key, now);
                 self.links.read_later(event);
             }
-            Ok(Progress::Done(answer)) => self.answered(job, key, answer, now),
             Ok(Progress::Gone) => self.links.close(key),
-            Err(failure) => self.failed(job, key, failure, now),
+            Err(failure) => self.failed(job, key, failure, self.now()),
         }
+        self.patience.lose();
     }
 
     fn begun(&mut self, key: Key, now: Nanos) {
         if let Some(attempt) = self.links.get_mut(key).and_then(|wire| wire.attempt.as_mut()) {
-            attempt.first_byte.get_or_insert(now);
+            attempt.first_byte.get_or_insert(now.max(attempt.start));
         }
     }
 
@@ -39,7 +44,7 @@ impl<W: World> Runner<W> {
             return;
         };
         answer.keep_alive &= !group_of(job, &self.population[attempt.session]).new_connections;
-        attempt.first_byte.get_or_insert(now);
+        let now = attempt.ends_at(now);
         self.keep_cookies(job, attempt, key, now);
         let (verdict, refused) = match self.next_hop(job, attempt, key, answer) {
             Some(Ok(hop)) => {

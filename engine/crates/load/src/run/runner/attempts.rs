@@ -6,7 +6,7 @@ use crate::run::session::{Session, ends_journey, group_of, journey_of, microseco
 use crate::run::timers::Alarm;
 use crate::run::trace::keeping;
 use crate::run::verdict::{Ended, Verdict, judge};
-use crate::run::wires::{Attempt, Key, Trip};
+use crate::run::wires::{Attempt, Key, Trip, Wire};
 use crate::run::world::World;
 use crate::template::Values;
 use crate::units::Nanos;
@@ -88,7 +88,12 @@ impl<W: World> Runner<W> {
         sent: Result<(), Failure>,
     ) -> Result<(), Failure> {
         match sent {
-            Ok(()) => self.watch(key, attempt.deadline),
+            Ok(()) => {
+                if self.links.get(key).is_some_and(Wire::is_sending) {
+                    self.patience.lose();
+                }
+                self.watch(key, attempt.deadline);
+            }
             Err(_) => self.links.close(key),
         }
         sent

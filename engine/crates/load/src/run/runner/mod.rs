@@ -13,6 +13,7 @@ use super::arrivals::Schedules;
 use super::draws::Draws;
 use super::guarded::Policies;
 use super::links::Links;
+use super::patience::Patience;
 use super::population::Population;
 use super::timers::Timers;
 use super::timing::Timing;
@@ -32,6 +33,7 @@ pub struct Runner<W: World> {
     /// What calls have to go through, when there is anything.
     policies: Option<Box<Policies>>,
     timing: Timing,
+    patience: Patience,
     totals: Totals,
     draws: Draws,
     log: AttemptLog,
@@ -49,6 +51,7 @@ impl<W: World> Runner<W> {
             timers: Timers::default(),
             policies: Policies::new(job),
             timing: Timing::new(job),
+            patience: Patience::new(job),
             totals: Totals::default(),
             draws: Draws::new(job),
             log,

@@ -43,15 +43,24 @@ impl<W: World> Runner<W> {
             if self.is_over(job, now) || self.log.has_failed() || self.interrupted {
                 return Ok(());
             }
-            let alarm = self.next_alarm();
             ready.clear();
-            self.links.sleep(alarm, &mut ready)?;
+            self.pause(now, &mut ready)?;
             if let Some(seed) = self.links.reseeded() {
                 self.reseed(seed);
             }
             for event in &ready {
                 self.handle(job, *event);
             }
+        }
+    }
+
+    /// Sleeps until something is to be done, and learns what is ready.
+    fn pause(&mut self, now: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
+        let alarm = self.next_alarm();
+        if self.patience.lasts(now, alarm) {
+            self.links.rest(alarm, ready)
+        } else {
+            self.links.sleep(alarm, ready)
         }
     }
 
