@@ -74,15 +74,15 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
     if ITEMS in good:
         served = good[ITEMS] * (1 - good["item_failure_rate"] / 100)
     sizes, users = good["parameters.size"].astype(int), good["users"].astype(int)
-    factors = {
+    factors: dict[str, pd.Series] = {
         "load_balancing": good["replicas"].astype(int).map({1: "N", 2: "Y"}),
         "bundle_size": sizes.where((good["request_bundle"] == "Y") | (not before), 1),
         "rate_limit": limits.fillna(NO_LIMIT),
         "api_users": users,
     }
-    levels = {
+    levels: dict[str, pd.Series] = {
         "replicas": good["replicas"].astype(int),
-        "limit": [NONE if pd.isna(limit) else int(limit) for limit in limits],
+        "limit": pd.Series([NONE if pd.isna(limit) else int(limit) for limit in limits], good.index, dtype=object),
         "users": users,
     }
     own = {

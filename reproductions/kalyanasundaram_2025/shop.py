@@ -113,7 +113,7 @@ def by_distance(rows: pd.DataFrame) -> str:
     lines: list[list[object]] = []
     for way, part in reported.groupby(CLIENTS_WAY, sort=False):
         if part["limited"].nunique() > 1:
-            cost = judged.costs(part).set_index("algorithm").loc[EXACT]
+            cost = judged.costs(part).set_index("algorithm").T[EXACT]
             overhead, low, high, percent = (float(cost[name]) for name in ("overhead", "low", "high", "percent"))
             lines.append([way, f"{base_ms(part):.2f}", within(overhead, low, high), f"{percent:.2f}"])
     theirs = NUMBERS[ADDED, EXACT, "redis", PER_REQUEST]
