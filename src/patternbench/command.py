@@ -8,6 +8,8 @@ import warnings
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C has ended, as a shell says it."""
+HELP = (["--help"], ["-h"])
+"""What may follow a command so that its help is all that it prints."""
 
 
 def main() -> None:
@@ -19,9 +21,15 @@ def main() -> None:
         warnings.simplefilter("ignore")
     from patternbench import interrupts  # noqa: PLC0415 - takes long enough to be interrupted
     from patternbench.cli.main import main as run  # noqa: PLC0415 - as above
-    from patternbench.later import loaded_when_used  # noqa: PLC0415 - as above
 
-    loaded_when_used()
+    if sys.argv[2:] in HELP:
+        from patternbench.stand_ins import put_names_off  # noqa: PLC0415 - for the help of a command alone
+
+        put_names_off()
+    else:
+        from patternbench.later import loaded_when_used  # noqa: PLC0415 - as above
+
+        loaded_when_used()
 
     # A parent that ignores the signal, such as a script with a job in the background, has asked for that.
     interrupts.take_untouched(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

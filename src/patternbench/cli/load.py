@@ -25,11 +25,12 @@ from patternbench.drivers.engine import JobError, as_problem
 from patternbench.drivers.split_load import HERE, EarlyEndError, GeneratorPlace, opened
 from patternbench.records.load_summaries import LoadSummary
 from patternbench.study.model.parts import rate_of
-from patternbench.study.models import MOST_GENERATORS
 from patternbench.terms.problems import InputError, Problem, reason
 from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
+MOST_GENERATORS = 100
+"""As in a study (study/models.py), which help is written without."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REPORTED = (
     "requests",

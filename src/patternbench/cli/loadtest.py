@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from patternbench.analyze.load.loadtest import Columns, LoadTest, analyze_load_test, in_words
+from patternbench.analyze.load.columns import Columns
+from patternbench.analyze.load.loadtest import LoadTest, analyze_load_test, in_words
 from patternbench.analyze.plain_json import notes_json, plain
 from patternbench.analyze.rounds import label
 from patternbench.cli.shared import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -14,7 +15,7 @@ from patternbench.cli.terminal import FILE_WIDTH, printable
 
 GAPS = (2, 1)
 """Blanks before each column; fewer where more leave no room."""
-Row = tuple[tuple[RenderableType, ...], StyleType | None]
+Row: TypeAlias = "tuple[tuple[RenderableType, ...], StyleType | None]"
 
 
 def fitting(table: Table, console: Console) -> RenderableType:

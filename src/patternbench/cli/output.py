@@ -11,6 +11,7 @@ import click
 
 from patternbench.cli import streams
 from patternbench.terms.problems import InputError, Problem
+from patternbench.terms.units import roughly
 from patternbench.terms.visible import visible_json
 
 if TYPE_CHECKING:
@@ -73,6 +74,4 @@ def _short(name: str, pattern: tuple[str, ...]) -> str:
 
 def seconds(value: float) -> str:
     """Return a length of time for people: ``45 s``, ``12 min``, ``3 h 05 min``."""
-    from patternbench.terms.units import roughly  # noqa: PLC0415 - brings in pydantic, and --help prints no time
-
     return roughly(value)

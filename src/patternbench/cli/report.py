@@ -23,6 +23,8 @@ from patternbench.terms.problems import InputError, Problem
 
 CONTRADICTED, INCONCLUSIVE = 1, 3
 """The exit codes if the rounds contradict a claim, and if they neither contradict nor show all of them."""
+CLAIMS = "claims"
+"""The anchor of the section on claims (report/sections/claims.py), which help is written without."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class ReportOptions:
 @click.command(epilog="Example: patternbench report runs/first")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--include-invalid", is_flag=True, help="Include rounds that aren't valid; the title says so.")
-@click.option("--part", type=click.Choice([claims.ANCHOR]), help="Print this part instead of writing the report.")
+@click.option("--part", type=click.Choice([CLAIMS]), help="Print this part instead of writing the report.")
 @click.option("--format", "form", type=click.Choice(["md", "json"]), help="What --part is printed as.  [default: md]")
 @click.option(
     "--fail-if-contradicted",
@@ -74,7 +76,7 @@ def exit_code(judgement: JudgedClaims) -> int:
 
 def _check(requested: ReportOptions) -> None:
     if requested.form and not requested.part:
-        raise InputError(Problem("--format is of a part", hint=f"write --part {claims.ANCHOR}, too"))
+        raise InputError(Problem("--format is of a part", hint=f"write --part {CLAIMS}, too"))
     if requested.json_ and requested.part:
         raise InputError(Problem("--json is of the whole report", hint=f"write --part {requested.part} --format json"))
 

@@ -6,22 +6,25 @@ import click
 
 from patternbench.cli import output
 from patternbench.cli.answers.registry import ANSWERS, answer_schema
+from patternbench.cli.shared import LaterChoice
 from patternbench.records.schemas import SCHEMAS
 from patternbench.simulation.model_file import model_schema
 from patternbench.study.schema import study_schema
 
 STUDY, MODEL = "study", "model"
+FILES = (STUDY, MODEL, "attempts", "rounds", "steps", "plan", "manifest")
+"""What a schema is of (records/schemas.py has those of a run), which help is written without."""
 
 
 @click.command(epilog="Example: patternbench schema > study.schema.json")
 @click.option("--json", is_flag=True, expose_value=False, help="Print JSON, as without it: a schema is JSON.")
 @click.option(
     "--json-of",
-    type=click.Choice(list(ANSWERS)),
+    type=LaterChoice(lambda: ANSWERS),
     metavar="COMMAND",
     help="The schema of what COMMAND prints with --json; `problems`: where something is wrong.",
 )
-@click.argument("file", type=click.Choice([STUDY, MODEL, *SCHEMAS]), default=STUDY)
+@click.argument("file", type=click.Choice(FILES), default=STUDY)
 def schema(file: str, json_of: str | None) -> None:
     """Print the JSON Schema of study files (version 1), of models, or of a kind of file in a run's folder.
 

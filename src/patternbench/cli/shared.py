@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -202,6 +202,19 @@ def tell_pipeline(title: str, cases: Sequence[CheckedCase], junit: Path | None) 
     if junit is not None:
         write_whole(junit, pipeline.junit(title, cases).encode())
     pipeline.add_to_summary(pipeline.summary(title, cases))
+
+
+class LaterChoice(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A choice among names that a module has which takes long to load: asked for once one is given, not for help."""
+
+    name = "choice"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or fail with those that there are."""
+        return str(click.Choice(list(self.names())).convert(value, param, ctx))
 
 
 class Confidence(click.FloatRange):

@@ -18,7 +18,9 @@ from patternbench.study.load import StudyFile
 from patternbench.terms.problems import InputError, Problem
 
 CORES = click.IntRange(1, 1024)
-PATHS = click.IntRange(rare_ones.REPETITIONS, 10_000_000)
+FEWEST_PATHS = 20
+"""One for each repetition of an estimate (simulation/rare_events.py), which help is written without."""
+PATHS = click.IntRange(FEWEST_PATHS, 10_000_000)
 
 
 @click.command(epilog="Example: patternbench simulate studies/quickstart.yaml --with model.yaml")

@@ -17,10 +17,12 @@ from patternbench.lab.environment import Environment
 from patternbench.lab.host.accounts import scratch
 from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.references import URL
-from patternbench.study.model.placement import CONTAINERS, IN, PROCESSES
+from patternbench.study.model.placement import IN
 from patternbench.terms.problems import InputError, Problem
 
 LOOK_EVERY_S = 0.5
+PLACES = ("processes", "containers")
+"""Where services may run (study/model/placement.py), which help is written without."""
 
 
 @click.command(epilog="Example: patternbench up target --set service_time=fixed:10ms")
@@ -32,7 +34,7 @@ LOOK_EVERY_S = 0.5
     multiple=True,
     help="A setting of the system, or SERVICE.cpus, .memory, .replicas. May be repeated.",
 )
-@click.option("--in", "place", type=click.Choice([PROCESSES, CONTAINERS]), help="Where services run: processes.")
+@click.option("--in", "place", type=click.Choice(PLACES), help="Where services run: processes.")
 @click.option("--json", "json_", is_flag=True, help="Print the endpoints as one JSON object on the first line.")
 def up(system_name: str, settings: tuple[str, ...], place: str | None, json_: bool) -> int:
     """Start SYSTEM, print its endpoints, and keep it running until Ctrl-C."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from patternbench.configurations.form import Form
+if TYPE_CHECKING:
+    from patternbench.configurations.form import Form
 
 MODULES: Mapping[str, str] = {
     "resilience4j": "resilience4j",

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.load.loadtest import Columns
+from patternbench.analyze.load.columns import Columns
 from patternbench.analyze.metrics import ended_journeys
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import Factors, Level

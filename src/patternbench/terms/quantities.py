@@ -5,7 +5,7 @@ A table without a run, with a column named like a run's response, is assumed to 
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from patternbench.terms.responses import ROUND_COSTS, named
 
@@ -28,12 +28,12 @@ _LEAST_P = 2.2e-16
 
 def number(value: float) -> str:
     """Write a number with three significant digits, thousands apart, no needless zeros; a dash if it is unknown."""
-    if value == 0 or not np.isfinite(value):
+    if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     size = abs(value)
     if size < _SMALL or size >= _LARGE:
         return f"{value:.2e}"
-    digits = max(0, 2 - int(np.floor(np.log10(size))))
+    digits = max(0, 2 - math.floor(math.log10(size)))
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -1,16 +1,21 @@
-"""Durations and percentages as a study writes them."""
+"""Durations and percentages as a study writes them.
+
+Options of the command line are written in them, too, so pydantic is loaded only once a model asks how they are checked.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated
-
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Annotated, Any
 
 from patternbench.terms.roles import Unit
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import core_schema
 
 NS_PER_S = 1_000_000_000
 NS_PER_US = 1_000
@@ -51,6 +56,8 @@ class Duration:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only models are checked
+
         return core_schema.no_info_plain_validator_function(
             _validate_duration, serialization=core_schema.to_string_ser_schema()
         )
@@ -60,27 +67,31 @@ class Duration:
         return {"type": "string", "pattern": r"^\d+(\.\d+)? ?(us|ms|s|m|h)$", "examples": ["20ms", "3s"]}
 
 
+def _refused(kind: str, message: str, allowed: str) -> ValueError:
+    """Return what a model raises for a value."""
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415 - only models are checked
+
+    return PydanticCustomError(kind, message, {"allowed": allowed})  # type: ignore[arg-type]  # it asks for a literal
+
+
 def _validate_duration(value: object) -> Duration:
     if isinstance(value, Duration):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise PydanticCustomError(
-            "duration_unit", "a duration needs a unit", {"allowed": f"`{value}ms`, `{value}s`, ... (us, ms, s, m, h)"}
-        )
+        raise _refused("duration_unit", "a duration needs a unit", f"`{value}ms`, `{value}s`, ... (us, ms, s, m, h)")
     try:
         duration = Duration.parse(value if isinstance(value, str) else "")
     except ValueError:
-        raise PydanticCustomError(
-            "duration", "is not a duration", {"allowed": "a number and a unit: `20ms`, `3s` (us, ms, s, m, h)"}
-        ) from None
+        allowed = "a number and a unit: `20ms`, `3s` (us, ms, s, m, h)"
+        raise _refused("duration", "is not a duration", allowed) from None
     if duration.us > LONGEST_US:
-        raise PydanticCustomError("duration_long", "is longer than a day", {"allowed": "at most 24h"})
+        raise _refused("duration_long", "is longer than a day", "at most 24h")
     return duration
 
 
 def _positive(duration: Duration) -> Duration:
     if duration.us == 0:
-        raise PydanticCustomError("duration_zero", "must be longer than 0", {"allowed": "1us to 24h"})
+        raise _refused("duration_zero", "must be longer than 0", "1us to 24h")
     return duration
 
 
@@ -88,11 +99,25 @@ def _whole_when_it_is(number: float) -> float:
     return int(number) if float(number).is_integer() else float(number)
 
 
-PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
-Number = Annotated[float, AfterValidator(_whole_when_it_is)]
+@dataclass(frozen=True)
+class _Checked:
+    """An annotation of a model's field: bounds of a number, then a function that checks or changes the value."""
+
+    by: Callable[[Any], Any]
+    bounds: tuple[tuple[str, float], ...] = ()
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only models are checked
+
+        bounded: Any = {**handler(source), **dict(self.bounds)}
+        return core_schema.no_info_after_validator_function(self.by, bounded)
+
+
+PositiveDuration = Annotated[Duration, _Checked(_positive)]
+Number = Annotated[float, _Checked(_whole_when_it_is)]
 """A number that keeps no trace of how it was typed: 20 and 20.0 are one level."""
-Percentage = Annotated[float, Field(ge=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
-PositivePercentage = Annotated[float, Field(gt=0, le=100), AfterValidator(_whole_when_it_is), Unit.PERCENT]
+Percentage = Annotated[float, _Checked(_whole_when_it_is, (("ge", 0), ("le", 100))), Unit.PERCENT]
+PositivePercentage = Annotated[float, _Checked(_whole_when_it_is, (("gt", 0), ("le", 100))), Unit.PERCENT]
 
 
 def roughly(seconds: float) -> str:

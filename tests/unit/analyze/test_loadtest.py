@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.signal import savgol_filter
 
+from patternbench.analyze.load.columns import Columns
 from patternbench.analyze.load.loadtest import (
-    Columns,
     Knee,
     _errors,
     _weights,

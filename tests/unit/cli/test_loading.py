@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from patternbench.cli import load, report, schema, simulate, up
+from patternbench.cli.main import COMMANDS, cli
 from patternbench.later import SLOW
+from patternbench.records.schemas import SCHEMAS
+from patternbench.report.sections import claims
+from patternbench.simulation import rare_events
+from patternbench.study import models
+from patternbench.study.model import placement
 
 ROOT = Path(__file__).resolve().parents[3]
+COLUMNS = 80
+WORK = ("pydantic", "numpy", "rich", "jinja2", "orjson", "psutil", "ruamel.yaml", "patternbench.study.models", *SLOW)
+"""What only the work of a command needs."""
+LISTS_TABLES = "export"
+"""The command whose help lists the tables of observers, so that it has to ask them all."""
 WATCHED = """\
 import sys
 import patternbench.command
-from patternbench.later import DeferredModule
-sys.argv[1:] = {arguments!r}
+sys.argv[:] = ["patternbench", *{arguments!r}]
 try:
     patternbench.command.main()
 except SystemExit as ended:
     code = ended.code
-there = [name for name in {names!r} if name in sys.modules and type(sys.modules[name]) is not DeferredModule]
+there = [name for name in {names!r} if name in sys.modules and type(sys.modules[name]) is type(sys)]
 print("loaded:", code, *there)
 """
 
 
-def loaded(*arguments: str, names: list[str]) -> str:
+def printed(*arguments: str, names: Sequence[str]) -> tuple[str, str]:
+    """What a command prints in a terminal of a given width, and what it had loaded at its end, after its exit code."""
+    script = WATCHED.format(arguments=list(arguments), names=list(names))
+    environment = os.environ | {"COLUMNS": str(COLUMNS)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True, env=environment
+    )
+    text, _, there = done.stdout.rstrip("\n").rpartition("\n")
+    return text, there
+
+
+def loaded(*arguments: str, names: Sequence[str]) -> str:
     """What a command had loaded at its end, after its exit code."""
-    script = WATCHED.format(arguments=list(arguments), names=names)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
-    return done.stdout.splitlines()[-1]
+    return printed(*arguments, names=names)[1]
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -49,6 +72,47 @@ def test_a_mistake_in_a_study_is_said_without_loading_them(command: str, tmp_pat
     assert loaded(command, str(study), names=list(SLOW)) == "loaded: 2"
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "recommend", "loadtest"])
-def test_what_fits_no_model_loads_no_library_for_models(command: str) -> None:
-    assert loaded(command, "--help", names=["statsmodels", "patternbench.analyze.models.fit"]) == "loaded: 0"
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_is_whole_and_loads_nothing_that_only_its_work_needs(command: str) -> None:
+    text, there = printed(command, "--help", names=() if command == LISTS_TABLES else WORK)
+    assert there == "loaded: 0"
+    options = {"prog_name": "patternbench", "terminal_width": COLUMNS - 2}
+    assert text == CliRunner().invoke(cli, [command, "--help"], **options).stdout.rstrip("\n")
+
+
+def test_what_help_says_without_the_modules_that_have_it_is_as_they_have_it() -> None:
+    assert load.MOST_GENERATORS == models.MOST_GENERATORS
+    assert report.CLAIMS == claims.ANCHOR
+    assert simulate.FEWEST_PATHS == rare_events.REPETITIONS
+    assert (placement.PROCESSES, placement.CONTAINERS) == up.PLACES
+    assert (schema.STUDY, schema.MODEL, *SCHEMAS) == schema.FILES
+
+
+@pytest.mark.parametrize("words", [("nothing", "--help"), ("plan", "--helpp")])
+def test_what_looks_like_a_request_for_help_and_is_none_ends_as_it_did(words: tuple[str, ...]) -> None:
+    assert loaded(*words, names=["pandas"]) == "loaded: 2"
+
+
+MODULES = """\
+import sys
+from patternbench.stand_ins import ModuleLater, StandIn, put_names_off
+put_names_off()
+{imports}
+there = lambda name: type(sys.modules.get(name)) is type(sys)
+{then}
+"""
+
+
+def ended(imports: str, then: str) -> int:
+    """The exit code of a process that imports something by stand-ins, and then asks something of it."""
+    return subprocess.run([sys.executable, "-c", MODULES.format(imports=imports, then=then)], check=False).returncode
+
+
+def test_a_stand_in_is_for_help_what_it_stands_for() -> None:
+    imports = "from patternbench.study.models import MOST_GENERATORS as most, Study; import pandas as pd"
+    asked = "f'{most}' == '100' and most + 1 == 101 == 1 + most and most > 99 and [*range(most)][-1] == 99"
+    assert ended(imports, f"sys.exit(0 if {asked} else 1)") == 0
+    assert ended(imports, "sys.exit(there('patternbench.study.models') or there('pandas'))") == 0
+    assert ended(imports, "class Mine(Study): pass\nsys.exit(not there('pydantic') or there('pandas'))") == 0
+    assert ended(imports, "sys.exit(pd.DataFrame({'a': [1, 2]}).a.sum() != 3 or not there('pandas'))") == 0
+    assert ended("from rich import box", "sys.exit('ROUNDED' not in dir(box) and box.ROUNDED is None)") == 0

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import signal, stats
 
 from patternbench.analyze.arrays import Floats
+from patternbench.analyze.load.columns import Columns
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 from patternbench.terms.quantities import number
 
@@ -29,16 +30,6 @@ MOST_LEVELS, MOST_STATUSES = 2000, 100
 _BLOCK = "block"
 #: Prefixes of statuses that aren't failures; journeys have "good" instead of a status.
 _WELL = ("2", "3", "good")
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Names of the columns of a request log; the defaults are those of a JMeter result file."""
-
-    load: str = "allThreads"
-    time: str = "timeStamp"
-    response: str = "elapsed"
-    status: str = "responseCode"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ If all intervals hold together with 95 %, each word but *inconclusive* is wrong 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
-
-import numpy as np
 
 
 class Ends(Protocol):
@@ -36,19 +35,19 @@ class Expected:
     """The range in which a change is expected, in words and as its ends; with a margin the ends belong to it."""
 
     words: str
-    low: float = -np.inf
-    high: float = np.inf
+    low: float = -math.inf
+    high: float = math.inf
 
     @property
     def is_margin(self) -> bool:
         """Whether it is a range around no change."""
-        return bool(np.isfinite(self.low) and np.isfinite(self.high))
+        return math.isfinite(self.low) and math.isfinite(self.high)
 
     def holds(self, interval: Ends) -> bool:
         """Whether the whole interval is for it."""
         if self.is_margin:
             return interval.low >= self.low and interval.high <= self.high
-        return interval.low > self.low if np.isfinite(self.low) else interval.high < self.high
+        return interval.low > self.low if math.isfinite(self.low) else interval.high < self.high
 
     def fails(self, interval: Ends) -> bool:
         """Whether the whole interval is against it."""
