@@ -23,13 +23,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.commands.tables import BEFORE, HELP, MISTAKE, NOW, PART, PLAN, REPORT, VERSION, printed
+from benchmarks.commands.tables import BEFORE, HELP, MISTAKE, NOW, OF_RUN, PART, PLAN, REPORT, VERSION, printed
 from benchmarks.common import ENGINE, ROOT
 from benchmarks.common import run as ran
 from benchmarks.evidence import Result, store
 
-BASE = "cff206026f6c5a70621b1d437804be86e5d4f56e"
-"""The last commit whose commands loaded all that any of them might need."""
+SOONER = "Load what --help and plan need, and no more"
+"""The first line of the commit before which commands loaded all that any of them might need."""
 QUICKSTART = "studies/quickstart.yaml"
 FOLDERS = ("src", "systems", "clients", "filters", "contracts", "studies")
 """What commands read of a checkout."""
@@ -39,16 +39,24 @@ SEED = 7
 def main() -> None:
     parser = argparse.ArgumentParser(description="How long a user waits for a command.")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--base", default=BASE, help="the commit to compare with")
+    parser.add_argument("--base", help="the commit to compare with [default: when commands loaded all]")
     parser.add_argument("--of", type=Path, help="a run of the quickstart that is there already")
     parser.add_argument("--out", type=Path, help="where the raw results go [default: the committed file]")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = {NOW: ROOT / "src", BEFORE: sources_of(arguments.base, folder / "before")}
+        base = arguments.base or commit_before(SOONER)
+        sources = {NOW: ROOT / "src", BEFORE: sources_of(base, folder / "before")}
         rows = list(measured(arguments.rounds, sources, commands(folder, arguments.of, sources[BEFORE]), folder))
-    options = {"rounds": arguments.rounds, "against": arguments.base[:8]}
+    options = {"rounds": arguments.rounds, "against": base[:8]}
     print(printed(store(PART, options, arguments.out, rounds=rows)))
+
+
+def commit_before(subject: str) -> str:
+    """Return the parent of the commit of that first line: a commit has another name in a history that was rewritten."""
+    words = ["log", "-1", "--format=%P", "--fixed-strings", f"--grep={subject}"]
+    found = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False).stdout.split()
+    return found[0] if found else sys.exit(f"this clone has no commit {subject!r}: fetch its history, or name --base")
 
 
 def sources_of(commit: str, folder: Path) -> Path:
@@ -73,6 +81,7 @@ def commands(folder: Path, run: Path | None, earlier: Path) -> Mapping[str, str]
     return {
         HELP: f"{program} --help",
         VERSION: f"{program} --version",
+        OF_RUN: f"{program} run --help",
         PLAN: f"{program} plan {ROOT / QUICKSTART}",
         MISTAKE: f"{program} plan {wrong}; [ $? = 2 ]",
         REPORT: f"{program} report {copy}",

@@ -18,9 +18,9 @@ from benchmarks.overhead.tables import verdict
 
 PART = "commands/waiting"
 NOW, BEFORE = "now", "before"
-HELP, VERSION, PLAN = "`--help`", "`--version`", "`plan` of the quickstart"
+HELP, VERSION, OF_RUN, PLAN = "`--help`", "`--version`", "`run --help`", "`plan` of the quickstart"
 MISTAKE, REPORT = "a mistake in a study", "`report` of 144 rounds"
-SHARES = {HELP: 1 / 4, VERSION: 1 / 4, PLAN: 1 / 3, MISTAKE: 1 / 3}
+SHARES = {HELP: 1 / 4, VERSION: 1 / 4, OF_RUN: 1 / 4, PLAN: 1 / 3, MISTAKE: 1 / 3}
 """The share of the time before that each may take."""
 REPORT_S = 3.0
 ALL = (*SHARES, REPORT)

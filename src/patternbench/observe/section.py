@@ -71,8 +71,9 @@ class Section:
     says on what to choose, when it knows better than a comparison of times and failures; it leads the findings.
     ``choice_is_clear`` says whether the rounds show it under every condition, ``stands`` what it says under each.
     ``answers`` are the sentences for which a reader opened the page: they come first, with the pictures next to them;
-    ``look`` is theirs: better, worse or open. ``in_short`` is what the first screen of a report says of it. What leads
-    has a ``choice_title`` where it isn't a choice. With ``choice_alone`` no comparison of single responses follows it.
+    ``look`` is theirs: better, worse or open. ``in_short`` is what the first screen of a report says of it, ``beside``
+    the picture that stands next to that. What leads has a ``choice_title`` where it isn't a choice. With
+    ``choice_alone`` no comparison of single responses follows it.
     """
 
     anchor: str
@@ -91,3 +92,4 @@ class Section:
     answers: Sequence[str] = ()
     look: str = "open"
     in_short: str = ""
+    beside: Drawing | None = None

@@ -114,7 +114,8 @@ def _headlines(report: RunReport, arrangement: Layout, comparisons: Findings) ->
     """Return what to choose, unless the first screen says it, what sections say in short, then the other findings."""
     reported = merged(headlines(comparisons, arrangement, report.sections)) or measured(report, arrangement)
     choice = [] if report.first_screen else reported[:1]
-    short = [Headline(one.title, one.in_short, (), Verdict.INCONCLUSIVE) for one in report.sections if one.in_short]
+    stated = [one for one in report.sections if one.in_short]
+    short = [Headline(one.title, one.in_short, (), Verdict.INCONCLUSIVE, one.beside) for one in stated]
     first = [*choice, *short] if len(comparisons.by_item) else [*short, *choice]
     return [*first, *client_headlines(report, arrangement), *reported[1:]]
 

@@ -14,7 +14,7 @@ from patternbench.observe.section import Section
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.simulated import JudgeSummary, LimitMap, MapScenario, SimulationRecord
-from patternbench.ratelimit.report import accuracy, section, simulation, tables
+from patternbench.ratelimit.report import accuracy, at_a_glance, section, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, CLIENTS, COST
 from patternbench.records.folder import RunFolder
 from patternbench.terms.units import Duration
@@ -107,6 +107,23 @@ def whole_section(path: Path, found: SimulationRecord, rows: pd.DataFrame) -> Se
 
 
 LIMIT = EnforcedLimit(algorithm="gcra", limit=10, window=Duration.parse("6s"), store="redis")
+
+
+def test_the_picture_of_the_first_screen_has_the_most_accurate_limiter_first_and_says_which_are_enough() -> None:
+    rounds = range(6)
+    rows = [row("gcra", 10, 6.0 + one / 10, one) for one in rounds]
+    rows += [row("fixed window", 10, 0.5, one) for one in rounds]
+    made = at_a_glance.picture(pd.DataFrame([*rows, row("no limiter", 10, 0)]))
+    assert made is not None
+    assert made.svg.index("fixed window over redis") < made.svg.index("gcra over redis")
+    assert made.svg.count('class="mark better"') == 1
+    assert made.svg.count('<path class="mark"') == 1
+    assert made.svg.count('class="zero"') == 2
+
+
+def test_where_no_limiter_was_judged_the_first_screen_has_no_picture() -> None:
+    assert at_a_glance.picture(pd.DataFrame([row("no limiter", 10, 0), row("gcra", 10, 0.0, valid=False)])) is None
+    assert at_a_glance.picture(pd.DataFrame([row("gcra", 10, 0.0, missing=90.0)])) is None
 
 
 def test_no_table_and_no_figure_holds_a_round_that_is_not_valid(tmp_path: Path) -> None:

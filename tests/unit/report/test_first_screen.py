@@ -13,7 +13,7 @@ from tests.unit.report.test_evidence import SMALL
 from tests.unit.report.test_evidence import report as measured
 
 from patternbench.report import interval_pictures
-from patternbench.report.first_screen import ChangesIn, Contender, FirstScreen, rounded_up, widest
+from patternbench.report.first_screen import ChangesIn, Contender, DrawnChange, FirstScreen, rounded_up, widest
 from patternbench.report.html import render
 from patternbench.report.model import RunReport
 from patternbench.report.sections.deciding import MOST_CONTENDERS, changes_in
@@ -150,6 +150,33 @@ def test_an_estimate_that_is_off_the_scale_is_an_arrow_and_no_ring_at_its_end() 
     drawn = str(interval_pictures.small([change(-87, 202, 7122, "open")], 100.0))
     assert "<circle" not in drawn
     assert "l-6 -4v8z" in drawn
+
+
+def amount(value: float, ends: tuple[float, float] | None = None, where: str = "here") -> Contender:
+    low, high = ends or (None, None)
+    return Contender(where, f"at {value:g}", DrawnChange(f"{value:g} %", "%", value, low, high, "open"), chosen=False)
+
+
+def test_amounts_begin_at_nothing_and_are_bars_where_they_have_no_interval() -> None:
+    drawn = str(interval_pictures.amounts([amount(25), amount(50), amount(100)], "shares"))
+    widths = [float(one) for one in re.findall(r'<rect class="bar" .*?width="([0-9.]+)"', drawn)]
+    assert widths == pytest.approx([widths[2] / 4, widths[2] / 2, widths[2]], abs=0.2)
+    assert drawn.count(">here</text>") == 1
+    assert [text for text in ("25 %", "50 %", "100 %") if f">{text}</text>" in drawn] == ["25 %", "50 %", "100 %"]
+
+
+def test_an_amount_with_an_interval_is_drawn_next_to_where_there_is_enough() -> None:
+    drawn = str(interval_pictures.amounts([amount(0.5, (0.25, 2.0))], "errors", 1.0))
+    assert "<rect" not in drawn
+    nothing, enough = sorted(float(at) for at in re.findall(r'class="zero" d="M([0-9.]+) ', drawn))
+    ((low, high),) = re.findall(r'class="ends" .*? d="M([0-9.]+) [0-9.]+H([0-9.]+)', drawn)
+    assert float(low) - nothing == pytest.approx((enough - nothing) / 4, abs=0.2)
+    assert float(high) - nothing == pytest.approx(2 * (enough - nothing), abs=0.2)
+
+
+def test_a_picture_of_amounts_can_be_empty_or_of_nothing() -> None:
+    assert "<svg" in interval_pictures.amounts([], "none")
+    assert 'width="0.0"' in interval_pictures.amounts([amount(0)], "nothing")
 
 
 def test_names_in_a_picture_stay_text() -> None:

@@ -197,6 +197,8 @@ def test_without_repetitions_the_first_screen_says_where_the_time_of_the_most_fr
 ) -> None:
     made = section([scenario(tmp_path, "one line", 1)])
     assert made.in_short == "GET /orders/{id} takes 3 ms on average: 66.7 % in memory, 33.3 % databases."
+    assert made.beside is not None
+    assert "GET /orders/{id}: 3 ms, in memory 66.7 %; GET /orders/{id}: 3 ms, databases 33.3 %;" in made.beside.svg
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ NOTHING_VALID = "No round with a limiter is valid, so there is nothing to judge.
 
 def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
     """How accurate the limiters are, from every judged round."""
-    limited = _judged_validly(judged)
+    limited = judged_validly(judged)
     if limited.empty:
         return [NOTHING_VALID, *not_valid(judged)]
     return [_scale(limited), *_at_each_distance(limited), *_in_bursts(limited, in_bursts), *not_valid(judged)]
@@ -31,16 +31,17 @@ def words(judged: pd.DataFrame, in_bursts: InBursts) -> list[str]:
 
 def in_short(judged: pd.DataFrame) -> str:
     """Return which limiters are accurate enough, for the first screen; nothing where none was judged."""
-    return " ".join(_at_each_distance(_judged_validly(judged))[:NAMED])
+    return " ".join(_at_each_distance(judged_validly(judged))[:NAMED])
 
 
-def _judged_validly(judged: pd.DataFrame) -> pd.DataFrame:
+def judged_validly(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return the rounds with a limiter that count."""
     return judged[judged["limited"] & judged["valid"]]
 
 
 def _at_each_distance(limited: pd.DataFrame) -> list[str]:
     places = limited.groupby([*HIDDEN, "distance"], sort=False)
-    return [_accurate(_where(limited, keys), part) for keys, part in places]
+    return [_accurate(where(limited, keys), part) for keys, part in places]
 
 
 def not_valid(judged: pd.DataFrame) -> list[str]:
@@ -77,7 +78,8 @@ def _scale(limited: pd.DataFrame) -> str:
     )
 
 
-def _where(limited: pd.DataFrame, keys: tuple[Hashable, ...]) -> str:
+def where(limited: pd.DataFrame, keys: tuple[Hashable, ...]) -> str:
+    """Say how far the store is, with the limit and what else varies; ``keys`` are those that rows are grouped by."""
     limit, also, distance = map(str, keys)
     return f"With the store {distance} away{_more(limited, limit, also)}"
 
@@ -88,18 +90,18 @@ def _more(rows: pd.DataFrame, limit: str, also: str) -> str:
     return "".join(f", {text}" for name, text in texts if rows[name].nunique() > 1 and text != NONE)
 
 
-def _accurate(where: str, part: pd.DataFrame) -> str:
+def _accurate(place: str, part: pd.DataFrame) -> str:
     """Which configurations at one distance are accurate enough, or which one is closest to it."""
     errors = _errors(part)
     if errors.empty:
-        return f"{where}, no store answered."
+        return f"{place}, no store answered."
     good = errors[errors[ERROR] <= ENOUGH]
     if good.empty:
         nearest = errors.sort_values(ERROR).iloc[0]
-        return f"{where}, none is accurate enough. The closest is {named(nearest)} with {nearest[ERROR]:.2f} %."
+        return f"{place}, none is accurate enough. The closest is {named(nearest)} with {nearest[ERROR]:.2f} %."
     few = f": {_listed(good)}" if len(good) <= NAMED else ""
     verb = "is" if len(good) == 1 else "are"
-    return f"{where}, {len(good)} of {len(errors)} configurations {verb} accurate enough{few}."
+    return f"{place}, {len(good)} of {len(errors)} configurations {verb} accurate enough{few}."
 
 
 def _errors(part: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from patternbench.ratelimit.plan import replay
 from patternbench.ratelimit.plan.limit import EnforcedLimit
 from patternbench.ratelimit.records import simulated
 from patternbench.ratelimit.records.decisions import Decisions
-from patternbench.ratelimit.report import accuracy, figures, simulation, tables
+from patternbench.ratelimit.report import accuracy, at_a_glance, figures, simulation, tables
 from patternbench.ratelimit.report.tables import BALANCERS, BY, CLIENTS, COST, GROUP, NONE, PER_REQUEST
 from patternbench.ratelimit.responses import rule_of
 from patternbench.records import attempts, damage, observed, stored
@@ -172,6 +172,7 @@ def section(run: RunFolder, judged: pd.DataFrame, limits: Sequence[EnforcedLimit
         [configured, *shown],
         [*figures.of_paper(rows), *part.figures],
         in_short=accuracy.in_short(judged),
+        beside=at_a_glance.picture(judged),
     )
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from patternbench.analyze.statements.lines import Change, Pair, changes, compared
 from patternbench.analyze.statements.shown import IF_EVEN
 from patternbench.analyze.statements.verdict import DIFFERS, Verdict
-from patternbench.observe.section import Section
+from patternbench.observe.section import Drawing, Section
 from patternbench.report.labels import RESPONSES
 from patternbench.report.layout import Axis, Layout, layout
 from patternbench.report.model import RunReport, once
@@ -59,12 +59,13 @@ class Findings:
 
 @dataclass(frozen=True)
 class Headline:
-    """One finding in words: its title, the finding, what else to know, and what kind of news it is."""
+    """One finding in words: its title, the finding, what else to know, what kind of news it is, and maybe a picture."""
 
     title: str
     lead: str
     more: tuple[str, ...]
     verdict: Verdict
+    picture: Drawing | None = None
 
 
 @once

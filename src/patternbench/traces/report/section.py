@@ -30,7 +30,7 @@ from patternbench.traces.analyze.totals import OperationTotals, RequestTotals
 from patternbench.traces.analyze.trees import TracedRequest
 from patternbench.traces.observer import OBSERVER
 from patternbench.traces.records.collected import SpanRecords, is_kept, kept_in
-from patternbench.traces.report import bars, cost
+from patternbench.traces.report import at_a_glance, bars, cost
 from patternbench.traces.report.sequence_diagram import sequence_diagram
 from patternbench.traces.report.service_graph import service_graph
 
@@ -160,8 +160,16 @@ def section(scenarios: Sequence[TracedScenario], costs: Sequence[Table] = ()) ->
     chosen = [several[0] for several in alike if several[0].requests][:MOST_PICTURES]
     tables = [Table("Calls and time per request", rows), *costs, *_repetitions(chosen), *_shapes(chosen)]
     drawings = [*map(_graph, alike[:MOST_PICTURES]), *_sequences(chosen)]
-    words, figures = _words(scenarios, chosen), bars.figures(_named(chosen))
-    return Section(ANCHOR, TITLE, words, tables, figures, drawings=drawings, in_short=_in_short(scenarios, chosen))
+    return Section(
+        ANCHOR,
+        TITLE,
+        _words(scenarios, chosen),
+        tables,
+        bars.figures(_named(chosen)),
+        drawings=drawings,
+        in_short=_in_short(scenarios, chosen),
+        beside=at_a_glance.picture(scenarios[0].timed, {name: TIMES[name] for name in TIMES if name != "seconds"}),
+    )
 
 
 def _alike(scenarios: Sequence[TracedScenario]) -> list[list[TracedScenario]]:
