@@ -23,7 +23,8 @@ help: ## list the targets
 
 setup: $(VENV)/.stamp $(ENGINE) ## set up everything that a study on the embedded default needs
 
-quickstart: setup ## set up, then run studies/quickstart.yaml
+quickstart: ## set up, then run studies/quickstart.yaml
+	$(MAKE) --jobs=2 setup
 	$(BIN)/patternbench run studies/quickstart.yaml
 
 test: setup-test ## set up what the tests need, then run all of them

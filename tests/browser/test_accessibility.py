@@ -16,16 +16,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.chromium import opened
 from tests.support.factors import table_of
+from tests.support.first_screens import QUESTIONS
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import LEVELS, synthetic_run
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, compare_with_baseline
-from patternbench.analyze.load.rate_search import RateStep, capacity, parse_objective
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.observe.section import Drawing, Section, Table
 from patternbench.report.html import render
 from patternbench.report.model import RunReport
-from patternbench.report.pages.capacity import capacity_html
 from patternbench.report.pages.comparison import comparison_html
 from patternbench.report.pages.models import models_html
 from patternbench.report.sections.declared import with_sections
@@ -110,14 +109,6 @@ def of_a_comparison() -> str:
     return comparison_html(compare_with_baseline(rounds(), ("strategy=baseline",), how))
 
 
-def of_a_capacity() -> str:
-    steps = [RateStep(rate, 2000, 2 if rate <= 500 else 900) for rate in (250, 500, 500, 520, 520, 1000)]
-    objective = parse_objective("p95 <= 100ms")
-    rates = pd.DataFrame([{"rate": "500/s", "rounds": "2", "missed": "1 %"}])
-    found = capacity(steps, objective)
-    return capacity_html("http://shop.test/", ["508 calls/s."], rates, steps=steps, found=found, objective=objective)
-
-
 KINDS: Mapping[str, Callable[[], str]] = {
     one.__name__: one
     for one in (
@@ -128,9 +119,8 @@ KINDS: Mapping[str, Callable[[], str]] = {
         with_drawings,
         of_models,
         of_a_comparison,
-        of_a_capacity,
     )
-}
+} | {name: question.page for name, question in QUESTIONS.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

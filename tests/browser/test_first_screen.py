@@ -17,6 +17,12 @@ from tests.support.first_screens import QUESTIONS
 pytestmark = pytest.mark.browser
 
 SIZES = ((1300, 800), (400, 800))
+PAPER = (794, 1123)
+"""A sheet of A4 in pixels of CSS."""
+DRAWN = ("retry", "release", "limiter", "calls")
+"""The pages whose pictures are drawn without Vega, and take their colours from the page."""
+LEAST_CONTRAST = 3
+"""Of what is drawn, after WCAG 2."""
 VISIBLE = """() => {
   const texts = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -81,11 +87,15 @@ def test_the_choice_of_every_condition_is_on_the_first_screen_with_its_gain_and_
     page.close()
 
 
-def test_the_figure_stands_beside_the_choices_where_there_is_room(browser: Browser, pages: Mapping[str, Path]) -> None:
-    page, _ = shown(browser, pages["retry"], 1300, 800)
-    table, figure = page.locator(".choices").bounding_box(), page.locator("figure.contenders").bounding_box()
-    assert table and figure
-    assert figure["x"] > table["x"] + table["width"]
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_whole_figure_stands_beside_the_answer_where_there_is_room(
+    browser: Browser, pages: Mapping[str, Path], name: str
+) -> None:
+    page, _ = shown(browser, pages[name], 1300, 800)
+    words = page.locator(".choices, .answer, .pictured .lead").first.bounding_box()
+    figure = page.locator("main figure").first.bounding_box()
+    assert words and figure
+    assert figure["x"] >= words["x"] + words["width"]
     assert figure["y"] + figure["height"] <= 800
     page.close()
 
@@ -104,8 +114,11 @@ def test_a_text_below_the_first_screen_is_not_read(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_marks_can_be_told_from_their_ground(browser: Browser, pages: Mapping[str, Path], scheme: str) -> None:
-    page, _ = opened(browser, pages["retry"], dark=scheme == "dark")
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_marks_can_be_told_from_their_ground(
+    browser: Browser, pages: Mapping[str, Path], name: str, scheme: str
+) -> None:
+    page, _ = opened(browser, pages[name], dark=scheme == "dark")
     contrast = page.evaluate(
         """() => {
           const lightness = (colour) => {
@@ -113,34 +126,48 @@ def test_the_marks_can_be_told_from_their_ground(browser: Browser, pages: Mappin
               (one) => one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
             return 0.2126 * r + 0.7152 * g + 0.0722 * b;
           };
-          const ground = lightness(getComputedStyle(document.querySelector("figure.contenders")).backgroundColor);
-          return [...document.querySelectorAll(".interval.wide .ends")].map((line) => {
-            const own = lightness(getComputedStyle(line).stroke);
+          const picture = document.querySelector(".interval.wide");
+          const ground = lightness(getComputedStyle(picture.closest(".contenders, .card")).backgroundColor);
+          return [...document.querySelectorAll(".interval.wide .ends, .interval.wide .bar")].map((one) => {
+            const { stroke, fill } = getComputedStyle(one);
+            const own = lightness(one.classList.contains("bar") ? fill : stroke);
             return (Math.max(own, ground) + 0.05) / (Math.min(own, ground) + 0.05);
           });
         }"""
     )
     assert len(contrast) > 1
-    assert min(contrast) >= 3, contrast
+    assert min(contrast) >= LEAST_CONTRAST, contrast
     page.close()
 
 
-def test_in_forced_colours_every_interval_has_the_colour_of_text(browser: Browser, pages: Mapping[str, Path]) -> None:
+@pytest.mark.parametrize("name", DRAWN)
+def test_in_forced_colours_every_interval_and_every_bar_has_the_colour_of_text(
+    browser: Browser, pages: Mapping[str, Path], name: str
+) -> None:
     page = browser.new_page(viewport={"width": 1300, "height": 800}, forced_colors="active")
-    page.goto(pages["retry"].as_uri())
-    strokes = page.evaluate(
-        """() => [...document.querySelectorAll(".interval .ends")].map((line) => getComputedStyle(line).stroke)"""
+    page.goto(pages[name].as_uri())
+    colours = page.evaluate(
+        """() => [...document.querySelectorAll(".interval .ends, .interval .bar")].map((one) =>
+          getComputedStyle(one)[one.classList.contains("bar") ? "fill" : "stroke"])"""
     )
-    assert set(strokes) == {page.evaluate("getComputedStyle(document.body).color")}
+    assert set(colours) == {page.evaluate("getComputedStyle(document.body).color")}
     page.close()
 
 
-def test_on_paper_the_answer_is_on_the_first_page_with_its_figure(browser: Browser, pages: Mapping[str, Path]) -> None:
-    page, _ = opened(browser, pages["retry"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_on_paper_the_answer_is_at_the_top_with_its_figure_and_nothing_sticks_out(
+    browser: Browser, pages: Mapping[str, Path], name: str
+) -> None:
+    page, _ = opened(browser, pages[name], width=PAPER[0], height=PAPER[1])
     page.emulate_media(media="print")
-    assert page.locator(".answer").is_visible()
-    assert page.locator("figure.contenders svg").is_visible()
+    text = visible(page)
+    for answer in QUESTIONS[name].answers:
+        assert answer in text, QUESTIONS[name].asked
+    figure = page.locator("main figure svg").first.bounding_box()
+    assert figure
+    assert figure["y"] + figure["height"] <= PAPER[1]
     assert page.locator("nav").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER[0]
     page.close()
 
 

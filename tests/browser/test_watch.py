@@ -16,6 +16,7 @@ from tests.browser.test_accessibility import AXE, violations
 from tests.support.chromium import ConsoleLog
 from tests.support.measured_run import measured_run
 from tests.support.watched import progress
+from tests.support.watching import watching
 
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
@@ -23,7 +24,6 @@ from patternbench.report import build
 from patternbench.report.sections.declared import with_sections
 from patternbench.run.announcing import Announcer, Announcing
 from patternbench.study.load import loads
-from patternbench.watch.hub import Hub
 from patternbench.watch.server import PageServer
 from patternbench.watch.watched import name_of
 
@@ -31,21 +31,6 @@ pytestmark = pytest.mark.browser
 
 READY = "html[data-ready=yes]"
 """The page once something has come. Its policy lets nobody evaluate texts, which is how one usually waits for this."""
-
-
-@contextmanager
-def watching(*paths: Path) -> Iterator[PageServer]:
-    """A page on these runs."""
-    hub = Hub(list(paths))
-    server = PageServer("127.0.0.1", 0, hub)
-    hub.start()
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        hub.stop()
 
 
 @pytest.fixture(scope="module")

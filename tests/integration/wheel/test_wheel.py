@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[3]
 LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per_request", "lease_holder": "worker"}
 """A limiter whose sidecar is built from the source that the wheel carries."""
 
+MOST_OF_ENGINE, MOST_INSTALLED = 12e6, 720e6
+"""Bytes; the latter of the wheel and all that it brings, without compiled Python: pyarrow, scipy and Envoy above all."""
+
 WITHOUT_DOTNET = shutil.which("dotnet") is None
 """Whether Polly's client can't be built here: the SDK of .NET is not in Debian."""
 
@@ -118,6 +121,21 @@ def test_the_wheel_carries_sources_studies_and_the_licences_of_what_it_contains(
     assert "patternbench-client-resilience4j.jar" in notices
     assert "Apache License" in notices
     assert len(names) == len(set(names))
+
+
+def test_the_engine_in_the_wheel_is_small_and_has_no_symbols(wheel: Path) -> None:
+    """With its symbols it was 47 MB, which every installation had to fetch."""
+    with zipfile.ZipFile(wheel) as archive:
+        engine = archive.read("patternbench/_bin/patternbench-engine")
+    assert b".shstrtab" in engine
+    assert b".symtab" not in engine
+    assert len(engine) < MOST_OF_ENGINE
+
+
+def test_what_an_installation_takes_is_known(tool: Tool) -> None:
+    folder = next((tool.folder / "venv/lib").glob("python*/site-packages"))
+    files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    assert sum(file.stat().st_size for file in files) < MOST_INSTALLED
 
 
 LISTED = re.compile(r"^\s+\(([^)]+)\).*? \(([\w.-]+:[\w.-]+):", re.MULTILINE)

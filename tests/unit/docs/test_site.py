@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 from scripts.site import reference, screenshots, sources
+from tests.support.first_screens import QUESTIONS
+from tests.support.pictures import WATCH
 from tests.support.studies import ROOT
 
 REFERENCE = reference.pages()
@@ -108,9 +110,19 @@ def test_a_link_that_leads_nowhere_is_named_with_its_line(target: str, checkout:
     assert sources.gathered(checkout).broken == [f"docs/page.md:3: {target} leads nowhere"]
 
 
-def test_every_picture_of_a_report_is_in_the_documentation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert all((ROOT / picture).is_file() for picture in screenshots.PICTURES)
+def test_each_kind_of_page_has_a_picture_which_the_documentation_shows() -> None:
+    pictures = [*screenshots.PICTURES, *screenshots.MADE_UP]
+    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+    pages = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    assert [picture for picture in pictures if picture.removeprefix("docs/") not in pages] == []
+    assert {name for name, *_ in screenshots.MADE_UP.values()} == {*QUESTIONS, WATCH} - {"retry"}
+
+
+def test_what_keeps_a_picture_from_being_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = next(iter(screenshots.PICTURES))
+    for words in ([], [picture], [next(iter(screenshots.MADE_UP)), str(tmp_path)]):
+        assert screenshots.main(words) == 2
+        assert "usage: " in capsys.readouterr().err
     assert screenshots.main(["docs/other.png", str(tmp_path)]) == 2
     assert picture in capsys.readouterr().err
     assert screenshots.main([picture, str(tmp_path)]) == 2
