@@ -19,6 +19,7 @@ PICTURES: Mapping[str, tuple[int, int]] = {
 """The pictures of reports' first screens, and how many pixels wide and high the window is."""
 MADE_UP: Mapping[str, tuple[str, int, int]] = {
     "docs/images/comparison.png": ("release", 1200, 760),
+    "docs/images/recommendation.png": ("recommend", 1200, 760),
     "docs/images/load-test.png": ("load", 1200, 860),
     "docs/images/capacity.png": ("rate", 1200, 640),
     "docs/images/limits.png": ("limiter", 1200, 640),

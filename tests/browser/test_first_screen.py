@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 SIZES = ((1300, 800), (400, 800))
 PAPER = (794, 1123)
 """A sheet of A4 in pixels of CSS."""
-DRAWN = ("retry", "release", "limiter", "calls")
+DRAWN = ("retry", "release", "recommend", "limiter", "calls")
 """The pages whose pictures are drawn without Vega, and take their colours from the page."""
 LEAST_CONTRAST = 3
 """Of what is drawn, after WCAG 2."""
@@ -135,7 +135,7 @@ def test_the_marks_can_be_told_from_their_ground(
           });
         }"""
     )
-    assert len(contrast) > 1
+    assert contrast
     assert min(contrast) >= LEAST_CONTRAST, contrast
     page.close()
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
+from scripts.site.analysis_pictures import made_up_run
 from tests.support.factors import table_of
 from tests.support.studies import changed, study
 from tests.support.synthetic_run import synthetic_run
@@ -25,11 +26,12 @@ from patternbench.analyze.compare.comparison import ComparisonOptions, compare_r
 from patternbench.analyze.compare.gate import judge, parse_condition
 from patternbench.analyze.load.loadtest import analyze_load_test
 from patternbench.analyze.load.rate_search import RateStep, capacity, parse_objective
+from patternbench.analyze.recommend.recommendation import Criteria, recommend
 from patternbench.observe.section import Section
 from patternbench.ratelimit.records.simulated import SimulationRecord
 from patternbench.report.html import render
 from patternbench.report.pages.capacity import capacity_html
-from patternbench.report.pages.comparison import comparison_html
+from patternbench.report.pages.comparison import comparison_html, recommendation_html
 from patternbench.report.pages.load_test import load_tests_html
 from patternbench.report.sections.declared import with_sections
 from patternbench.traces.report.section import section as calls
@@ -65,6 +67,15 @@ def which_release() -> str:
     return comparison_html(
         comparison, verdicts, about=["A is runs/before, B is runs/after.", "They differ in nothing."]
     )
+
+
+def which_by_criteria() -> str:
+    """A recommendation by criteria of one's own: without a fault nothing gains, with one a retry does."""
+    run = made_up_run(1)
+    run = run[run["fault"].isin((0, 50)) & (run["users"] == 50)].drop(columns="users")
+    baseline = ("strategy=baseline",)
+    criteria = Criteria(("minimise p95",), ("failure_rate <= 5%",), conditions=("fault",), baseline=baseline)
+    return recommendation_html(recommend(run, criteria))
 
 
 def which_rate() -> str:
@@ -117,6 +128,9 @@ QUESTIONS: Mapping[str, Question] = {
         "Did the release get worse?",
         which_release,
         ("FAIL: p95 > +10% at users=", "B is worse than A: p95 response time +", "A is runs/before, B is runs/after."),
+    ),
+    "recommend": Question(
+        "Which configuration, by my own criteria?", which_by_criteria, ("At fault=50: clearly strategy=retry",)
     ),
     "rate": Question("What rate can it take?", which_rate, ("508 calls/s kept p95 <= 100ms in these minutes",)),
     "load": Question(

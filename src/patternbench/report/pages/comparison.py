@@ -9,13 +9,14 @@ import pandas as pd
 from patternbench.analyze.compare.comparison import Comparison, Difference
 from patternbench.analyze.compare.gate import GateVerdict
 from patternbench.analyze.compare.words import by_chance, change, detectable, interval, ranked, sentences
-from patternbench.analyze.recommend.recommendation import Choice, Recommendation, configuration, flips_in_words
+from patternbench.analyze.recommend.recommendation import Recommendation, configuration
 from patternbench.analyze.rounds import label
 from patternbench.observe.section import Figure, Section, Table
 from patternbench.report.labels import looks_of_changes
 from patternbench.report.page import page_html
 from patternbench.report.pages import comparison_figures as figures
 from patternbench.report.pages.answers import answer
+from patternbench.report.pages.chosen import chosen
 from patternbench.terms.quantities import p_value, quantity
 
 NAMES = ("A is ", "B is ", "Compared within ")
@@ -104,33 +105,11 @@ def recommendation_html(recommendation: Recommendation, title: str = "Recommenda
 
 def recommendation_sections(recommendation: Recommendation) -> tuple[Section, ...]:
     """Return the section on the choice, and one with the trade-off under each condition."""
-    limits = " and ".join(limit.text for limit in recommendation.limits)
-    first = Section(
-        "recommendation",
-        f"To {recommendation.objectives[0].words}",
-        [f"Subject to {limits}."] if limits else [],
-        points=[*map(_against_baseline, recommendation.choices), *flips_in_words(recommendation.flips)],
-        warnings=[note.text for note in recommendation.notes],
-        figures=[wins(recommendation)],
-    )
+    first = chosen(recommendation)
     drawn = list(_trade_offs(recommendation))
     ring = " The choice has a ring." if any(choice.chosen for choice in recommendation.choices) else ""
     words = [f"Each point is a configuration. The line joins those that no other one beats in both.{ring}"]
     return (first, Section("trade-offs", "Trade-offs", words, figures=drawn)) if drawn else (first,)
-
-
-def _against_baseline(choice: Choice) -> str:
-    against = ", ".join(one.words for one in choice.against_baseline)
-    return f"{choice.text} Against the baseline: {against}." if against else choice.text
-
-
-def wins(recommendation: Recommendation) -> Figure:
-    """Return the figure of how often each configuration comes first."""
-    return Figure(
-        "How often each configuration comes first",
-        figures.wins_figure(recommendation.choices, recommendation.conditions),
-        "Share of redrawn blocks in which each came first. It shows the spread; tests decide what is clear.",
-    )
 
 
 def _trade_offs(recommendation: Recommendation) -> Iterator[Figure]:
