@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 def show(made: BuiltReport) -> None:
-    """Print the short table of a report, its warnings about the whole run, and which of its files are damaged."""
+    """Print the short table of a report, what to choose, warnings about the whole run, and which files are damaged."""
     console = PlainConsole()
     console.print(made.table)
-    for sentence in made.margin:
+    for sentence in made.choice:
+        output.say(sentence, "bold")
+    for sentence in (*made.rests_on, *made.margin):
         output.say(sentence)
     for sentence in (*made.warnings, *made.damage):
         output.note(sentence)

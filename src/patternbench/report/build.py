@@ -61,6 +61,10 @@ class BuiltReport:
     claims: JudgedClaims | None = None
     margin: Sequence[str] = ()
     """How far each configuration is from its boundary, where the study searches it."""
+    choice: Sequence[str] = ()
+    """What to choose, as on the report's first screen; where there is no choice, what its sections say in short."""
+    rests_on: Sequence[str] = ()
+    """What the choice rests on."""
 
 
 def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
@@ -77,12 +81,15 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
         svg.write_figures(report, run.path / "figures")
         html.write_html(report, run.report)
     damaged = [row["why"] for row in report.left_out if row["what"] == DAMAGE]
+    screen = report.first_screen
     return BuiltReport(
         table=summary.summary_table(report),
         damage=damaged,
         warnings=_warnings(report),
         claims=_claims(report, study),
         margin=boundary.margin_of(report.sections),
+        choice=screen.sentences if screen else [one.in_short for one in report.sections if one.in_short],
+        rests_on=screen.notes if screen else (),
     )
 
 
