@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from patternbench.drivers import environment, jobs
 from patternbench.drivers.driver import DrivenRound, DriverError, Task
 from patternbench.drivers.library import finished_users
-from patternbench.drivers.load import JobError, in_memory_at, problems_of
+from patternbench.drivers.load import JobError, in_memory_at, problems_of, problems_of_each
 from patternbench.drivers.origins import Job
 from patternbench.drivers.split_load import opened
 from patternbench.observe.warning import RoundWarning
@@ -252,12 +252,21 @@ def as_problem(problem: JobProblem, path: str) -> Problem:
 
 def check(task: Task, logs: Path) -> list[Problem]:
     """Return the engine's problems with a scenario's load. Raises InputError if the engine can't check it."""
-    made_jobs = [made for made in (jobs.set_up(task), jobs.job(task)) if made]
+    return check_each([task], logs)[0]
+
+
+def check_each(tasks: Sequence[Task], logs: Path) -> list[list[Problem]]:
+    """Return the engine's problems with the load of each scenario. Raises InputError if the engine can't check one."""
+    made_jobs = [[made for made in (jobs.set_up(task), jobs.job(task)) if made] for task in tasks]
+    found = problems_of_each((made.job for several in made_jobs for made in several), logs)
     try:
         return [
-            _reported_safely(as_problem(message, made.origin(message.path)), task)
-            for made in made_jobs
-            for message in problems_of(made.job, logs)
+            [
+                _reported_safely(as_problem(message, made.origin(message.path)), task)
+                for made in several
+                for message in next(found)
+            ]
+            for task, several in zip(tasks, made_jobs, strict=True)
         ]
     except DriverError as error:
         raise InputError(Problem(str(error), path="workload")) from None

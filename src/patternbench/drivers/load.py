@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ Line = TypeVar("Line", bound=EnginePart)
 
 BEGIN = "begin"
 """The file in a generator's folder that tells it when to begin."""
+AT_ONCE = 8
+"""How many jobs are checked at once."""
 SILENCE_S = 15.0
 """How long the engine, which speaks four times a second, may stay silent before it counts as hung."""
 SIMULATED_SILENCE_S = 600.0
@@ -108,11 +111,26 @@ class Load:
 
 def problems_of(job: Job, logs: Path) -> list[JobProblem]:
     """Return the engine's problems with a job, without any load. Paths are those of the job. Raises DriverError."""
-    with (
-        in_memory(job) as file,
-        Process("check", [engine.binary(), "load", "--check", "--job", file], logs) as process,
-    ):
-        said = next(lines_of(process, EngineLine), EngineLine())
+    return next(problems_of_each([job], logs))
+
+
+def problems_of_each(jobs: Iterable[Job], logs: Path) -> Iterator[list[JobProblem]]:
+    """Yield the engine's problems with each job; a process starts while those before it work. Raises DriverError."""
+    left = iter(jobs)
+    while several := list(islice(left, AT_ONCE)):
+        with ExitStack() as stack:
+            checking = [_checking(job, f"check-{place}", logs, stack) for place, job in enumerate(several)]
+            yield from [_problems_by(process) for process in checking]
+
+
+def _checking(job: Job, name: str, logs: Path, stack: ExitStack) -> Process:
+    """Return the process that checks a job, which ends with the stack."""
+    file = stack.enter_context(in_memory(job))
+    return stack.enter_context(Process(name, [engine.binary(), "load", "--check", "--job", file], logs))
+
+
+def _problems_by(process: Process) -> list[JobProblem]:
+    said = next(lines_of(process, EngineLine), EngineLine())
     if said.problems is None:
         raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
     return said.problems

@@ -387,9 +387,15 @@ def check_expressible(
 ) -> None:
     """Ask each driver once for each kind of round whether it can do it; raises InputError listing all problems."""
     problems: dict[tuple[str, str], Problem] = {}
-    for task, scenario in _kinds_of_rounds(fixture, scenarios, study):
-        requested = _job_problems if scenario.client in by_engine else _round_problems
-        for problem in requested(fixture, task, scenario, study):
+    kinds = list(_kinds_of_rounds(fixture, scenarios, study))
+    driven = [task for task, scenario in kinds if scenario.client in by_engine]
+    found = iter(engine.check_each(driven, fixture.folder))
+    for task, scenario in kinds:
+        if scenario.client in by_engine:
+            reported = _job_problems(task, scenario, next(found))
+        else:
+            reported = _round_problems(fixture, task, scenario, study)
+        for problem in reported:
             problems.setdefault((problem.path, str(problem.value)), problem)
     if problems:
         raise InputError(list(problems.values()))
@@ -416,9 +422,9 @@ def _kind(scenario: Scenario) -> str:
     return replace(scenario, faults=(), system=system).id
 
 
-def _job_problems(fixture: RoundFixture, task: Task, scenario: Scenario, _study: Study) -> list[Problem]:
-    """Return the load engine's problems with a round."""
-    problems = [_in_study(problem, scenario) for problem in engine.check(task, fixture.folder)]
+def _job_problems(task: Task, scenario: Scenario, found: Iterable[Problem]) -> list[Problem]:
+    """Return the load engine's problems with a round, of which it ``found`` these."""
+    problems = [_in_study(problem, scenario) for problem in found]
     return [*_too_long(task, Duration(0) if task.warm_up_on_top else task.warm_up), *problems]
 
 
