@@ -136,32 +136,3 @@ def test_the_policies_of_the_engine_touch_no_file_socket_or_process(path: Path) 
 def test_an_observer_knows_no_verb_and_no_other_observer(observer: str) -> None:
     others = tuple(f"patternbench.{name}" for name in ("cli", *OBSERVERS) if name != observer)
     assert not [name for path in modules(observer) for name in imported(path) if name.startswith(others)]
-
-
-SLOW = ("altair", "formulaic", "jinja2", "jsonschema", "pydoe", "scipy.stats", "statsmodels", "vl_convert")
-"""Libraries for figures and statistics, which take longer to load than most commands to do their work."""
-
-
-def test_a_mistake_in_a_study_is_said_before_libraries_for_figures_and_statistics_are_loaded() -> None:
-    modules = "patternbench.cli.plan, patternbench.cli.run, patternbench.cli.example"
-    assert loaded_by(f"import {modules}").isdisjoint(SLOW)
-
-
-def test_a_study_without_claims_is_planned_without_libraries_for_figures_and_statistics() -> None:
-    command = ["plan", str(ROOT / "studies" / "quickstart.yaml")]
-    code = f"from patternbench.cli.main import cli; cli({command}, standalone_mode=False)"
-    assert loaded_by(code).isdisjoint(SLOW)
-
-
-def test_help_waits_for_none_of_the_libraries_that_read_studies_and_runs() -> None:
-    loaded = loaded_by("from patternbench.cli.main import cli; cli(['--help'], standalone_mode=False)")
-    assert loaded.isdisjoint(
-        {"httpx", "numpy", "orjson", "pandas", "pyarrow", "pydantic", "rich.console", "ruamel.yaml"}
-    )
-
-
-def loaded_by(code: str) -> set[str]:
-    """The modules that a new interpreter has loaded after some code."""
-    reported = [sys.executable, "-c", f"import sys; {code}; print('LOADED', *sys.modules)"]
-    printed = subprocess.run(reported, capture_output=True, text=True, check=True).stdout
-    return set(printed.partition("LOADED")[2].split())

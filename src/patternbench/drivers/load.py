@@ -120,7 +120,8 @@ def problems_of_each(jobs: Iterable[Job], logs: Path) -> Iterator[list[JobProble
     while several := list(islice(left, AT_ONCE)):
         with ExitStack() as stack:
             checking = [_checking(job, f"check-{place}", logs, stack) for place, job in enumerate(several)]
-            yield from [_problems_by(process) for process in checking]
+            found = [_problems_by(process) for process in checking]
+        yield from found
 
 
 def _checking(job: Job, name: str, logs: Path, stack: ExitStack) -> Process:
