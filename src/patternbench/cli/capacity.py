@@ -13,6 +13,7 @@ import click
 import pandas as pd
 from rich.table import Table
 
+from patternbench import __version__
 from patternbench.analyze.load.rate_search import (
     Capacity,
     Limits,
@@ -30,6 +31,7 @@ from patternbench.cli.shared import BAD_INPUT, quick_option, write_page
 from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
+from patternbench.lab import machine
 from patternbench.records.outputs import check_outputs
 from patternbench.run import prepared_run
 from patternbench.run.single.rate_rounds import RateFixture, RateRound, driven, of_url, rate_fixture
@@ -175,13 +177,16 @@ def _write_html(
     path: Path, subject: str, driven: list[RateRound], *, answer: Capacity, objective: RateObjective, limits: Limits
 ) -> None:
     from patternbench.report.pages.capacity import capacity_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.provenance import measured_here  # noqa: PLC0415 - only for a page
 
     steps, warnings = [one.step for one in driven], list(dict.fromkeys(one.doubt for one in driven if one.doubt))
     said = [in_words(driven, answer, objective, limits)]
     rates = pd.DataFrame([dict(zip(COLUMNS, row, strict=True)) for row in _rows(driven)])
-    write_page(
-        path, capacity_html(subject, said, rates, steps=steps, found=answer, objective=objective, warnings=warnings)
+    about = [measured_here(len(steps), __version__, machine.facts())]
+    page = capacity_html(
+        subject, said, rates, steps=steps, found=answer, objective=objective, warnings=warnings, about=about
     )
+    write_page(path, page)
 
 
 def drive(up: RateFixture, limits: Limits, objective: RateObjective, quiet: bool) -> list[RateRound]:

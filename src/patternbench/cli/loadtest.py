@@ -91,7 +91,7 @@ def loadtest(
         tests = [ConditionLoadTest({}, analyze_load_test(read(data), columns, window, seed))]
         json.fulfil(lambda: {"format": FORMAT, **loadtest_json(tests[0].load_test)})
     if html is not None:
-        _write_html(html, tests)
+        _write_html(html, tests, data)
     if not json.printed:
         for one in tests:
             _print(one)
@@ -110,11 +110,12 @@ def _of_run(
     ]
 
 
-def _write_html(path: Path, tests: Sequence[ConditionLoadTest]) -> None:
+def _write_html(path: Path, tests: Sequence[ConditionLoadTest], data: Path) -> None:
     from patternbench.report.pages.load_test import load_tests_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.provenance import made_from  # noqa: PLC0415 - only for a page
 
     named = {label(one.at) if one.at else "": one.load_test for one in tests}
-    write_page(path, load_tests_html(named))
+    write_page(path, load_tests_html(named, about=made_from(data)))
 
 
 def loadtests_json(tests: Sequence[ConditionLoadTest]) -> dict[str, object]:

@@ -101,7 +101,7 @@ def recommend(
     recommendation = with_notes(found, table)
     json.fulfil(lambda: recommendation_json(recommendation))
     if html is not None:
-        _write_html(html, recommendation)
+        _write_html(html, recommendation, run)
     if not json.printed:
         print_recommendation(recommendation, PlainConsole())
 
@@ -119,10 +119,11 @@ def requested(
     return replace(stated, limits=limits or stated.limits, by=by or stated.by)
 
 
-def _write_html(path: Path, recommendation: Recommendation) -> None:
+def _write_html(path: Path, recommendation: Recommendation, run: Path) -> None:
     from patternbench.report.pages.comparison import recommendation_html  # noqa: PLC0415 - slow to import
+    from patternbench.report.pages.provenance import made_from  # noqa: PLC0415 - only for a page
 
-    write_page(path, recommendation_html(recommendation))
+    write_page(path, recommendation_html(recommendation, about=made_from(run)))
 
 
 def print_recommendation(recommendation: Recommendation, console: Console) -> None:

@@ -28,8 +28,9 @@ def capacity_html(
     found: Capacity,
     objective: RateObjective,
     warnings: Sequence[str] = (),
+    about: Sequence[str] = (),
 ) -> str:
-    """Return a self-contained page: the ``answers`` in sentences, the ``rates`` that were tried, ``doubts``."""
+    """Return a self-contained page: the ``answers`` in sentences, the ``rates`` that were tried, ``warnings``."""
     drawn = spec(figure(steps, found, objective).properties(width=_WIDTH, height=_HEIGHT, title=""))
     section = Section(
         "answer",
@@ -40,4 +41,4 @@ def capacity_html(
         look="better" if found.low is not None else "open",
         warnings=warnings,
     )
-    return page_html(f"Capacity of {subject}", [section], [f"Measured with {len(steps)} rounds."])
+    return page_html(f"Capacity of {subject}", [section], about)

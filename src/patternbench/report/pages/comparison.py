@@ -98,9 +98,11 @@ def _left_out(comparison: Comparison, response: str) -> str:
     return f" The figure shows {shown} of {total} scenarios, those that changed most." if shown < total else ""
 
 
-def recommendation_html(recommendation: Recommendation, title: str = "Recommendation") -> str:
+def recommendation_html(
+    recommendation: Recommendation, title: str = "Recommendation", about: Sequence[str] = ()
+) -> str:
     """Return a self-contained page on a recommendation."""
-    return page_html(title, recommendation_sections(recommendation))
+    return page_html(title, recommendation_sections(recommendation), about)
 
 
 def recommendation_sections(recommendation: Recommendation) -> tuple[Section, ...]:

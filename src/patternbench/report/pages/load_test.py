@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -13,9 +13,9 @@ from patternbench.report.page import page_html
 from patternbench.terms.quantities import number
 
 
-def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test") -> str:
+def load_tests_html(tests: Mapping[str, LoadTest], title: str = "Load test", about: Sequence[str] = ()) -> str:
     """Return a self-contained page on load tests, by the levels that distinguish them (none for a single one)."""
-    return page_html(title, [load_test_section(one, name, i) for i, (name, one) in enumerate(tests.items())])
+    return page_html(title, [load_test_section(one, name, i) for i, (name, one) in enumerate(tests.items())], about)
 
 
 def load_test_section(load_test: LoadTest, name: str = "", place: int = 0) -> Section:
