@@ -54,6 +54,12 @@ def small(changes: Sequence[DrawnChange], reach: float) -> Markup:
     return Markup(f'<svg class="interval" {box} aria-hidden="true" focusable="false">{zero}{lines}</svg>')
 
 
+def with_words(change: DrawnChange, reach: float) -> Markup:
+    """Return a picture of a change with its words, for a cell of a table."""
+    text = str(all_visible(change.text))
+    return Markup('<span class="change {}">{}<span>{}</span></span>').format(change.look, small([change], reach), text)
+
+
 def contenders(screen: FirstScreen) -> Markup:
     """Return the figure of the contenders against what they are compared with, with a heading for each condition."""
     return rows(screen.contenders, f"{screen.response} against {screen.against}")

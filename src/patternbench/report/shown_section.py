@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from patternbench.observe.section import Drawing, Figure, Section, Spec, Table
 from patternbench.terms.quantities import number
@@ -95,4 +96,6 @@ def _spans(names: Sequence[str]) -> list[int]:
 
 
 def _entry(value: object) -> str:
+    if isinstance(value, Markup):
+        return value  # a picture that we drew
     return number(float(value)) if isinstance(value, float | np.floating) else str(value)

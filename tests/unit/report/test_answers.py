@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,7 @@ from patternbench.analyze.compare.comparison import (
     compare_with_baseline,
 )
 from patternbench.analyze.compare.gate import judge, parse_condition
-from patternbench.report.pages.answers import answer
+from patternbench.report.pages.answers import SHOWN, answer
 from patternbench.report.pages.comparison import comparison_html
 
 HOW = ComparisonOptions(responses=("p95", "goodput", "failure_rate"), factors=table_of({"users": [10, 50]}))
@@ -52,6 +54,16 @@ def test_what_got_worse_and_what_got_better_are_said_with_the_largest_change_of_
     assert worse.startswith("B is worse than A: p95 response time +")
     assert " at users=" in worse
     assert better.startswith("B is better than A: Goodput +")
+
+
+def test_a_table_has_the_largest_change_of_each_response_with_its_picture_and_what_is_shown() -> None:
+    comparison = repeated(1.3)
+    (table,) = answer(comparison).tables
+    assert table.frame[SHOWN].tolist() == ["worse", "better", "inconclusive"]
+    assert [name for name in table.frame if name not in ("response", "largest change", SHOWN)] == ["at"]
+    page = comparison_html(comparison)
+    assert re.search(r'<td><span class="change worse"><svg class="interval" [^>]*aria-hidden="true"', page)
+    assert page.count('<span class="change ') == 3
 
 
 def test_the_gate_speaks_first_and_decides_the_look() -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+
+import pandas as pd
 
 from patternbench.analyze.compare.comparison import Comparison, Difference
 from patternbench.analyze.compare.gate import GateVerdict
 from patternbench.analyze.compare.words import change, interval, ranked
 from patternbench.analyze.statements.verdict import Verdict
-from patternbench.observe.section import Drawing, Section
-from patternbench.report.first_screen import PERCENT, Contender, DrawnChange
-from patternbench.report.interval_pictures import rows
+from patternbench.observe.section import Drawing, Section, Table
+from patternbench.report.first_screen import PERCENT, Contender, DrawnChange, widest
+from patternbench.report.interval_pictures import rows, with_words
 from patternbench.report.labels import RESPONSES, looks_of_changes
 from patternbench.terms.data_problems import plural
 
-ANCHOR, TITLE = "answer", "In short"
+ANCHOR, TITLE, SHOWN = "answer", "In short", "shown to be"
 MOST_NAMED = 3
 """Responses that a sentence names."""
 MOST_OF_A_RESPONSE = 3
@@ -34,8 +36,32 @@ def answer(comparison: Comparison, verdicts: Sequence[GateVerdict] = (), named: 
         answers=sentences,
         look=_look(comparison, verdicts),
         warnings=[note.text for note in comparison.notes],
+        tables=list(_tables(comparison)),
         drawings=list(_drawings(comparison)),
     )
+
+
+def _tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield the table of the largest change of each response, and what is shown of it."""
+    largest = [_first(group) for _, group in groupby(_by_response(comparison.differences), key=lambda d: d.response)]
+    drawn = [_drawn(d).change for d in largest]
+    reach = {one.unit: widest([other for other in drawn if other.unit == one.unit]) for one in drawn}
+    several = len({d.scenario for d in comparison.differences}) > 1
+    listed = [
+        {
+            "response": _title(d),
+            "largest change": with_words(one, reach[one.unit]),
+            **({"at": d.scenario} if several else {}),
+            SHOWN: _side(d) or str(d.verdict),
+        }
+        for d, one in zip(largest, drawn, strict=True)
+    ]
+    if listed:
+        yield Table("Each response", pd.DataFrame(listed), looks={SHOWN: {"better": "better", "worse": "worse"}})
+
+
+def _first(group: Iterable[Difference]) -> Difference:
+    return next(iter(group))
 
 
 def _of_gate(verdict: GateVerdict) -> str:
@@ -72,7 +98,7 @@ def _side(d: Difference) -> str:
 
 def _most(these: Sequence[Difference], several: bool) -> str:
     """Return the largest change of each response, the first few of them."""
-    largest = [next(group) for _, group in groupby(_by_response(these), key=lambda d: d.response)]
+    largest = [_first(group) for _, group in groupby(_by_response(these), key=lambda d: d.response)]
     stated = [f"{_title(d)} {_text(d)}{f' at {d.scenario}' if several else ''}" for d in largest[:MOST_NAMED]]
     more = f" and {len(largest) - MOST_NAMED} more" if len(largest) > MOST_NAMED else ""
     return f"{'; '.join(stated)}{more}"
