@@ -133,7 +133,9 @@ def _drawn(view: RunView, width: int, signs: Signs) -> Iterator[tuple[Text, bool
         return
     columns = _columns(screen.contenders, width)
     ends = view.scale.low.ljust(columns.bar - cell_len(view.scale.high)) + view.scale.high
-    yield Text.assemble(_fitting("", columns.label), (ends, "dim")), False
+    better = f"{'left' if screen.lower_is_better else 'right'} is better"
+    said = better if len(better) < columns.label else ""
+    yield Text.assemble((_fitting(said, columns.label), "dim"), (ends, "dim")), False
     yield from _rows(screen.contenders, view.scale.reach, columns, signs)
 
 

@@ -47,6 +47,12 @@ def test_the_decision_comes_first_then_the_round_and_its_warnings(width: int, he
     assert all(part in text for part in ("Not the last word", "p99", "late p99", "fault", "over its time limit"))
 
 
+def test_it_is_said_on_which_side_of_no_change_is_better() -> None:
+    assert "left is better " in printed(view(), 80, 24)
+    more = replace(screen(), lower_is_better=False)
+    assert "right is better " in printed(replace(view(), screen=more), 80, 24)
+
+
 def test_colour_carries_nothing_that_the_characters_do_not() -> None:
     with_colour = printed(view(), 80, 24, colour="truecolor")
     assert "\x1b[" in with_colour
