@@ -11,7 +11,7 @@ SHOP := apps/shop/persistence/target/persistence-app.jar
 OVERLOAD := apps/overload/items/target/items-app.jar
 FORMATTERS := scripts/formatters/node_modules/.package-lock.json
 AXE := tests/browser/node_modules/.package-lock.json
-CARGO_JOBS ?= 2
+CARGO_JOBS ?= $(shell nproc)
 BASES ?= public
 BOTH_CORES := $(MAKE) --jobs=2 --output-sync=target
 
@@ -24,7 +24,7 @@ help: ## list the targets
 setup: $(VENV)/.stamp $(ENGINE) ## set up everything that a study on the embedded default needs
 
 quickstart: ## set up, then run studies/quickstart.yaml
-	$(MAKE) --jobs=2 setup
+	$(MAKE) --jobs=$(CARGO_JOBS) setup
 	$(BIN)/patternbench run studies/quickstart.yaml
 
 test: setup-test ## set up what the tests need, then run all of them
