@@ -24,7 +24,7 @@ MADE_UP: Mapping[str, tuple[str, int, int]] = {
     "docs/images/capacity.png": ("rate", 1200, 640),
     "docs/images/limits.png": ("limiter", 1200, 640),
     "docs/images/calls.png": ("calls", 1200, 640),
-    "docs/images/watch.png": ("watch", 1200, 860),
+    "docs/images/watch.png": ("watch", 1200, 820),
 }
 """The pictures of made-up rounds: which page of ``tests/support/pictures.py``, and the window's width and height."""
 OPTIONS = (

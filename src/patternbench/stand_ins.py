@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 COMMANDS = "patternbench.cli."
-NO_OPTIONS = (f"{COMMANDS}terminal", f"{COMMANDS}answers.")
+NO_OPTIONS = (f"{COMMANDS}terminal", f"{COMMANDS}answers.", f"{COMMANDS}load_study")
 """How modules of the command line begin that say nothing of options."""
 KEPT = {*sys.stdlib_module_names, "click"}
 """What the command line itself is made of."""
@@ -34,6 +34,7 @@ class StandIn:
         return getattr(meant(self), name)
 
     def __call__(self, *given: object, **named: object) -> object:
+        """Call what it stands for."""
         called: Callable[..., object] = meant(self)  # type: ignore[assignment]  # what calls it knows that it can be
         return called(*given, **named)
 

@@ -85,9 +85,7 @@ def which_rate() -> str:
     rates = pd.DataFrame([{"rate": f"{rate}/s", "rounds": "3", "missed": "1 %"} for rate in (250, 500, 520, 1000)])
     said = ["508 calls/s kept p95 <= 100ms in these minutes (95% interval 500 to 515)."]
     found, about = capacity(steps, objective), ["Measured with 9 rounds by patternbench 1, on a machine, 2 cores."]
-    return capacity_html(
-        "http://shop.test/", said, rates, steps=steps, found=found, objective=objective, about=about
-    )
+    return capacity_html("http://shop.test/", said, rates, steps=steps, found=found, objective=objective, about=about)
 
 
 def which_load() -> str:

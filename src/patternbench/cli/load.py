@@ -16,7 +16,8 @@ from rich.live import Live
 from patternbench import interrupts
 from patternbench.cli import output
 from patternbench.cli.lanes import SEND_PACKAGE, cluster_of
-from patternbench.cli.load_study import TIMEOUT, USERS, Options, RequestedJob, job_of
+from patternbench.cli.load_defaults import TIMEOUT, USERS
+from patternbench.cli.load_study import Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import PlainConsole

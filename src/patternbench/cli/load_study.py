@@ -13,6 +13,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from patternbench.cli import load_policies
+from patternbench.cli.load_defaults import TIMEOUT, USERS
 from patternbench.drivers import jobs
 from patternbench.drivers.driver import Task
 from patternbench.drivers.origins import TracedJob
@@ -28,8 +29,6 @@ from patternbench.study.workload.workloads import Workload
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 
-USERS = 50
-TIMEOUT = Duration.parse("30s")
 SENT = ("journey", "journeys", "feeder", "lists", "parameters", "connection", "affinity")
 """The fields of a workload that a file of journeys may have; all others say when calls begin."""
 FLAGS = (

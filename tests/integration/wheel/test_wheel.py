@@ -22,7 +22,7 @@ LIMITER = {"algorithm": "token_bucket", "store": "crdt", "synchronisation": "per
 """A limiter whose sidecar is built from the source that the wheel carries."""
 
 MOST_OF_ENGINE, MOST_INSTALLED = 12e6, 760e6
-"""Bytes; the latter of the wheel and all that it brings, without compiled Python: pyarrow, scipy and Envoy above all."""
+"""Bytes; the latter of the wheel and all that it brings, without compiled Python: pyarrow, scipy, Envoy above all."""
 
 WITHOUT_DOTNET = shutil.which("dotnet") is None
 """Whether Polly's client can't be built here: the SDK of .NET is not in Debian."""

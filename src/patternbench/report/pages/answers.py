@@ -57,7 +57,9 @@ def _tables(comparison: Comparison) -> Iterator[Table]:
         for d, one in zip(largest, drawn, strict=True)
     ]
     if listed:
-        yield Table("Each response", pd.DataFrame(listed), looks={SHOWN: {"better": "better", "worse": "worse"}})
+        yield Table(
+            "Each response", pd.DataFrame(listed, dtype=object), looks={SHOWN: {"better": "better", "worse": "worse"}}
+        )
 
 
 def _first(group: Iterable[Difference]) -> Difference:

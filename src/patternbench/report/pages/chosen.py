@@ -1,4 +1,4 @@
-"""The first section of a page that recommends: the choice under each condition, what it gains, how often it is first."""
+"""The first section of a page that recommends: the choices, what they gain, and how often each comes first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ def chosen(recommendation: Recommendation) -> Section:
         warnings=[note.text for note in recommendation.notes],
         tables=list(_tables(recommendation)),
         drawings=list(_drawings(recommendation)),
-        figures=[wins(recommendation)],
     )
 
 
@@ -79,7 +78,7 @@ def _drawings(recommendation: Recommendation) -> Iterator[Drawing]:
             label(choice.conditions) if choice.conditions else "",
             _name(choice, recommendation),
             drawn(one, objective.minimise),
-            chosen=True,
+            chosen=False,
         )
         for choice in recommendation.choices
         for one in choice.against_baseline

@@ -16,7 +16,7 @@ from patternbench.report.labels import looks_of_changes
 from patternbench.report.page import page_html
 from patternbench.report.pages import comparison_figures as figures
 from patternbench.report.pages.answers import answer
-from patternbench.report.pages.chosen import chosen
+from patternbench.report.pages.chosen import chosen, wins
 from patternbench.terms.quantities import p_value, quantity
 
 NAMES = ("A is ", "B is ", "Compared within ")
@@ -108,10 +108,11 @@ def recommendation_html(
 def recommendation_sections(recommendation: Recommendation) -> tuple[Section, ...]:
     """Return the section on the choice, and one with the trade-off under each condition."""
     first = chosen(recommendation)
+    shares = Section("wins", "How sure that is", figures=[wins(recommendation)])
     drawn = list(_trade_offs(recommendation))
     ring = " The choice has a ring." if any(choice.chosen for choice in recommendation.choices) else ""
     words = [f"Each point is a configuration. The line joins those that no other one beats in both.{ring}"]
-    return (first, Section("trade-offs", "Trade-offs", words, figures=drawn)) if drawn else (first,)
+    return (first, shares, Section("trade-offs", "Trade-offs", words, figures=drawn)) if drawn else (first, shares)
 
 
 def _trade_offs(recommendation: Recommendation) -> Iterator[Figure]:

@@ -29,8 +29,8 @@ from patternbench.records.stored import PlannedLook
 from patternbench.report.choice_rule import choice_rule_of
 from patternbench.report.first_screen import FirstScreen
 from patternbench.report.model import RunReport
-from patternbench.report.pages.chosen import wins
 from patternbench.report.pages import comparison_figures as comparison_section_figures
+from patternbench.report.pages.chosen import wins
 from patternbench.report.sections import boundary, chosen_rounds, claims, predicted
 from patternbench.report.sections.choosing import ASSUMED, how_surely
 from patternbench.report.sections.criteria import DEFAULT, known_of
