@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pandas as pd
 
@@ -15,8 +14,6 @@ from patternbench.report.history.lines import HistoryLine, KeptHistory, run_text
 from patternbench.report.page import page_html
 from patternbench.terms.data_problems import plural
 
-MOST_SAID = 6
-"""Changes that the first section says, at most."""
 DRAWN = 60
 """Lines that have a figure, at most."""
 _CAPTION = (
@@ -63,29 +60,20 @@ def changed_lines(found: KeptHistory) -> Iterator[tuple[HistoryLine, str]]:
 
 
 def _overview(found: KeptHistory) -> Section:
-    """Return the section on what changed, next to the line that changed first of those listed."""
-    changed = list(changed_lines(found))
-    said = [f"{line.last.name}: {sentence}" for line, sentence in changed[:MOST_SAID]]
-    if len(changed) > MOST_SAID:
-        said.append(f"The lines below say {plural(len(changed) - MOST_SAID, 'change')} more.")
-    if not said and any(line.verdict == Verdict.INCONCLUSIVE for line in found.lines):
-        said = ["No change is shown."]
-    drawn = [line for line, _ in changed] or [*found.lines]
-    figures = [replace(_figure(line), title=line.last.name) for line in drawn[:1]]
-    return Section("changes", "What changed", answers=said, tables=[Table("Lines", overview(found))], figures=figures)
+    points = [f"{line.last.name}: {sentence}" for line, sentence in changed_lines(found)]
+    if not points and any(line.verdict == Verdict.INCONCLUSIVE for line in found.lines):
+        points = ["No change is shown."]
+    return Section("changes", "What changed", points=points, tables=[Table("Lines", overview(found))])
 
 
 def _lines(found: KeptHistory) -> Iterator[Section]:
     for place, line in enumerate(found.lines[:DRAWN], start=1):
-        concluded = [f"The last run concluded: {line.last.concluded}."] if line.last.concluded else []
-        yield Section(f"line-{place}", line.last.name, [*sentences(line), *concluded], figures=[_figure(line)])
-
-
-def _figure(line: HistoryLine) -> Figure:
-    last = line.last
-    unit = "%" if last.relative else last.unit
-    title = f"{last.response} ({unit})" if unit else last.response
-    return Figure("Runs", line_figure(line, title), _CAPTION)
+        last = line.last
+        unit = "%" if last.relative else last.unit
+        title = f"{last.response} ({unit})" if unit else last.response
+        figure = Figure("Runs", line_figure(line, title), _CAPTION)
+        concluded = [f"The last run concluded: {last.concluded}."] if last.concluded else []
+        yield Section(f"line-{place}", last.name, [*sentences(line), *concluded], figures=[figure])
 
 
 def _runs(found: KeptHistory) -> Section:
