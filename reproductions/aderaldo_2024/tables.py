@@ -97,7 +97,8 @@ def against_baseline(medians: pd.Series[float]) -> pd.DataFrame:
     table = medians.unstack(WORLD)
     patterns = table[table.index.get_level_values("strategy") != "baseline"]
     baselines = table.xs(("baseline", 0), level=["strategy", "delay"])
-    changes: pd.DataFrame = 100 * (patterns / baselines.loc[patterns.index.get_level_values("client")].to_numpy() - 1)
+    own = baselines.loc[patterns.index.get_level_values("client")].to_numpy()
+    changes: pd.DataFrame = (patterns.div(own) - 1) * 100
     return changes.T.groupby(level="abort.percentage").mean().T
 
 

@@ -122,7 +122,10 @@ def _points(key: tuple[str, str], requests: pd.DataFrame) -> Iterator[pd.DataFra
         numbered = rows.assign(time=np.arange(len(rows), dtype=float))
         thinned = numbered.iloc[np.unique(np.linspace(0, len(rows) - 1, min(MOST_POINTS, len(rows))).astype(int))]
         curve = smooth(float(users), numbered, PUBLISHED_WINDOW)
-        drawn = {"raw": thinned[["time", "response"]].to_numpy().T, "smoothed": (curve.times, curve.values)}
+        drawn = {
+            "raw": (thinned["time"].to_numpy(), thinned["response"].to_numpy()),
+            "smoothed": (curve.times, curve.values),
+        }
         names = {"architecture": key[0], "test": key[1], "users": users}
         for kind, (number, ms) in drawn.items():
             yield pd.DataFrame({**names, "kind": kind, "request": number, "ms": ms})

@@ -152,7 +152,7 @@ def depth(rounds: pd.DataFrame) -> str:
     for cell, ways in product(cells(good), product(*DEEPEST)):
         key = (*ways, *cell)
         if key in medians.index:
-            *counts, seconds = medians.loc[key]
+            *counts, seconds = medians.xs(key).to_numpy()
             reported = saved(changes[key]) if key in changes else "as published"
             rows.append([*cell, *ways, *(f"{count:g}" for count in counts), f"{seconds * MS_PER_S:.1f}", reported])
     heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]

@@ -99,7 +99,7 @@ def _lines(question: str, choice: Choice, means: pd.DataFrame) -> Iterator[list[
     for one in choice.candidates:
         if one.on_front and one.feasible:
             name = f"**{_named(one)}**" if one is choice.chosen else _named(one)
-            yield [question, name, *map(number, means.loc[tuple(one.scenario.levels[name] for name in PATTERNS)])]
+            yield [question, name, *map(number, means.xs(tuple(one.scenario.levels[name] for name in PATTERNS)))]
 
 
 def _chosen(choice: Choice) -> str:

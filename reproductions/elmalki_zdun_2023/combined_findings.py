@@ -194,7 +194,7 @@ def operations(study: Study) -> str:
     counts = each.groupby(["operation", "request_bundle", "parameters.size"])["each"].agg(["min", "max"])
     texts = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in counts.to_numpy()]
     arms = pd.Series(texts, counts.index).unstack(["request_bundle", "parameters.size"], fill_value="–")
-    heads = ["requests per user", *(f"{NAMES[arm]}, n = {size}" for arm, size in arms.columns)]
+    heads = ["requests per user", *(f"{NAMES[arm]}, n = {size}" for arm, size in arms.columns.to_numpy())]
     return table(heads, arms.itertuples(name=None))
 
 
