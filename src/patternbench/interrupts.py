@@ -33,14 +33,14 @@ _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
 
 
 @dataclass
-class _Request:
+class _AskedEnd:
     """Whether someone has asked for the end, and no command has taken it yet."""
 
     is_open: bool = False
     is_watched: bool = False
 
 
-_REQUEST = _Request()
+_REQUEST = _AskedEnd()
 
 
 def take(*numbers: signal.Signals) -> None:

@@ -212,7 +212,7 @@ class LaterChoice(click.ParamType):  # type: ignore[type-arg]  # generic in stub
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self.names = names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name, or fail with those that there are."""
         return str(click.Choice(list(self.names())).convert(value, param, ctx))
 

@@ -32,7 +32,7 @@ class PlainConsole(Console):
     def __init__(self, **options: Any) -> None:
         told = _told_width()
         if told is None and "COLUMNS" in os.environ:  # the library would take it
-            options["_environ"] = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+            options |= {"_environ": {name: value for name, value in os.environ.items() if name != "COLUMNS"}}
         super().__init__(markup=False, emoji=False, highlight=False, **options)
         if not (self.is_terminal or "width" in options or told):
             self.width = FILE_WIDTH

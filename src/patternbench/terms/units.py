@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 from patternbench.terms.roles import Unit
 
@@ -103,13 +103,13 @@ def _whole_when_it_is(number: float) -> float:
 class _Checked:
     """An annotation of a model's field: bounds of a number, then a function that checks or changes the value."""
 
-    by: Callable[[Any], Any]
+    by: Callable[..., object]
     bounds: tuple[tuple[str, float], ...] = ()
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         from pydantic_core import core_schema  # noqa: PLC0415 - only models are checked
 
-        bounded: Any = {**handler(source), **dict(self.bounds)}
+        bounded = cast("core_schema.CoreSchema", {**handler(source), **dict(self.bounds)})
         return core_schema.no_info_after_validator_function(self.by, bounded)
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -74,9 +75,13 @@ def test_a_mistake_in_a_study_is_said_without_loading_them(command: str, tmp_pat
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_a_command_is_whole_and_loads_nothing_that_only_its_work_needs(command: str) -> None:
+def test_the_help_of_a_command_is_whole_and_loads_nothing_that_only_its_work_needs(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text, there = printed(command, "--help", names=() if command == LISTS_TABLES else WORK)
     assert there == "loaded: 0"
+    # A test that has asked the command itself for its help has left the option there that it has by itself.
+    monkeypatch.setattr(cli.get_command(click.Context(cli), command), "_help_option", None, raising=False)
     options = {"prog_name": "patternbench", "terminal_width": COLUMNS - 2}
     assert text == CliRunner().invoke(cli, [command, "--help"], **options).stdout.rstrip("\n")
 

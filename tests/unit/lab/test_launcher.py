@@ -80,6 +80,8 @@ class MadeUpProcess:
 
     def signal(self, name: str) -> None:
         self.told.append(f"{self.words[0]} {name}")
+        if self.words[0] not in self.fates:  # who has no fate of its own does as it is told
+            self.fate = Fate(0, self.seen)
 
     def ended(self, seconds: float) -> bool:
         self.told.append(f"{self.words[0]} within {seconds:g} s")
@@ -154,7 +156,13 @@ def test_a_rehearsal_is_started_until_it_is_ready_and_let_end_within_its_time(lo
         ("rehearse", "SIGINT", 5),
         ("serve", "SIGINT", 2),
     ]
-    assert MadeUpProcess.told[:2] == ["rehearse SIGINT", "rehearse within 5 s"]
+    assert MadeUpProcess.told[0] == "rehearse SIGINT"
+
+
+def test_a_rehearsal_that_does_not_end_is_told_with_its_time(local: Local) -> None:
+    MadeUpProcess.fates = {"rehearse": Fate(None)}
+    with pytest.raises(StartError, match="shop was ready, and did not end within 5s of SIGTERM"):
+        local.prepared(launch(prepare=(Preparation(("rehearse",), until_ready=True),), ready=_each_time()))
 
 
 class _EachTime(Ready):

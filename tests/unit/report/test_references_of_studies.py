@@ -22,6 +22,10 @@ STUDIES = Path(__file__).parents[3] / "studies"
 ROUNDS = 3
 
 
+OF_ONE_CONFIGURATION = {"known-queue"}
+"""Studies that compare nothing: the same is searched several times."""
+
+
 def planned(path: Path) -> Plan:
     study = load(path)
     return expand(study) if study.system.name is None else expand(study, systems.load(study.system.name, path.parent))
@@ -54,7 +58,7 @@ def of_compare(plan: Plan) -> set[tuple[str, str]]:
 def test_compare_and_the_report_choose_the_same_reference(path: Path) -> None:
     plan = planned(path)
     expected = of_report(plan)
-    assert expected
+    assert expected or path.stem in OF_ONE_CONFIGURATION
     assert of_compare(plan) == expected
 
 

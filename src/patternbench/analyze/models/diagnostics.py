@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ PAIRS_AT_MOST = 2000
 _MOST_LAGS = 10
 _QQ_POINTS = 400
 _TAIL_POINTS = 50
-_MOST_BINS = 60
+_FEWEST_BINS, _MOST_BINS = 5, 60
 _SMALLEST_SAMPLE = 8
 
 Quantile = Callable[[Floats], Floats]
@@ -224,9 +225,11 @@ class QuantilePoints:
 
 def histogram(residuals: Floats) -> Histogram:
     """Count residuals in bins of Freedman-Diaconis width, at most 60."""
-    edges = np.histogram_bin_edges(residuals, bins="fd")
-    bins = int(np.clip(len(edges) - 1, 5, _MOST_BINS))
-    counts, edges = np.histogram(residuals, bins=bins)
+    upper, lower = np.quantile(residuals, [0.75, 0.25])
+    width = 2 * (upper - lower) / len(residuals) ** (1 / 3)
+    # Next to far ones most residuals may be alike but for rounding: so the number is bounded before any bin is made.
+    wanted = min(_MOST_BINS, np.ptp(residuals) / width) if width > 0 else 1
+    counts, edges = np.histogram(residuals, bins=max(_FEWEST_BINS, math.ceil(wanted)))
     return Histogram(edges, counts)
 
 

@@ -34,7 +34,7 @@ def picture(judged: pd.DataFrame) -> Drawing | None:
 
 
 def _drawn(limited: pd.DataFrame) -> Iterator[Contender]:
-    answered = limited[limited["missing"] <= ENOUGH]
+    answered = limited[limited.missing <= ENOUGH]
     for keys, part in answered.groupby([*HIDDEN, "distance"], sort=False):
         spread = judge.spread(part, BY, ERROR).dropna(subset="median").sort_values("median", kind="stable")
         for _, row in spread.iterrows():

@@ -29,6 +29,6 @@ def measured_here(rounds: int, version: str, machine: Mapping[str, object]) -> s
 def _on(machine: Mapping[str, object]) -> str:
     """Name a machine; nothing where nothing was noted of it."""
     parts = [str(machine[name]) for name in ("cpu", "system") if machine.get(name)]
-    if machine.get("cores"):
-        parts.insert(1, f"{machine['cores']} cores")
+    if cores := machine.get("cores"):
+        parts.insert(1, f"{cores} cores")
     return f", on {', '.join(parts)}" if parts else ""
