@@ -26,6 +26,8 @@ _MOST_LAGS = 10
 _QQ_POINTS = 400
 _TAIL_POINTS = 50
 _FEWEST_BINS, _MOST_BINS = 5, 60
+_ROUNDING = 1e-9
+"""A share of the range of residuals below which their spread is what rounding left."""
 _SMALLEST_SAMPLE = 8
 
 Quantile = Callable[[Floats], Floats]
@@ -227,8 +229,9 @@ def histogram(residuals: Floats) -> Histogram:
     """Count residuals in bins of Freedman-Diaconis width, at most 60."""
     upper, lower = np.quantile(residuals, [0.75, 0.25])
     width = 2 * (upper - lower) / len(residuals) ** (1 / 3)
-    # Next to far ones most residuals may be alike but for rounding: so the number is bounded before any bin is made.
-    wanted = min(_MOST_BINS, np.ptp(residuals) / width) if width > 0 else 1
+    reach = np.ptp(residuals)
+    # Next to far ones most residuals may be alike but for rounding: that would ask for more bins than memory holds.
+    wanted = min(_MOST_BINS, reach / width) if width > _ROUNDING * reach else 1
     counts, edges = np.histogram(residuals, bins=max(_FEWEST_BINS, math.ceil(wanted)))
     return Histogram(edges, counts)
 
