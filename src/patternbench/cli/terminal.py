@@ -67,7 +67,7 @@ class PlainConsole(Console):
 
 
 def _told_width() -> int | None:
-    """Return the width that the environment tells; None where that is none, as 0 of some terminals of containers."""
+    """Return the width that the environment tells; None where that isn't one, as 0 of some terminals of containers."""
     told = os.environ.get("COLUMNS", "")
     return int(told) or None if told.isascii() and told.isdigit() and len(told) < MOST_DIGITS else None
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Reads that tell when the kernel had what they read.
 pub struct Stamps {
-    /// Room for what the kernel says beside the bytes.
+    /// Room for what the kernel says next to the bytes.
     beside: Vec<u8>,
     /// When it had the last of the bytes that were read last, since 1970.
     latest: Option<Duration>,

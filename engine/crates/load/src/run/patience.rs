@@ -97,7 +97,7 @@ mod tests {
         Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"))
     }
 
-    /// Patience after so many ordinary answers.
+    /// Patience after this many ordinary answers.
     fn after(answers: u32) -> Patience {
         let mut patience = Patience::new(&job("open", json!([{}]), Value::Null));
         (0..answers).for_each(|_| patience.answered(true));

@@ -36,8 +36,6 @@ public class Broker {
   @Bean
   Declarables ownAnswers(Replica replica) {
     return new Declarables(
-        replica.suffix().isEmpty()
-            ? List.of()
-            : Messages.answers(replica.queue(), replica.key()));
+        replica.suffix().isEmpty() ? List.of() : Messages.answers(replica.queue(), replica.key()));
   }
 }

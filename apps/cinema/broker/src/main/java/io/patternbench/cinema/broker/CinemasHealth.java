@@ -21,8 +21,7 @@ class CinemasHealth implements HealthIndicator {
     this.rabbit = rabbit;
     this.queues =
         Stream.concat(
-                properties.cinemas().stream().map(Names::requestQueue),
-                Stream.of(replica.queue()))
+                properties.cinemas().stream().map(Names::requestQueue), Stream.of(replica.queue()))
             .toList();
   }
 

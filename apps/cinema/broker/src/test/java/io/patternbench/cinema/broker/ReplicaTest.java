@@ -23,7 +23,8 @@ class ReplicaTest {
   @Test
   void theIdsOfTheOnlyBrokerBeginWithAnything() {
     Replica alone = new Replica("");
-    assertThat(Stream.generate(alone::newId).limit(1000).map(UUID::toString).map(id -> id.charAt(0)))
+    assertThat(
+            Stream.generate(alone::newId).limit(1000).map(UUID::toString).map(id -> id.charAt(0)))
         .contains('0', '1', '9', 'f');
   }
 
