@@ -119,7 +119,8 @@ def problems_of_each(jobs: Iterable[Job], logs: Path) -> Iterator[list[JobProble
     left = iter(jobs)
     while several := list(islice(left, AT_ONCE)):
         with ExitStack() as stack:
-            checking = [_checking(job, f"check-{place}", logs, stack) for place, job in enumerate(several)]
+            names = ["check", *(f"check-{place}" for place in range(1, len(several)))]
+            checking = [_checking(job, name, logs, stack) for name, job in zip(names, several, strict=True)]
             found = [_problems_by(process) for process in checking]
         yield from found
 
@@ -133,6 +134,7 @@ def _checking(job: Job, name: str, logs: Path, stack: ExitStack) -> Process:
 def _problems_by(process: Process) -> list[JobProblem]:
     said = next(lines_of(process, EngineLine), EngineLine())
     if said.problems is None:
+        process.ended(1.0)  # it may have closed its output, and not be gone yet
         raise DriverError(f"the load engine can't check its job: {said.error or process.why_not()}")
     return said.problems
 
