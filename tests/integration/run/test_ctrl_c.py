@@ -102,7 +102,7 @@ def measuring(folder: Path) -> tuple[str, str]:
 ONCE = """\
 if [ -e was ]; then echo again; exec sleep 600; fi
 touch was
-exec python3 -u -c 'import http.server as s, os; s.test(port=int(os.environ["PORT"]), bind="127.0.0.1")'
+exec python3 -u -m http.server "$PORT" --bind 127.0.0.1
 """
 """A service that comes up once, and never again."""
 
