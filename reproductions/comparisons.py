@@ -38,8 +38,8 @@ CATALOGUED = "claims"
 CAPTION = "Bars are medians over rounds, dots are rounds. The claim compares the orange bar with the blue one."
 FOLDER = "compared"
 """Where the pages of comparisons are."""
-FROM_A_REPRODUCTION = "../../studies"
-"""Where the studies are from the pages on published works."""
+FROM_A_REPRODUCTION, FROM_A_PAGE = "../../studies", "../studies"
+"""Where the studies are from the pages on published works, and from other pages."""
 _FEWEST = 2
 """The rounds from which on it is known that they do not vary."""
 _BAR = 24

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from patternbench.analyze.boundary.words import boundary_in_words
 from patternbench.observe.section import Table
-from patternbench.report.boundaries import Margins, SearchedBoundary, margins
+from patternbench.report.boundaries import Margins, margins
 from patternbench.report.held_rounds import condition
 from patternbench.report.sections import boundary
 from patternbench.study.load import load
 from reproductions import comparisons
-from reproductions.comparisons import read
+from reproductions.comparisons import FROM_A_PAGE, read
 from reproductions.markdown import table, warned
 from reproductions.pages import STUDIES, Page, Parts, Reader, Tables, measure_first, plan_of, rounds_as
 
 FILE = "metastable.md"
-STUDIES_FROM_HERE = "../studies"
 KNOWN, KNOWN_PAGE = "known-queue", "margin.md"
 """The study of a queue whose edge a Markov chain says, and the page that shows how near the search comes."""
 CHAIN = 19.9
@@ -34,9 +32,7 @@ def searched(study: str, rounds: pd.DataFrame | None) -> str:
     found = found_in(rounds)
     sentences = [f"- {boundary.margin_in_words(one, found, boundary.wording(found))}" for one in found.searched]
     tables = [told(one) for one in (boundary.edges(found), *boundary.expected(found))]
-    return "\n\n".join(
-        [comparisons.measured_with(rounds, STUDIES_FROM_HERE), "\n".join(sentences), *tables, warned(rounds)]
-    )
+    return "\n\n".join([comparisons.measured_with(rounds, FROM_A_PAGE), "\n".join(sentences), *tables, warned(rounds)])
 
 
 def found_in(rounds: pd.DataFrame) -> Margins:
@@ -55,9 +51,7 @@ def told(shown: Table) -> str:
 
 def parts(measured: Tables) -> Parts:
     """Return what each study says, or how to measure it."""
-    compared = {
-        study: comparisons.answer(one, measured.get(study), STUDIES_FROM_HERE) for study, one in COMPARED.items()
-    }
+    compared = {study: comparisons.answer(one, measured.get(study), FROM_A_PAGE) for study, one in COMPARED.items()}
     edges = {study: searched(study, measured.get(study)) for study in SEARCHED}
     return {FILE: {**compared, **edges}, KNOWN_PAGE: {KNOWN: held_against_chain(measured.get(KNOWN))}}
 
@@ -69,17 +63,12 @@ def held_against_chain(rounds: pd.DataFrame | None) -> str:
     found = found_in(rounds)
     words = boundary.wording(found)
     rows = (
-        [place, boundary_in_words(one.answer, words), one.answer.rounds, "yes" if holds(one, CHAIN) else "no"]
+        [place, boundary_in_words(one.answer, words), one.answer.rounds, "yes" if at and at.holds(CHAIN) else "no"]
         for place, one in enumerate(found.searched, start=1)
+        for at in [one.answer.boundary]
     )
     heads = ["search", "boundary", "rounds", f"holds {words.dose(CHAIN)}, the chain's"]
     return "\n\n".join(filter(None, [table(heads, rows), warned(rounds)]))
-
-
-def holds(one: SearchedBoundary, known: float) -> bool:
-    """Whether the interval of an edge that was located holds a known one."""
-    found = one.answer.boundary
-    return found is not None and (found.low or 0.0) <= known <= (found.high or np.inf)
 
 
 def _outcomes(study: str) -> Reader:

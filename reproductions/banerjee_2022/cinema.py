@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from patternbench.analyze.statements.claims.judged import ClaimedChange
 from reproductions import claimed
 from reproductions.banerjee_2022 import digest, figures, published
-from reproductions.comparisons import answer, answers, read, readers
+from reproductions.comparisons import FROM_A_PAGE, answer, answers, read, readers
 from reproductions.markdown import spread, warned
 from reproductions.markdown import table as markdown
 from reproductions.pages import Page, Parts, Tables, not_measured, written
@@ -274,7 +274,7 @@ def parts(tables: Tables) -> Parts:
     """Return the parts of the page, and what pages of the catalogue take from them."""
     own = {**measured(tables), "published": published.section(), "options": answers(OPTIONS, tables)}
     shown = {f"patterns/{page}": marks for page, marks in catalogue(own).items()}
-    return {FILE: own, "anti-patterns.md": {"measured": answers(AVOIDED, tables, "../studies")}, **shown}
+    return {FILE: own, "anti-patterns.md": {"measured": answers(AVOIDED, tables, FROM_A_PAGE)}, **shown}
 
 
 FILE = "reproductions/banerjee-2022.md"

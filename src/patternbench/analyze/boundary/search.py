@@ -85,6 +85,10 @@ class Bound:
     low: float | None
     high: float | None
 
+    def holds(self, dose: float) -> bool:
+        """Whether a dose lies within the interval."""
+        return (self.low is None or self.low <= dose) and (self.high is None or dose <= self.high)
+
 
 @dataclass(frozen=True)
 class SearchAnswer:

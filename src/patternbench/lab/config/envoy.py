@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ import httpx
 from patternbench.lab import shipped
 from patternbench.lab.containers import images
 from patternbench.lab.host.launch import Launch
+from patternbench.lab.software import versions
 from patternbench.lab.software.needs import Need
 from patternbench.study.faults import Fault
 
@@ -105,9 +105,4 @@ def fraction(percentage: float) -> str:
 
 def version() -> str | None:
     """Envoy's version; None if it isn't installed."""
-    path = find()
-    if path is None:
-        return None
-    return subprocess.run(
-        [path, "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False
-    ).stdout.strip()
+    return versions.told_by(find())

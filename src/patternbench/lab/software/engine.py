@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from patternbench.lab import shipped
+from patternbench.lab.software import versions
 from patternbench.lab.software.needs import Need
 from patternbench.terms.problems import InputError, Problem
 
@@ -35,12 +35,7 @@ def binary() -> str:
 
 def version() -> str | None:
     """Return the engine's version; None if it isn't built."""
-    file = find()
-    if file is None:
-        return None
-    return subprocess.run(
-        [file, "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False
-    ).stdout.strip()
+    return versions.told_by(find())
 
 
 def path() -> str:
