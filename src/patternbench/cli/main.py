@@ -237,7 +237,7 @@ def _check_texts(arguments: Sequence[str]) -> None:
 
 def _names_are_utf8() -> bool:
     """Whether this locale has files whose names may hold any character."""
-    return sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
+    return streams.is_utf8(sys.getfilesystemencoding())
 
 
 def _here() -> str:

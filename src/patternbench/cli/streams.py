@@ -66,7 +66,12 @@ def flush() -> None:
 
 def takes_all(stream: TextIO) -> bool:
     """Whether a stream takes every character; one that a caller has put in its place (a test, a notebook) does."""
-    return not isinstance(stream, io.TextIOWrapper) or stream.encoding.lower().replace("-", "") == "utf8"
+    return not isinstance(stream, io.TextIOWrapper) or is_utf8(stream.encoding)
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is UTF-8, whichever way its name is written."""
+    return encoding.lower().replace("-", "") == "utf8"
 
 
 def give_up() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
 import pandas as pd
 
@@ -43,7 +43,7 @@ def answer(comparison: Comparison, verdicts: Sequence[GateVerdict] = (), named: 
 
 def _tables(comparison: Comparison) -> Iterator[Table]:
     """Yield the table of the largest change of each response, and what is shown of it."""
-    largest = [_first(group) for _, group in groupby(_by_response(comparison.differences), key=lambda d: d.response)]
+    largest = _largest(comparison.differences)
     drawn = [_drawn(d).change for d in largest]
     reach = {one.unit: widest([other for other in drawn if other.unit == one.unit]) for one in drawn}
     several = len({d.scenario for d in comparison.differences}) > 1
@@ -62,8 +62,10 @@ def _tables(comparison: Comparison) -> Iterator[Table]:
         )
 
 
-def _first(group: Iterable[Difference]) -> Difference:
-    return next(iter(group))
+def _largest(these: Sequence[Difference], most: int = 1) -> list[Difference]:
+    """Return the largest changes of each response, at most ``most`` of one."""
+    groups = (group for _, group in groupby(_by_response(these), key=lambda d: d.response))
+    return [one for group in groups for one in islice(group, most)]
 
 
 def _of_gate(verdict: GateVerdict) -> str:
@@ -100,7 +102,7 @@ def _side(d: Difference) -> str:
 
 def _most(these: Sequence[Difference], several: bool) -> str:
     """Return the largest change of each response, the first few of them."""
-    largest = [_first(group) for _, group in groupby(_by_response(these), key=lambda d: d.response)]
+    largest = _largest(these)
     stated = [f"{_title(d)} {_text(d)}{f' at {d.scenario}' if several else ''}" for d in largest[:MOST_NAMED]]
     more = f" and {len(largest) - MOST_NAMED} more" if len(largest) > MOST_NAMED else ""
     return f"{'; '.join(stated)}{more}"
@@ -128,18 +130,13 @@ def _look(comparison: Comparison, verdicts: Sequence[GateVerdict]) -> str:
 
 def _drawings(comparison: Comparison) -> Iterator[Drawing]:
     """Yield a figure for each unit, with the scenarios of each response that changed most."""
-    drawn = [_drawn(d) for d in _largest(comparison)]
+    drawn = [_drawn(d) for d in _largest(comparison.differences, MOST_OF_A_RESPONSE)]
     for unit in dict.fromkeys(one.change.unit for one in drawn):
         mine = [one for one in drawn if one.change.unit == unit]
         lines = f"Lines are {100 * comparison.level:.0f} % intervals."
         caption = f"{lines} A dot is shown to be better, a diamond worse, a ring neither."
         title = f"Largest changes, B against A{', in percent' if unit == PERCENT else ''}"
         yield Drawing(title, rows(mine, title), caption)
-
-
-def _largest(comparison: Comparison) -> Iterator[Difference]:
-    for _, group in groupby(_by_response(comparison.differences), key=lambda d: d.response):
-        yield from list(group)[:MOST_OF_A_RESPONSE]
 
 
 def _drawn(d: Difference) -> Contender:
