@@ -67,6 +67,9 @@ class MadeUp:
     def why_not(self) -> str:
         return "killed by SIGKILL"
 
+    def ended(self, timeout: float) -> bool:
+        return True
+
     def ask_to_end(self) -> None:
         MadeUp.asked_to_end += 1
 

@@ -191,7 +191,7 @@ def test_problems_that_the_engine_finds_are_reported_where_the_study_has_their_f
         "",
     )
     assert (second.path, second.value, second.allowed) == ("time_limit_us", 5, "at least 10"), "which no study says"
-    assert MadeUp.commands == [["check-0", "load", "--check"], ["check-1", "load", "--check"]]
+    assert MadeUp.commands == [["check", "load", "--check"], ["check-1", "load", "--check"]]
 
 
 def test_a_check_that_breaks_off_is_one_problem_of_the_workload(

@@ -113,7 +113,7 @@ def test_what_the_engine_refuses_or_does_not_answer_is_reported_before_anything_
     (problem,) = refused.value.problems
     assert (problem.message, problem.path, problem.allowed) == ("answers 500", "system.ready", "a status below 500")
     assert Answering.requested == [("/up", "a")]
-    assert [command[0] for command in MadeUp.commands] == ["check-0", "check-0"]
+    assert [command[0] for command in MadeUp.commands] == ["check", "check"]
 
 
 def test_a_service_that_answers_at_all_below_500_is_ready_and_one_that_does_not_is_named(
