@@ -54,3 +54,15 @@ def test_a_number_that_is_a_factor_is_no_covariate() -> None:
     table = rounds_of(0.0).assign(users=lambda t: np.where(t["strategy"] == "retry", 10, 20))
     assert fit_formulas(table, ["y ~ users"]).models[0].adjusted is None
     assert fit_formulas(table.drop(columns="scenario"), ["y ~ C(strategy) + probe_time"]).models[0].adjusted is None
+
+
+def test_a_covariate_of_two_values_is_one_as_soon_as_a_single_scenario_has_both() -> None:
+    table = rounds_of(0.0).assign(nodes=1.0)
+    table.loc[[0, 2], "nodes"] = 2.0
+    adjusted = fit_formulas(table, ["y ~ C(strategy) + nodes"]).models[0].adjusted
+    assert adjusted is not None
+    assert adjusted.covariates == ("nodes",)
+
+
+def test_neither_the_group_of_rounds_nor_a_slope_that_differs_by_group_is_a_covariate() -> None:
+    assert fit_formulas(rounds_of(0.0), ["y ~ C(strategy) + block"]).models[0].adjusted is None

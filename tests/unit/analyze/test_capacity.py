@@ -178,6 +178,13 @@ def test_one_stall_does_not_lead_the_search_astray() -> None:
 def test_the_knee_is_the_last_rate_before_any_that_missed_more_than_one_in_a_thousand() -> None:
     assert knee([RateStep(10, 5000, 0), RateStep(40, 5000, 4), RateStep(20, 5000, 1), RateStep(80, 5000, 900)]) == 40
     assert knee([RateStep(10, 100, 50)]) is None
+    assert knee([RateStep(10, 5000, 0), RateStep(20, 5000, 900), RateStep(40, 5000, 0)]) == 10, (
+        "what lies beyond a bad one"
+    )
+    assert knee([RateStep(10, 5000, 0), RateStep(20, 5000, 0)]) == 20, "none was bad"
+    assert knee([RateStep(10, 1001, 1), RateStep(20, 1000, 1)]) == 10, "the bound itself is bad"
+    assert knee([RateStep(20, 5000, 0), RateStep(20, 5000, 900)]) is None, "a rate that was bad once is"
+    assert knee([]) is None
 
 
 def test_an_objective_is_a_quantile_and_a_time() -> None:

@@ -216,6 +216,17 @@ def test_a_formula_that_would_hang_or_break_half_way_is_refused_at_once(formula:
         parse_formula(formula)
 
 
+@pytest.mark.parametrize("power", ["20", "-20", "0.5", "users"])
+def test_a_power_up_to_the_bound_or_of_a_column_is_taken(power: str) -> None:
+    parse_formula(f"y ~ I(x**{power})")
+
+
+@pytest.mark.parametrize("power", ["21", "-21", "20.1", "1e9", "(users + 1)"])
+def test_a_power_beyond_the_bound_is_refused(power: str) -> None:
+    with pytest.raises(DataError, match=re.escape("a power must be a number up to 20 or a column")):
+        parse_formula(f"y ~ I(x**{power})")
+
+
 def test_a_power_of_whole_numbers_does_not_wrap() -> None:
     frame = table().assign(users=np.resize([1000, 2000, 3000], 40))
     assert build_design("y ~ I(users**8)", frame).x[:, 1].max() == pytest.approx(3000.0**8)

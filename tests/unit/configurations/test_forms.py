@@ -95,3 +95,33 @@ def test_what_the_client_of_a_library_does_exactly_its_configuration_says_exactl
     ]
     assert len([case for case in exactly("failsafe-go") if case.startswith("backoff")]) == 7
     assert "breaker-a-time-window-forgets" in exactly("polly")
+
+
+@pytest.mark.parametrize(
+    ("time", "written_as", "why"),
+    [
+        ("2ms", "PT0.002S", ""),
+        ("1ms", "PT0.001S", ""),
+        ("999us", "PT0.001S", "a millisecond at least"),
+        ("1us", "PT0.001S", "a millisecond at least"),
+    ],
+)
+@pytest.mark.parametrize("of", ["retry.backoff.exponential.initial", "circuit_breaker.open_for"])
+def test_a_time_of_less_than_a_millisecond_is_written_as_one_and_called_approximated(
+    of: str, time: str, written_as: str, why: str
+) -> None:
+    growing = {"retry": {"max_attempts": 3, "backoff": {"exponential": {"initial": time, "multiplier": 3}}}}
+    breaker = {
+        "circuit_breaker": {
+            "failure_rate": 50,
+            "window": {"calls": 4},
+            "minimum_calls": 4,
+            "open_for": time,
+            "half_open_calls": 1,
+        }
+    }
+    made = form("resilience4j").write(patterns([growing if of.startswith("retry") else breaker]), GuardedService())
+    (told,) = [one for one in made.mapped if one.ours == of]
+    assert told.fidelity is (Fidelity.APPROXIMATED if why else Fidelity.EXACT)
+    assert why in told.why and bool(told.why) == bool(why)
+    assert f": {written_as}\n" in made.body

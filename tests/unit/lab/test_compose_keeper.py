@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.lab.test_compose import shop as shop_of
 
+from patternbench.lab import topologies
 from patternbench.lab.containers import keeper
 from patternbench.lab.containers.engine import ProjectFailed
 from patternbench.lab.containers.link_proxies import LinkProxies
@@ -226,3 +229,36 @@ def test_the_variables_of_a_project_are_those_that_were_written_last(
     settings = ProjectSettings.read(tmp_path)
     settings.act()
     assert (settings.change, os.environ["TAG"]) == (3, "v2")
+
+
+def test_the_command_of_a_project_is_one_that_its_keeper_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = (
+        "file: ../compose.yaml, services: {web: 80, db: 5432}, profiles: [a, b], ready: /up, within: 7s, grace: 3s"
+    )
+    (shop,) = [one for one in topologies.of_file(shop_of(tmp_path, settings), {}).launches if one.name == "shop"]
+    monkeypatch.setattr(sys, "argv", [keeper.__name__, *shop.command[3:], "--link", "web:db"])
+    found = vars(keeper._arguments())
+    assert Path(found.pop("file")).samefile(tmp_path / "compose.yaml")
+    assert found == {
+        "name": "shop",
+        "folder": "${self.folder}",
+        "service": ["web:80:${self.port.web}", "db:5432:${self.port.db}"],
+        "profile": ["a", "b"],
+        "link": ["web:db"],
+        "ready": "/up",
+        "within": 7,
+        "grace": 3,
+    }
+
+
+@pytest.mark.parametrize("lacking", ["--name", "--folder", "--file", "--service", "--within"])
+def test_a_keeper_starts_nothing_without_what_it_must_know(
+    lacking: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {"--name": "shop", "--folder": "/x", "--file": "c.yaml", "--service": "web:80:8080", "--within": "7"}
+    given = [word for pair in words.items() if pair[0] != lacking for word in pair]
+    monkeypatch.setattr(sys, "argv", ["keeper", *given])
+    with pytest.raises(SystemExit) as refused:
+        keeper.main()
+    assert refused.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"the following arguments are required: {lacking}")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from tests.support.boundary_searches import SEARCH, Flat, Known, Truth, made
 
-from patternbench.analyze.boundary.search import answer
+from patternbench.analyze.boundary.search import Bound, SearchAnswer, SearchOutcome, answer
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.plan.doses import SearchedConfiguration
 from patternbench.plan.expand import expand
@@ -194,3 +194,49 @@ def test_a_margin_that_no_one_checked_is_no_evidence_for_a_configuration() -> No
     assert section.margins_of_scenarios(report, study, ids) == []
     measured = section.margins_of_scenarios(*reported([Truth(85, 1), Truth(50, 1)]), ids)
     assert [line.partition(":")[0] for line in measured] == ["once", "again"]
+
+
+# --- the safe dose
+
+
+@pytest.mark.parametrize(
+    ("safe", "words", "cell"),
+    [
+        (Bound(60.0, 50.0, 70.0), "95 of 100 recover up to 60 % [50 %, 70 %].", "60 % [50 %, 70 %]"),
+        (Bound(60.0, 30.0, 70.0), "95 of 100 recover up to 60 % [30 %, 70 %].", "60 % [30 %, 70 %]"),
+        (Bound(60.0, 29.9, 70.0), "the safe dose was not located.", "not located, at most 70 %"),
+        (Bound(60.0, None, 70.0), "the safe dose was not located.", "not located, at most 70 %"),
+        (Bound(60.0, None, None), "the safe dose was not located.", "not located"),
+        (None, "the safe dose was not located.", "not located"),
+    ],
+)
+def test_a_safe_dose_is_told_only_where_it_surely_lies_within_the_doses_that_were_tried(
+    safe: Bound | None, words: str, cell: str
+) -> None:
+    said = SearchAnswer(SearchOutcome.LOCATED, True, 20, 9, 30.0, 100.0, boundary=Bound(80.0, 76.0, 84.0), safe=safe)
+    _, study = reported([Flat(0.0), Flat(0.0)])
+    assert study.boundary is not None
+    one = SearchedBoundary("once", SearchedConfiguration("once", {"strategy": "once"}), [], said)
+    found = Margins(study.boundary, SEARCH, "rate", None, [one])
+    sentence = section.margin_in_words(one, found, section.wording(found))
+    assert sentence == f"once: half of the rounds do not recover at 80 % [76 %, 84 %]; {words}"
+    assert section.edges(found).frame["safe"].tolist() == [cell]
+
+
+@pytest.mark.parametrize(
+    ("today", "words"),
+    [
+        (None, "half of the rounds"),
+        (75.9, "today's 75.9 % is 4.1 points below the edge: half"),
+        (76.0, "today's 76 % may lie on either side of the edge: half"),
+        (84.0, "today's 84 % may lie on either side of the edge: half"),
+        (84.1, "today's 84.1 % is 4.1 points beyond the edge: half"),
+    ],
+)
+def test_todays_dose_is_below_or_beyond_the_edge_only_outside_its_interval(today: float | None, words: str) -> None:
+    said = SearchAnswer(SearchOutcome.LOCATED, True, 20, 9, 30.0, 100.0, boundary=Bound(80.0, 76.0, 84.0))
+    _, study = reported([Flat(0.0), Flat(0.0)])
+    assert study.boundary is not None
+    one = SearchedBoundary("once", SearchedConfiguration("once", {"strategy": "once"}), [], said)
+    found = Margins(study.boundary, SEARCH, "rate", today, [one])
+    assert section.margin_in_words(one, found, section.wording(found)).startswith(f"once: {words}")

@@ -15,8 +15,10 @@ from patternbench.cli.recommend import recommend
 from patternbench.observe.section import Section
 from patternbench.plan.expand import Plan, expand
 from patternbench.records import tables
+from patternbench.records.folder import RunFolder
 from patternbench.records.stored import PlannedScenario
 from patternbench.report.model import RunReport
+from patternbench.report.sections.criteria import criteria_of_run, factors_of_run, looks_of_run
 from patternbench.report.sections.declared import with_sections
 from patternbench.study.load import loads
 from patternbench.terms.units import Duration
@@ -109,3 +111,17 @@ def test_a_table_that_is_no_run_needs_an_objective(tmp_path: Path) -> None:
     refused = run(str(tmp_path / "rounds.csv"))
     assert refused.exit_code == 2
     assert "--objective 'minimise p95'" in refused.stderr
+
+
+@pytest.mark.parametrize("kept", [(), ("study.yaml",), ("plan.json",), ("run.json",), ("study.yaml", "run.json")])
+def test_a_folder_that_lacks_a_file_of_a_run_is_no_run_and_nothing_of_it_is_read(
+    tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    run = RunFolder(tmp_path)
+    files = {"study.yaml": run.study, "plan.json": run.plan, "run.json": run.manifest}
+    for name in kept:
+        files[name].write_text("not what it should be")
+    assert criteria_of_run(tmp_path, ["p95"]) is None
+    assert looks_of_run(tmp_path) == 1
+    if "plan.json" not in kept:
+        assert factors_of_run(run) == []

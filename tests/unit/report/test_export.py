@@ -40,11 +40,11 @@ LATE = RoundWarning("late_schedule", "sent late", "lower the rate", invalidates=
 RETRY = {"retry": {"max_attempts": 3, "backoff": {"fixed": {"delay": "20ms"}}}}
 
 
-def recorded(path: Path, strategy: dict[str, Any]) -> RunFolder:
+def recorded(path: Path, strategy: dict[str, Any], more: str = "") -> RunFolder:
     """A run of three rounds of one scenario: one counts, one is not valid, one failed."""
     run = RunFolder(path)
     run.create()
-    text = STUDY.format(strategy=json.dumps(strategy))
+    text = STUDY.format(strategy=json.dumps(strategy)) + more
     scenario = expand(loads(text, "study.yaml")).scenarios[0].as_json() | {"id": "a"}
     places = [{"index": number, "block": number, "scenario": "a"} for number in range(3)]
     manifest = {"manifest": 1, "study": "x", "study_file": "study.yaml", "left_out": {}}
@@ -213,3 +213,27 @@ def test_attempts_are_exported_in_blocks_as_if_they_had_been_one_table(
 def assert_same_texts(file: Path, whole: pd.DataFrame) -> None:
     expected = pd.read_csv(io.StringIO(whole.to_csv(index=False)), dtype=str)
     pd.testing.assert_frame_equal(pd.read_csv(file, dtype=str), expected)
+
+
+@pytest.mark.parametrize(
+    ("fault", "columns"),
+    [
+        ("[]", {"faultType": "none", "faultPercentage": 0}),
+        (
+            "[{abort: {percentage: 40, status: 503}}]",
+            {"faultType": "abort", "faultPercentage": 40, "faultStatus": 503},
+        ),
+        (
+            "[{delay: {percentage: 30, duration: 1500us}}]",
+            {"faultType": "delay", "faultPercentage": 30, "faultDuration": 1.5},
+        ),
+    ],
+)
+def test_times_of_strategies_and_faults_are_in_milliseconds_as_that_tool_has_them(
+    tmp_path: Path, fault: str, columns: dict[str, object]
+) -> None:
+    run = recorded(tmp_path / "run", RETRY, more=f"faults: {fault}\n")
+    (row,) = resiliencebench(run).drop_duplicates(["strategy"]).to_dict("records")
+    expected = {"max_attempts": 3, "backoff.fixed.delay": 20.0, **columns}
+    assert {name: row[name] for name in expected} == expected
+    assert not {"faultStatus", "faultDuration"} & {*row} - {*columns}

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas
-from patternbench.report.pages.model_figures import interaction_figure, observed_over_fitted
+from patternbench.report.charts import COLOURS
+from patternbench.report.pages.model_figures import effects_figure, interaction_figure, observed_over_fitted
 
 USERS, STRATEGIES = [10, 20, 80], ["baseline", "retry"]
 
@@ -49,3 +50,17 @@ def test_measured_and_fitted_values_are_in_the_unit_of_their_axes(scale: float, 
     points = pd.concat([table for table in tables if "measured" in table])
     for column in ("measured", "fitted"):
         assert (points[column].min(), points[column].max()) == pytest.approx((50, 140), abs=1.0)
+
+
+@pytest.mark.parametrize("scale", [0.001, 1.0])
+def test_effects_are_points_on_their_intervals_in_one_colour_and_in_the_unit_of_the_axis(scale: float) -> None:
+    figure: Any = effects_figure(model(scale))
+    zero, bars, points = figure["layer"]
+    assert (bars["mark"]["type"], bars["mark"]["color"]) == ("rule", COLOURS[0])
+    assert (points["mark"]["type"], points["mark"]["color"]) == ("point", COLOURS[0])
+    assert (zero["mark"]["type"], zero["mark"]["color"]) == ("rule", "#888")
+    assert [tip["field"] for tip in points["encoding"]["tooltip"]] == ["change", "estimate", "low", "high"]
+    (users, strategy) = [row for rows in figure["datasets"].values() for row in rows if "change" in row]
+    assert (users["change"], strategy["change"]) == ("users: 10 to 80", "strategy = retry")
+    assert (users["estimate"], strategy["estimate"]) == pytest.approx((70, 20), abs=1.0)
+    assert all(row["low"] < row["estimate"] < row["high"] for row in (users, strategy))

@@ -72,3 +72,13 @@ def test_a_result_arrives_as_it_was_sent() -> None:
     facts = {"machines": {"x": {"cores": 2}}, "accounts": {"redis": "redis"}}
     result = RoundResult(entry, [warm], ["attempts/00001.parquet"], facts)
     assert RoundResult.from_json(json.loads(json.dumps(result.as_json()))) == result
+
+
+def test_the_seed_of_a_round_is_the_same_in_every_version_and_in_no_other_round(tmp_path: Path) -> None:
+    """A round that is measured again, years later, sends the same: how seeds are made is part of what is recorded."""
+    made = {seed: orders(study(seed=seed), tmp_path) for seed in (1, 2, 2**53)}
+    scenario = expand(study()).scenarios[0]
+    asked = [Orders(study(seed=7), {}, tmp_path).of(Round(n, 0, scenario.id), scenario, "a", "b") for n in (0, 1, 50)]
+    assert [one.seed for one in asked] == [7_000_022, 7_000_119, 7_004_872]
+    assert {one.warm_up_seed for one in asked} == {7}
+    assert all(0 <= one.seed < 2**53 for every in made.values() for one in every)

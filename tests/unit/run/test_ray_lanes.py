@@ -376,3 +376,15 @@ def test_nodes_get_our_package_as_a_folder_if_asked_and_never_before_an_actor_ne
     assert ("patternbench" in given["names"]) == ("working_dir" in environment) == sending
     assert not sending or not Path(environment["working_dir"]).exists()
     assert "runtime_env" not in ray_lanes.OF_ACTORS, "one of its own would be that second environment"
+
+
+@pytest.mark.parametrize(("cpus", "count"), [({"a": 2.0}, 1), ({"a": 2.0, "b": 2.0}, 2), ({"a": 2.0, "b": 2.0}, 1)])
+def test_a_run_begins_at_once_when_as_many_lanes_are_there_as_were_asked_for(
+    lanes_of: Any, now: list[float], cpus: dict[str, float], count: int
+) -> None:
+    lanes, _ = lanes_of(Cluster(head=0.0, **cpus), count=count)
+    lanes.event(0.0)
+    begun = now[0]
+    lanes.await_first()
+    assert now[0] == begun, "nobody waits for more"
+    assert len(lanes.up()) == count

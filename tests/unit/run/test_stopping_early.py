@@ -25,6 +25,7 @@ LATE = RoundWarning("late_schedule", "sent late", "stop other work", invalidates
 GONE = warnings.of_absence("http://x does not answer")[0]
 NOT_STARTED = warnings.of_failed_start()[0]
 USELESS = RoundWarning(warnings.NOTHING_SUCCEEDED, "not one of 9 calls succeeded", "look")
+IDLE = RoundWarning(warnings.NO_CALL, "no call was made", "look", invalidates=True)
 
 
 def entry(index: int, block: int, *found: RoundWarning, status: str = DONE, scenario: str = "a") -> Entry:
@@ -122,6 +123,9 @@ NO_FAULT: dict[str, Any] = {"abort": {"percentage": 0}}
     [
         ([entry(0, 0), entry(1, 1)], NO_FAULT, []),
         ([entry(0, 0), entry(1, 1, LATE)], NO_FAULT, []),
+        ([entry(0, 0), entry(1, 1, IDLE)], NO_FAULT, ["in 1 round no call was made"]),
+        ([entry(0, 0), entry(1, 1, LATE, IDLE)], NO_FAULT, ["in 1 round no call was made"]),
+        ([entry(0, 0), entry(1, 1, IDLE), entry(2, 1, IDLE)], NO_FAULT, ["in 2 rounds no call was made"]),
         ([entry(0, 0, LATE), entry(1, 1, LATE)], NO_FAULT, ["1 of 1 scenario has no valid round"]),
         ([entry(0, 0), entry(1, 1, USELESS)], NO_FAULT, ["in 1 round every call failed"]),
         ([entry(0, 0), entry(1, 1, USELESS)], {"abort": {"percentage": 100}}, []),

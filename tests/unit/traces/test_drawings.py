@@ -17,14 +17,23 @@ from patternbench.observe.section import Drawing, Section
 from patternbench.report import html, svg
 from patternbench.traces.analyze.edges import EDGE, CalleeKind, ServiceEdge
 from patternbench.traces.analyze.sequence import Loop, Part, SequenceStep, steps, typical
+from patternbench.traces.analyze.totals import TIMES, OperationTotals, RequestTotals
 from patternbench.traces.analyze.trees import forest
-from patternbench.traces.report.section import MeasuredRound, TracedScenario, section, traced_scenario
-from patternbench.traces.report.sequence_diagram import MOST_ROWS, sequence_diagram
+from patternbench.traces.report.section import (
+    MeasuredRound,
+    TracedScenario,
+    _where_time_goes,
+    section,
+    traced_scenario,
+)
+from patternbench.traces.report.sequence_diagram import MARGIN as FOOT
+from patternbench.traces.report.sequence_diagram import MOST_ROWS, ROW, TOP, sequence_diagram
 from patternbench.traces.report.service_graph import MARGIN, service_graph, stacked
 
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
+SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("x")</script>&\x00\n' + "very long " * 30
 SQL = {"database": "mariadb", "schema": "core", "statement": "SELECT a FROM line WHERE id = ?"}
 
@@ -228,3 +237,37 @@ def test_a_line_says_that_calls_fail_however_few_do() -> None:
     root = ElementTree.fromstring(service_graph([edge(EDGE, "a"), edge("a", "b", errors=0.0001)], 10.0))
     classes = [node.get("class") for node in root.iter("{http://www.w3.org/2000/svg}path")]
     assert sorted(one for one in classes if one and one.startswith("way")) == ["way", "way failing"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "seconds", "words"),
+    [
+        ({}, 0.0, ""),
+        ({"GET /": 0}, 0.0, ""),
+        ({"GET /": 2}, 0.0, ""),
+        ({"GET /": 2}, 0.01, "GET / takes 5 ms on average: 100 % in memory."),
+        ({"GET /": 2, "POST /": 3}, 0.03, "POST / takes 10 ms on average: 100 % in memory."),
+    ],
+)
+def test_where_the_time_goes_is_told_only_of_an_operation_whose_time_is_known(
+    requests: dict[str, int], seconds: float, words: str
+) -> None:
+    timed = RequestTotals()
+    for name, count in requests.items():
+        times = dict.fromkeys(TIMES, 0.0) | {"seconds": seconds, "in_memory_time": seconds}
+        timed.operations[name] = OperationTotals(count, times=times)
+    assert _where_time_goes(timed) == words
+
+
+@pytest.mark.parametrize("number", [1, 3, MOST_ROWS, MOST_ROWS + 1])
+def test_a_sequence_diagram_ends_below_all_that_is_drawn_by_its_margin(number: int) -> None:
+    parts = [SequenceStep("a", "b", CalleeKind.SERVICE, f"GET /{step}", 0.001, True, False) for step in range(number)]
+    root = ElementTree.fromstring(sequence_diagram("GET /", "a", 0.1, parts))
+    rows = min(number + 1, MOST_ROWS)
+    feet = {float(line.get("y2", "0")) for line in root.iter(f"{SVG}line") if line.get("class") == "thin"}
+    (foot,) = feet
+    left_out = ROW / 2 if number + 1 > MOST_ROWS else 0.0
+    assert foot == pytest.approx(TOP + rows * ROW + 12 + left_out)
+    assert float(root.get("height", "0")) == pytest.approx(foot + FOOT)
+    last = [float(text.get("y", "0")) for text in root.iter(f"{SVG}text")]
+    assert max(last) < float(root.get("height", "0"))
