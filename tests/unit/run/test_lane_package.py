@@ -83,3 +83,17 @@ def test_the_hash_of_our_code_is_that_of_a_wheel_which_carries_more(
     assert identity.code_hash() == ours
     (tmp_path / "study" / "b.py").write_text("b")
     assert identity.code_hash() != ours
+
+
+def test_the_engine_that_is_sent_is_the_one_that_runs_here_wherever_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, folder = tmp_path / "elsewhere" / "an-engine", tmp_path / "sent"
+    own.parent.mkdir()
+    own.write_text("the engine of this machine")
+    folder.mkdir()
+    monkeypatch.setattr(engine, "binary", lambda: str(own))
+    unpack_into(folder)
+    assert (
+        (folder / "patternbench" / "_bin" / engine.NAME).read_text() == own.read_text() == "the engine of this machine"
+    )
