@@ -132,12 +132,16 @@ def code() -> dict[str, str]:
 
 
 def machine_line(result: Result) -> str:
-    """Return the code, the machine and the options of a result in one line."""
+    """Return the code, the machine and the options of a result in one line, and how busy the machine was.
+
+    What is made of a run is as busy as that run found the machine; others note it just after.
+    """
     of = result.get("code", {"commit": "not noted", "date": "day not noted"})
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
+    load = f"{on['load_at_start']} at the start" if "load_at_start" in on else f"{on['load_average']} at the end"
     return (
         f"Commit {of['commit']}, {of['date']}. {on['cores']} cores ({on['processor']}, Linux {on['kernel']}), "
-        f"load average {on['load_average']} at the end; {options}."
+        f"load average {load}; {options}."
     )
 
 

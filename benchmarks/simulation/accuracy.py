@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.evidence import Result, file_of, machine, store
+from benchmarks.evidence import Result, file_of, store
 from benchmarks.simulation.accuracy_tables import OWN, PART, printed
 
 from patternbench.records import stored
@@ -51,8 +51,7 @@ def main() -> None:
     out, options = arguments.out or file_of(PART), {"quick": "yes" if arguments.quick else "no"}
     for study in arguments.studies:
         check = checked(study, quick=arguments.quick, runs=arguments.runs)
-        made = {**check, "machine": machine(), "options": options}
-        result = store(PART, options, out, checks=with_check(known(out), made))
+        result = store(PART, options, out, checks=with_check(known(out), {**check, "options": options}))
     print(printed(result))
 
 
@@ -79,7 +78,7 @@ def checked(study: str, *, quick: bool, runs: Path | None) -> Result:
         told = patternbench("calibrate", str(run), "--out", str(file), "--json")
         capacity = capacity_of(RunFolder(run), model_file.read(file).model)
         parts = {"held_out": json.loads(told)["held_out"], "capacity": capacity}
-        return {"study": Path(study).stem, **parts, "code": code_of(RunFolder(run))}
+        return {"study": Path(study).stem, **parts, **measured_on(RunFolder(run))}
 
 
 def measured(study: str, scratch: Path, *, quick: bool, runs: Path | None) -> Path:
@@ -92,10 +91,19 @@ def measured(study: str, scratch: Path, *, quick: bool, runs: Path | None) -> Pa
     return run
 
 
-def code_of(run: RunFolder) -> dict[str, str]:
-    """Return which commit a run measured with, and when."""
+def measured_on(run: RunFolder) -> Result:
+    """Return which commit a run measured with, when, and on which machine: not those of the calibration."""
     noted = stored.manifest(run)
-    return {"commit": (noted.git_commit or "unknown")[:8], "date": noted.started[:10]}
+    on = noted.machine
+    return {
+        "code": {"commit": (noted.git_commit or "unknown")[:8], "date": noted.started[:10]},
+        "machine": {
+            "processor": on["cpu"],
+            "cores": on["cores"],
+            "kernel": on["kernel"],
+            "load_at_start": round(on["load_at_start"], 1),
+        },
+    }
 
 
 def capacity_of(run: RunFolder, model: SimulationModel) -> float | None:

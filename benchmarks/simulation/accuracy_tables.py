@@ -64,8 +64,11 @@ def median_error(cells: Sequence[Result]) -> float | None:
 
 
 def known_errors(cells: Sequence[Result]) -> list[float]:
-    """Return how far predictions are off, in percent of what was measured, where both are known."""
-    both = [(cell["measured"], cell["predicted"]) for cell in cells]
+    """Return how far predictions are off, in percent of what was measured, where both are known.
+
+    Shares and times to recover are held against points and seconds: a percentage of nearly nothing says nothing.
+    """
+    both = [(cell["measured"], cell["predicted"]) for cell in cells if cell["relative"]]
     return [100 * abs(predicted / measured - 1) for measured, predicted in both if measured and predicted is not None]
 
 
