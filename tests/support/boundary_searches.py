@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -57,10 +58,17 @@ class Truth:
 
     def dose(self, share: float, blocks: int) -> float:
         """The dose at which a share is lost, in the mean over the blocks."""
-        mean = self.lost(_DENSE[:, None], np.arange(blocks)[None, :]).mean(axis=1)
-        return float(np.interp(share, mean, _DENSE))
+        return float(np.interp(share, _shares_lost(self, blocks), _DENSE))
 
 
+@cache
+def _shares_lost(truth: Truth, blocks: int) -> Floats:
+    """The share that is lost at each of the dense doses, in the mean over the blocks."""
+    mean: Floats = truth.lost(_DENSE[:, None], np.arange(blocks)[None, :]).mean(axis=1)
+    return mean
+
+
+@cache
 def _few(curve: Callable[[Floats], Floats]) -> float:
     """How far below its middle a curve of spread 1 is at 5 %."""
     places = np.linspace(-60, 0, 60_001)
