@@ -35,6 +35,14 @@ LONGEST_FIRST = (
     "test_refusals_of_clients",
     "test_shop",
     "test_system",
+    "test_boundary_searches",
+    "test_choice_while_measuring",
+    "test_words_under_noise",
+    "test_rounds_load_and_covariates",
+    "test_each_word",
+    "test_lanes",
+    "test_shares_of_calls",
+    "test_worst_cases",
 )
 """Files whose tests take longest together. Two files run at a time: one that began last would end alone."""
 
@@ -45,11 +53,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
+def pytest_configure() -> None:
+    """Look for garbage seldom, also while tests are collected, of which none becomes any."""
+    gc.set_threshold(*SELDOM)
+
+
 def pytest_collection_finish() -> None:
-    """Look for garbage seldom, and never among the tests themselves, which took a tenth of their time."""
+    """Never look for garbage among the tests themselves, which took a tenth of their time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*SELDOM)
 
 
 ONE_WORKER = "tests/integration/containers/"

@@ -199,8 +199,8 @@ REAL = ["--workspace", *(word for name in PURE_CRATES for word in ("--exclude", 
 BUILDS = (Step("cargo test, build", "engine", " ".join([*CARGO_TEST, "--no-run", "--quiet", *REAL])),)
 """What a suite that has the machine to itself would build: it is built before, while others are at work."""
 
-BY_FILE = ("-n", "2", "--dist", "loadfile")
-"""Two files at a time: what the tests of a file share is made once."""
+BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+"""Two files at a time: what the tests of a file share is made once. tests/conftest.py begins with the longest."""
 PURE_GO = ("clock", "limit", "table", "wire", "verbs")
 UNIT = Suite("pytest, unit", pytest(*BY_FILE, "tests/unit", "-m", "not slow and not browser"))
 ALL = (
@@ -218,11 +218,6 @@ ALL = (
     *of_clients(),
     Suite("pytest, unit", pytest(*BY_FILE, "tests/unit")),
     Suite("cargo test, real parts", cargo(REAL), again=True, alone=True),
-    # Real parts mostly wait, so two files run at a time; tests/conftest.py begins with those that take longest.
-    Suite(
-        "pytest, real parts",
-        pytest(*BY_FILE, "--no-loadscope-reorder", "tests/browser", "tests/integration"),
-        again=True,
-        alone=True,
-    ),
+    # Real parts mostly wait, so two files run at a time.
+    Suite("pytest, real parts", pytest(*BY_FILE, "tests/browser", "tests/integration"), again=True, alone=True),
 )

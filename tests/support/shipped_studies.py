@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from tests.support.studies import ROOT
@@ -11,9 +12,10 @@ from patternbench.study.forms import SUFFIX, chosen
 from patternbench.study.load import StudyFile, load
 
 
-def shipped(pattern: str = "*") -> list[Path]:
+@cache
+def shipped(pattern: str = "*") -> Sequence[Path]:
     """The paths of shipped studies by name, also of their quick forms, which no file has."""
-    return sorted(_both((ROOT / "studies").glob(f"{pattern}.yaml")), key=lambda path: path.stem)
+    return tuple(sorted(_both((ROOT / "studies").glob(f"{pattern}.yaml")), key=lambda path: path.stem))
 
 
 def _both(paths: Iterator[Path]) -> Iterator[Path]:

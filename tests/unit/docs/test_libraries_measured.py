@@ -56,10 +56,10 @@ def test_a_client_that_is_twice_as_slow_differs_in_its_times_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("slower", "wrong"), [(1.2, "agrees"), (1.2, "contradicted")])
-def test_a_client_at_the_margin_gets_either_word_in_at_most_five_of_a_hundred_tables(slower: float, wrong: str) -> None:
-    tables = (words(made_up(slower=slower, spread=0.1, seed=seed))[2:] for seed in range(RUNS))
-    assert sum(wrong in reported for reported in tables) / RUNS <= 0.08
+def test_a_client_at_the_margin_gets_either_word_in_at_most_five_of_a_hundred_tables() -> None:
+    tables = [words(made_up(slower=1.2, spread=0.1, seed=seed))[2:] for seed in range(RUNS)]
+    for wrong in ("agrees", "contradicted"):
+        assert sum(wrong in reported for reported in tables) / RUNS <= 0.08, wrong
 
 
 def test_one_block_tells_nothing() -> None:

@@ -88,7 +88,8 @@ def heterogeneity(changes: Mapping[str, Floats]) -> Heterogeneity:
         return Heterogeneity(on, UNSURE, np.nan, (np.nan, np.nan), [])
     # Where a lane shows too little, no one knows of all lanes.
     between = [apart(a, b) for a, b in combinations(groups, 2)] if len(groups) == len(changes) else []
-    return Heterogeneity(on, _p_of(groups), *_excess_share(groups), between)
+    ratio = _ratio(groups)
+    return Heterogeneity(on, _p_of(groups, ratio), *_excess_share(ratio, *_freedom(groups)), between)
 
 
 def shown(found: Sequence[Heterogeneity], level: float) -> list[Shown]:
@@ -96,9 +97,9 @@ def shown(found: Sequence[Heterogeneity], level: float) -> list[Shown]:
     return PValues.of(one.p for one in found).corrected(false_discoveries).shown(level)
 
 
-def _p_of(groups: Groups) -> PValue:
+def _p_of(groups: Groups, ratio: float) -> PValue:
     """Return the p of no difference between lanes, by variance and where blocks need not scatter evenly."""
-    even = _by_variance(groups)
+    even = _by_variance(groups, ratio)
     lanes = range(len(groups))
     others = [np.concatenate([groups[other] for other in lanes if other != lane]) for lane in lanes]
     pairs = zip(groups, others, strict=True) if len(groups) > _BOTH else [(groups[0], groups[1])]
@@ -106,11 +107,11 @@ def _p_of(groups: Groups) -> PValue:
     return PValue(even, max(even, min(1.0, len(alone) * min(alone))))
 
 
-def _by_variance(groups: Groups) -> float:
+def _by_variance(groups: Groups, ratio: float) -> float:
     """Return the larger of Fisher's and Welch's p; that of a permutation where no block scatters."""
     if all(np.ptp(group) == 0 for group in groups):
         return 1.0 if np.ptp(np.concatenate(groups)) == 0 else 1 / _arrangements(groups)
-    fisher = float(stats.f.sf(_ratio(groups), *_freedom(groups)))
+    fisher = float(stats.f.sf(ratio, *_freedom(groups)))
     return max(fisher, _welch(groups))
 
 
@@ -138,9 +139,8 @@ def _freedom(groups: Groups) -> tuple[int, int]:
     return len(groups) - 1, sum(map(len, groups)) - len(groups)
 
 
-def _excess_share(groups: Groups) -> tuple[float, tuple[float, float]]:
-    """I2 and the ends of its interval."""
-    ratio, freedom = _ratio(groups), _freedom(groups)
+def _excess_share(ratio: float, *freedom: int) -> tuple[float, tuple[float, float]]:
+    """I2 and the ends of its interval, from Fisher's F and its degrees of freedom."""
     if not np.isfinite(ratio):
         return np.nan, (np.nan, np.nan)
     low, high = (float(stats.f.ppf((1 + side * CONFIDENCE) / 2, *freedom)) for side in (1, -1))
