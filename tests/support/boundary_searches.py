@@ -64,7 +64,7 @@ class Truth:
 @cache
 def _shares_lost(truth: Truth, blocks: int) -> Floats:
     """The share that is lost at each of the dense doses, in the mean over the blocks."""
-    mean: Floats = truth.lost(_DENSE[:, None], np.arange(blocks)[None, :]).mean(axis=1)
+    mean: Floats = truth.lost(_DENSE[:, None], np.arange(blocks, dtype=np.float64)[None, :]).mean(axis=1)
     return mean
 
 
