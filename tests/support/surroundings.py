@@ -92,6 +92,7 @@ VERBS = [
     Verb("run study.yaml --out O/run", writes=True, drives=True, takes_s=8),
     Verb("run study.yaml --out O/run --json", writes=True, drives=True, takes_s=8),
     Verb("run study.yaml --out O/run --watch", writes=True, drives=True, takes_s=8),
+    Verb("run study.yaml", writes=True, drives=True, takes_s=8),
     Verb("resume R", writes=True, drives=True),
     Verb("try study.yaml", drives=True),
     Verb("load http://127.0.0.1:1/ --requests 5 --users 1", drives=True),
@@ -166,6 +167,24 @@ def clock(after_s: float, by_s: int) -> Surroundings:
     return Surroundings("clock", f"{by_s:+d} s after {after_s} s", script, for_=_drives)
 
 
+def date(by: str) -> Surroundings:
+    """The wall clock of a machine that has another date."""
+    env = {"LD_PRELOAD": CLOCK, "FAKETIME": by, "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return Surroundings("clock", f"it is {by}", env=env)
+
+
+def elsewhere(options: str) -> Surroundings:
+    """A folder for temporary files on a file system of its own, mounted with options."""
+    mount = f"mkdir t; mount -t tmpfs -o {options} none t; export TMPDIR=$PWD/t"
+    return Surroundings("temporary files", f"a disk that is {options}", MOUNTED.format(mount=mount, after="true"))
+
+
+def renamed(what: str, name: str, shown: str = "") -> Surroundings:
+    """What a verb names is a link by another name, or a loop of links."""
+    script = f'rm -rf -- {what}; ln -s -- {shlex.quote(name)} {what}; "$@"'
+    return Surroundings("names", shown or f"{what} is a link to {name}", script, for_=lambda one: what in one.words)
+
+
 def terminal(columns: int) -> Surroundings:
     """A terminal of a width."""
     script = f'exec script -qec "stty cols {columns} rows 24; $(printf "%q " "$@")" /dev/null'
@@ -175,6 +194,14 @@ def terminal(columns: int) -> Surroundings:
 def redirected(how: str) -> Surroundings:
     """Streams as a shell redirects them."""
     return Surroundings("streams", how, f'"$@" {how}; exit ${{PIPESTATUS[0]}}')
+
+
+def at_once(streams: str) -> Surroundings:
+    """Streams whose writes are refused where they would have to wait, as some programs leave pipes; none reads long."""
+    python = shlex.quote(sys.executable)
+    given = "import os, sys; os.set_blocking(1, False); os.execv(sys.argv[1], sys.argv[1:])"
+    script = f'{python} -c {shlex.quote(given)} "$@" {streams} | (sleep 9; cat); exit ${{PIPESTATUS[0]}}'
+    return Surroundings("streams", f"refuse to wait {streams}", script)
 
 
 def twice(other: str) -> Surroundings:
@@ -191,10 +218,17 @@ ODD_NAMES = (
     "'quoted' \"twice\"",
     "$HOME `id` %s {} ~",
     "größe-日本-😀",
+    "gro\u0308ße",
+    "\u202egnirts\x1b[31m",
+    "a\tb\\n",
+    "~",
+    "*",
     "n" * 255,
     "-out",
     "#x;y&z",
 )
+STUDY_NAMES = ('"-x"', '"gro\u0308ße"', '".."', '"a/b"', '"a\\nb"', '"' + "n" * 256 + '"', '"~"', '"a%sb"')
+"""As YAML has them."""
 NOT_UTF8 = os.fsdecode(b"latin-\xe9")
 C = {"LC_ALL": "C", "LANG": "C"}
 TRULY_ASCII = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
@@ -206,14 +240,23 @@ EVERY: list[Surroundings] = [
     *(full_run(kib) for kib in (0, 4, 16, 64, 256)),
     *(full_scratch(kib) for kib in (4, 16, 128)),
     *(twice(other) for other in ("", "", "report R", "history add O/kept R", "resume R", "watch R --port 0")),
+    twice("compare R --baseline strategy=baseline --html O/c.html --save O/c.json"),
+    twice("run study.yaml"),
     *(clock(after, by) for after in (0.5, 1.5, 2.5, 4) for by in (-3600, -5, 3600)),
+    *map(date, ("-56y", "+12y", "+81y", "+200y")),
+    *(
+        Surroundings("clock", f"TZ={zone}", env={"TZ": zone})
+        for zone in ("Pacific/Kiritimati", "America/St_Johns", "no such zone", "", "X" * 300, ":/dev/full")
+    ),
     *map(
         redirected,
         (
             *(">&-", "2>&-", "<&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1"),
             *("| head -1", "| true", "2>&1 >/dev/null | true", "2>&1 | head -c 10", "</dev/null", "</dev/full"),
+            *(">/dev/null 2>&-", ">&- 2>/dev/full", "<&1", "</proc/self/mem"),
         ),
     ),
+    *map(at_once, ("", "2>&1")),
     *map(read_only, ("R", "O", ".", "R/attempts")),
     *map(terminal, (20, 1, 2, 5)),
     *(
@@ -256,8 +299,18 @@ EVERY: list[Surroundings] = [
         Surroundings("temporary files", f"TMPDIR={name}", env={"TMPDIR": name}, for_=_drives)
         for name in ("/nonexistent", "/dev/null", "/proc", "")
     ),
+    *map(elsewhere, ("size=100m", "size=100m,noexec", "size=100m,ro")),
+    Surroundings(
+        "temporary files",
+        "TMPDIR goes away",
+        'mkdir t; export TMPDIR=$PWD/t; (sleep 1.5; rm -rf t) & "$@"; code=$?; wait; exit $code',
+        for_=_drives,
+    ),
     Surroundings("no network", "no interface is up", 'exec unshare -n "$@"'),
     *(Surroundings("names", repr(name[:30]), folder=name) for name in ODD_NAMES),
+    *(renamed(what, what) for what in ("O", "R", "study.yaml")),
+    *(renamed(what, "/nonexistent/x") for what in ("O", "R", "study.yaml")),
+    *(Surroundings("names", f"a study of the name {name[:30]!r}", study=name) for name in STUDY_NAMES),
     Surroundings("names", "not UTF-8", folder=NOT_UTF8),
     Surroundings("names", "very long", folder="/".join(["d" * 200] * 12)),
 ]
@@ -354,7 +407,7 @@ def carried_out(case: Case, here: Path) -> tuple[int | None, str, float]:
     given = {name: value for name, value in env.items() if value is not None}
     begun = time.monotonic()
     child = subprocess.Popen(
-        ["bash", "-c", case.around.script, "bash", *words],
+        ["bash", "-c", f"trap : TERM; {case.around.script}", "bash", *words],
         cwd=here,
         env=given,
         stdin=subprocess.DEVNULL,

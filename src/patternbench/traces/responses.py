@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from patternbench.observe.warning import NOTHING_SEEN, RoundWarning
 from patternbench.terms.responses import Better, Response
 from patternbench.traces.analyze.calls import mean_or_nan
-from patternbench.traces.records.collected import SpanRecords, TracedRound
+from patternbench.traces.records.collected import SpanCounts, SpanRecords, TracedRound
 
 _CALLS = "per request, mean: of the counting pass where there is one, else of the traced requests"
 _TIME = "per traced request, mean; the three types add up to `backend_time`"
@@ -70,6 +70,7 @@ FAR = 5.0
 """Standard deviations of a binomial count: one round in three million has fewer requests than that by chance."""
 SKEW_S = 0.001
 HARMLESS = ("duplicate", "outside_a_round", "before_the_round")
+CLOCK_SET_BACK = "clock_set_back"
 OTHER_SIGNAL = "other_signal"
 HOW = "see docs/traces.md on how components are told, and which exporters must be told that they speak gRPC"
 WAYS = {
@@ -97,10 +98,12 @@ def warnings(traced: TracedRound) -> Iterator[RoundWarning]:
     if refused:
         text = f"{_listed(refused)} sent to the receiver of traces and refused"
         yield RoundWarning("spans_refused", f"requests {text}", "find out what sends them, and which exporter it uses")
-    left_out = {why: number for why, number in own.counts.left_out.items() if why not in HARMLESS}
+    own_words = (*HARMLESS, CLOCK_SET_BACK)
+    left_out = {why: number for why, number in own.counts.left_out.items() if why not in own_words}
     if left_out:
         remedy = "trace a smaller share, or correct the service that sends them"
         yield RoundWarning("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
+    yield from _set_back(own.counts)
     if own.forest.incomplete:
         text = f"{own.forest.incomplete:,} traces lack spans, so nothing is counted of them"
         yield RoundWarning("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
@@ -110,6 +113,17 @@ def warnings(traced: TracedRound) -> Iterator[RoundWarning]:
         yield RoundWarning(
             "clock_skew", text, "times between services are estimates; synchronise the clocks of the machines"
         )
+
+
+def _set_back(counts: SpanCounts) -> Iterator[RoundWarning]:
+    """Whether spans came by a clock that was set back within the round: some lie before it, or in its warm-up."""
+    if not counts.set_back:
+        return
+    lost = f"{counts.left_out.get(CLOCK_SET_BACK, 0):,} lie before it and were left out"
+    text = f"{counts.set_back:,} spans came by a clock that was set back during the round: {lost}"
+    text += ", and others may count as its warm-up"
+    remedy = "let no program set the clock while a run is under way, and run the round again"
+    yield RoundWarning(CLOCK_SET_BACK, text, remedy)
 
 
 def _missing(own: SpanRecords, succeeded: int) -> Iterator[RoundWarning]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import httpx
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from patternbench.lab.component import ComponentRegistry
+from patternbench.lab.components.target import Target
 from patternbench.lab.host.calls import Call, make
 from patternbench.lab.host.processes import StartError
 
@@ -51,6 +55,15 @@ def test_a_call_that_fails_tells_its_address_the_answer_and_what_was_expected_an
         made(Call("PUT", "http://ann:secret@shop/limit?token=secret"), 500, "no such\n limit")
     with pytest.raises(StartError, match=r"expected 201 or 409$"):
         made(Call("PUT", "http://shop/limit", status=(201, 409)), 200)
+
+
+def test_a_target_that_cannot_drop_what_waits_in_its_queue_is_an_error_and_does_not_keep_its_queue() -> None:
+    drop = Target().describe("target", ComponentRegistry()).drop
+    assert drop is not None
+    drop = replace(drop, url="http://127.0.0.1:1/drop")
+    made(drop)
+    with pytest.raises(StartError, match=r"/drop was answered with 404 \(no endpoint /drop\)"):
+        made(drop, 404, "no endpoint /drop")
 
 
 def test_no_one_there_is_reported_with_the_address() -> None:

@@ -61,10 +61,12 @@ def body(content: bytes, content_type: str = PROTOBUF, **headers: str) -> dict[s
     return {"content": content, "headers": {"content-type": content_type, **headers}}
 
 
-def export(*spans: Span, service: str = "shop") -> bytes:
+def export(*spans: Span, service: str = "shop", process: str = "") -> bytes:
     request = ExportTraceServiceRequest()
     resource = request.resource_spans.add()
     resource.resource.attributes.add(key="service.name", value=AnyValue(string_value=service))
+    if process:
+        resource.resource.attributes.add(key="service.instance.id", value=AnyValue(string_value=process))
     resource.scope_spans.add().spans.extend(spans)
     return request.SerializeToString()
 
@@ -305,6 +307,50 @@ def test_spans_that_began_before_the_round_and_come_late_are_counted_and_not_kep
     answers(spool, body(export(early, late)))
     assert spool.received.left_out == {"before_the_round": 1}
     assert kept(spool)["span_id"].tolist() == [f"{2:016x}"]
+
+
+SECOND = 1_000_000_000
+
+
+def at(number: int, seconds: float) -> Span:
+    """A span of a moment after the round's begin, or before it."""
+    begin = NOW + int(seconds * SECOND)
+    return otlp_span(number, start_time_unix_nano=begin, end_time_unix_nano=begin + 1000)
+
+
+def test_spans_by_a_clock_that_was_set_back_within_the_round_are_counted_and_are_no_probes(spool: Spool) -> None:
+    spool.begin(since_ns=NOW)
+    probe, served = at(1, -0.1), at(2, 3.0)
+    lost, still_kept = at(3, -2.0), at(4, 1.5)
+    answers(spool, body(export(probe, served)), body(export(lost)), body(export(still_kept)))
+    assert spool.received.left_out == {"before_the_round": 1, "clock_set_back": 1}
+    assert spool.received.set_back == 2
+    assert kept(spool)["span_id"].tolist() == [f"{number:016x}" for number in (2, 4)]
+
+
+def test_spans_of_a_process_are_in_no_order_within_a_request_and_nearly_so_between_two(spool: Spool) -> None:
+    spool.begin(since_ns=NOW)
+    answers(spool, body(export(at(1, 5.0), at(2, 0.1))), body(export(at(3, 4.2))))
+    assert (spool.received.set_back, spool.received.kept) == (0, 3)
+
+
+def test_the_late_probe_of_one_process_is_no_clock_of_another_that_was_set_back(spool: Spool) -> None:
+    spool.begin(since_ns=NOW)
+    answers(spool, body(export(at(1, 5.0), process="a")), body(export(at(2, -0.1), process="b")))
+    assert (spool.received.set_back, spool.received.left_out) == (0, {"before_the_round": 1})
+
+
+def test_spans_that_an_exporter_sends_again_are_by_no_clock_that_was_set_back(spool: Spool) -> None:
+    spool.begin(since_ns=NOW)
+    answers(spool, *(body(export(at(number, seconds))) for number, seconds in ((1, 0.1), (2, 5.0), (1, 0.1))))
+    assert (spool.received.set_back, spool.received.left_out) == (0, {"duplicate": 1})
+
+
+def test_what_clocks_said_in_one_round_is_forgotten_in_the_next(spool: Spool) -> None:
+    answers(spool, body(export(at(1, 5.0))))
+    spool.begin(since_ns=NOW)
+    answers(spool, body(export(at(2, -0.1))))
+    assert (spool.received.set_back, spool.received.left_out) == (0, {"before_the_round": 1})
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:

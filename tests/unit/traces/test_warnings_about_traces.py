@@ -68,6 +68,13 @@ def test_what_the_receiver_did_not_keep_is_reported_by_its_reason() -> None:
     assert "1,200 beyond the number that a round keeps, 1 that had not ended" in left_out.message
 
 
+def test_spans_by_a_clock_that_was_set_back_are_reported_with_how_many_were_lost() -> None:
+    (warning,) = warnings(seen(requests(5), left_out={"before_the_round": 2, "clock_set_back": 1200}, set_back=1500))
+    assert warning.kind == "clock_set_back"
+    assert "1,500 spans came by a clock that was set back during the round: 1,200 lie before it" in warning.message
+    assert "set the clock" in warning.remedy
+
+
 def test_incomplete_traces_and_clocks_that_differ_are_reported() -> None:
     incomplete = span("lost", "client", "shop", (1, 2), "nobody", trace_id="x")
     assert kinds(seen(requests(5, incomplete))) == ["traces_torn"]

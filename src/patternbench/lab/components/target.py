@@ -63,8 +63,7 @@ class Target(Component):
             ports={"http": self.port},
             url="http://127.0.0.1:${self.port.http}",
             ready=ReadyLine("listening"),
-            # 404 is the answer of an engine, or an image of one, that was built before it could: it keeps its queue.
-            drop=Call("POST", "http://127.0.0.1:${self.port.http}/drop", status=(200, 404)),
+            drop=Call("POST", "http://127.0.0.1:${self.port.http}/drop"),
         )
 
     def in_container(self, launch: Launch, registry: ComponentRegistry) -> Launch:

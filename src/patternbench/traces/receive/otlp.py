@@ -29,11 +29,14 @@ RESOURCE_SPANS = {"resourceSpans", "resource_spans"}
 LATEST_NS = 2**63 - 1
 TRACE_BYTES, SPAN_BYTES = 16, 8
 UNKNOWN_SERVICE = "unknown_service"
+OF_A_PROCESS = ("service.instance.id", "host.name", "process.pid")
+"""Attributes of a resource that tell the processes of one service apart."""
 WATCHERS = ("Prometheus/", "kube-probe/")
 """How the user agents of scrapes and probes begin. These requests aren't part of the load."""
 
 Attribute = str | int | float | bool | None
 Attributes = Mapping[str, Attribute]
+Sender = tuple[str, ...]
 
 
 class BodyError(Exception):
@@ -69,9 +72,13 @@ class SpanRow(NamedTuple):
 
 @dataclass
 class SpanBatch:
-    """The spans of one request, and how many of its spans can't be kept, by reason."""
+    """The spans of one request, and how many of its spans can't be kept, by reason.
+
+    ``senders`` has for each row the process that made it, as far as its resource tells.
+    """
 
     rows: list[SpanRow] = field(default_factory=list)
+    senders: list[Sender] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -108,13 +115,16 @@ def batch_of(request: ExportTraceServiceRequest) -> SpanBatch:
     """Return the spans of a request as rows."""
     batch = SpanBatch()
     for resource in request.resource_spans:
-        service = _text(_attributes(resource.resource.attributes).get("service.name")) or UNKNOWN_SERVICE
+        about = _attributes(resource.resource.attributes)
+        service = _text(about.get("service.name")) or UNKNOWN_SERVICE
+        sender = (service, *(_text(about.get(name)) for name in OF_A_PROCESS))
         for span in (span for scope in resource.scope_spans for span in scope.spans):
             why = _why_not(span)
             if why:
                 batch.refused[why] += 1
             else:
                 batch.rows.append(_row(span, service))
+                batch.senders.append(sender)
     return batch
 
 

@@ -15,9 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from patternbench.traces.columns import schema
-from patternbench.traces.receive.otlp import SpanBatch, SpanRow
+from patternbench.traces.receive.otlp import Sender, SpanBatch, SpanRow
 
 ROWS_IN_MEMORY = 5_000
+CLOCK_BACK_NS = 1_000_000_000
+"""How much earlier than others that had come a process's spans end, so that its clock must have been set back.
+
+A process sends spans in the order in which they end. We ask for every span within 200 ms, so processes that cannot be
+told apart come out of order by less than this.
+"""
 
 
 @dataclass
@@ -25,7 +31,8 @@ class ReceivedTraces:
     """The requests and spans received in a round, and why some weren't kept.
 
     ``requests`` are those that were understood, ``refused`` counts the others by reason; ``spans`` are those of the
-    former, ``left_out`` counts those of them that were not kept.
+    former, ``left_out`` counts those of them that were not kept. ``set_back`` are those that a process made by a clock
+    that had been set back since it sent others, kept or not.
     """
 
     requests: int = 0
@@ -33,6 +40,7 @@ class ReceivedTraces:
     kept: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    set_back: int = 0
 
     def as_json(self) -> dict[str, object]:
         """Return the counts as plain data."""
@@ -50,6 +58,7 @@ class Spool:
         self._rows: list[SpanRow] = []
         self._seen: set[tuple[str, str]] = set()
         self._since_ns = 0
+        self._latest_ns: dict[Sender, int] = {}
 
     @property
     def open(self) -> bool:
@@ -64,6 +73,7 @@ class Spool:
         """
         self.end()
         self.received, self._seen, self._since_ns = ReceivedTraces(), set(), since_ns
+        self._latest_ns = {}
         self._writer = pq.ParquetWriter(self.path, schema(), compression="zstd")
 
     def end(self) -> None:
@@ -79,23 +89,28 @@ class Spool:
 
     def take(self, batch: SpanBatch) -> Counter[str]:
         """Take the spans of a request; how many of them are not kept, by reason."""
-        left_out = Counter(batch.refused)
-        for row in batch.rows:
-            why = self._why_not(row)
+        left_out, kept = Counter(batch.refused), dict[Sender, int]()
+        for row, sender in zip(batch.rows, batch.senders, strict=True):
+            set_back = row.end_ns + CLOCK_BACK_NS < self._latest_ns.get(sender, 0)
+            why = self._why_not(row, set_back)
+            self.received.set_back += set_back and why != "duplicate"
             if why:
                 left_out[why] += 1
             else:
                 self._keep(row)
+                kept[sender] = max(row.start_ns, kept.get(sender, 0))
+        # Only now, as within a request spans may have any order; of what is kept, whose number is bounded.
+        self._latest_ns |= {sender: max(at, self._latest_ns.get(sender, 0)) for sender, at in kept.items()}
         self.received.requests += 1
         self.received.spans += len(batch.rows) + batch.refused.total()
         self.received.left_out += left_out
         return left_out
 
-    def _why_not(self, row: SpanRow) -> str:
+    def _why_not(self, row: SpanRow, set_back: bool) -> str:
         if not self.open:
             return "outside_a_round"
         if row.start_ns < self._since_ns:
-            return "before_the_round"
+            return "clock_set_back" if set_back else "before_the_round"
         if (row.trace_id, row.span_id) in self._seen:
             return "duplicate"
         return "too_many" if self.received.kept >= self._most else ""

@@ -39,6 +39,7 @@ class SpanCounts(BaseModel):
     refused: Mapping[str, int]
     left_out: Mapping[str, int]
     measured_from_ns: int = 0
+    set_back: int = 0
 
 
 @dataclass(frozen=True)
