@@ -103,6 +103,8 @@ const BAD_GATEWAY: u16 = 502;
 /// How long it takes at least to hear that no one listens: as on one machine. Without it, users who try again at once
 /// would do so without end at one moment.
 const REFUSAL: Nanos = 20_000;
+/// How many events lie between two ticks of which observers are told: a fraction of a second. The first is told at once.
+const WATCHED_EVERY: u64 = 500_000;
 /// How often the load may be woken at one moment, before it is clear that no other will come.
 const MOST_AT_ONE_MOMENT: u64 = 10_000_000;
 
@@ -120,6 +122,8 @@ pub struct Simulated {
     numbers: u32,
     plans: u64,
     events: Rc<Cell<u64>>,
+    /// The number of events from which on observers are told of a tick again.
+    watched_from: u64,
     downstream: Downstream,
     answers: Vec<(u16, Vec<u8>)>,
     /// How often the load has been woken at the present moment, and how often it may be.
@@ -179,6 +183,7 @@ impl Simulated {
             numbers: NOTHING,
             plans: 0,
             events: Rc::default(),
+            watched_from: 0,
             downstream: Downstream::default(),
             answers: Vec::new(),
             woken: 0,
@@ -766,6 +771,14 @@ impl World for Simulated {
         self.rare.as_mut()?.take_fresh()
     }
 
+    fn is_watched(&mut self) -> bool {
+        let watched = self.events.get() >= self.watched_from;
+        if watched {
+            self.watched_from = self.events.get() + WATCHED_EVERY;
+        }
+        watched
+    }
+
     fn lasts(&self) -> bool {
         self.rare.is_some()
     }
@@ -798,6 +811,18 @@ mod tests {
         let log = AttemptLog::start(settings).expect("a log");
         let done = run_in(world, job, log, &AtomicBool::new(false));
         done.map(|_| ()).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn observers_are_told_of_the_first_tick_and_then_of_one_in_so_many_events() {
+        let alike = r#"{"model": 1, "service": {"workers": 1, "times": {"fixed_us": 1}}}"#;
+        let mut world = Simulated::new(&Model::parse(alike).expect("a model"));
+        let mut watched_at = |events| {
+            world.events.set(events);
+            world.is_watched()
+        };
+        let found = [0, 1, WATCHED_EVERY - 1, WATCHED_EVERY, WATCHED_EVERY + 1].map(&mut watched_at);
+        assert_eq!(found, [true, false, false, true, false]);
     }
 
     #[test]

@@ -154,6 +154,11 @@ impl<W: World> Links<W> {
         self.world.reseeded()
     }
 
+    /// Whether observers are told of the tick that is due.
+    pub fn is_watched(&mut self) -> bool {
+        self.world.is_watched()
+    }
+
     /// Whether the world wants the round to go on to its end.
     #[inline]
     pub fn lasts(&self) -> bool {

@@ -74,6 +74,12 @@ pub trait World {
         None
     }
 
+    /// Whether observers of the log are told of a tick: always, but for simulated time, in which a second may have more
+    /// ticks than anyone can watch.
+    fn is_watched(&mut self) -> bool {
+        true
+    }
+
     /// Whether a round goes on to its end though no call is to come any more; only where calls may still be drawn anew.
     fn lasts(&self) -> bool {
         false

@@ -115,7 +115,9 @@ impl<W: World> Runner<W> {
             if self.timing.is_warm_up_running_out(now) {
                 self.log.measures_from(self.timing.warm_up() / 1000);
             }
-            self.log.tick(now / 1000, self.population.in_flight());
+            if self.links.is_watched() {
+                self.log.tick(now / 1000, self.population.in_flight());
+            }
         }
     }
 
