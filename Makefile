@@ -13,6 +13,8 @@ FORMATTERS := scripts/formatters/node_modules/.package-lock.json
 AXE := tests/browser/node_modules/.package-lock.json
 CARGO_JOBS ?= $(shell nproc)
 BASES ?= public
+# Python compiles what it loads: what pip would compile is several times as much.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 BOTH_CORES := $(MAKE) --jobs=2 --output-sync=target
 
 .DEFAULT_GOAL := help
@@ -93,16 +95,16 @@ clean: ## remove what was built (not what was measured)
 
 $(VENV)/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp requirements-dev.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp requirements-docs.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
 $(FORMATTERS) $(AXE): %/node_modules/.package-lock.json: %/package-lock.json

@@ -1,4 +1,4 @@
-"""Puts the native parts into a wheel: the engine's binary, built clients and agents, and their licences."""
+"""Puts into a wheel what builds make: the engine's binary, clients, agents, the reports' script, and licences."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ class NativeParts(BuildHookInterface):
         included = build_data["force_include"]
         for file, name in carried.native_parts(root):
             included[str(file.relative_to(root))] = f"patternbench/{name}"
-        included[str(self._notices(root))] = "patternbench/THIRD-PARTY-NOTICES.txt"
+        included[self._made(root, "vega.js", vega())] = "patternbench/_scripts/vega.js"
+        notices = loaded(root / "scripts" / "third_party_notices.py").notices(root)
+        included[self._made(root, "THIRD-PARTY-NOTICES.txt", notices)] = "patternbench/THIRD-PARTY-NOTICES.txt"
 
-    def _notices(self, root: Path) -> Path:
-        """Write the licences of what the native parts contain, by ``scripts/third_party_notices.py``."""
-        module = loaded(root / "scripts" / "third_party_notices.py")
-        file = root / "dist" / "THIRD-PARTY-NOTICES.txt"
+    def _made(self, root: Path, name: str, text: str) -> str:
+        """Write a file into ``dist``, and return where it is."""
+        file = root / "dist" / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(module.notices(root), encoding="utf-8")
-        return file.relative_to(root)
+        file.write_bytes(text.encode())
+        return str(file.relative_to(root))
 
 
 def loaded(script: Path) -> ModuleType:
@@ -49,6 +50,13 @@ def loaded(script: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def vega() -> str:
+    """Return the script with which pages draw figures, from the library that only SVG files need where it runs."""
+    import vl_convert  # noqa: PLC0415 - editable installs need none of it
+
+    return str(vl_convert.javascript_bundle())
 
 
 def platform_tag(binary: Path) -> str:

@@ -1,4 +1,6 @@
-"""Writes the licences of all third-party code inside the engine's binary and the clients' binaries and jars.
+"""Writes the licences of all third-party code that a wheel carries.
+
+That is what is inside the engine's binary, the clients' binaries and jars, and the script of reports.
 
 Python packages that patternbench depends on are installed next to it with licences of their own; the rate limiter's
 sidecar travels as source and is built where it runs. Neither is listed.
@@ -25,7 +27,8 @@ LINE = "=" * 100
 
 def notices(root: Path) -> str:
     """Return the whole text: one entry per crate and per Java library, with the texts that they bring."""
-    entries = [*_crates(root / "engine", "patternbench-engine"), *_of_clients(root / "clients"), *_jars(root)]
+    engine = _crates(root / "engine", "patternbench-engine")
+    entries = [*engine, *_of_clients(root / "clients"), *_jars(root), _script(root)]
     listed = "\n".join(f"  {name}  ({licence})" for name, licence, _ in entries)
     body = "\n".join(f"{LINE}\n{', '.join(names)}\n{LINE}\n{text}\n" for text, names in _by_text(entries).items())
     return f"Third-party code in patternbench's native parts\n\n{listed}\n\n{body}"
@@ -98,6 +101,12 @@ def _jars(root: Path) -> Iterator[Entry]:
             texts = [name for name in inside if Path(name).name.upper().startswith((*TEXTS, "THIRD", "DEPENDENCIES"))]
             found = [archive.read(name).decode(errors="replace").strip() for name in texts if not name.endswith("/")]
         yield f"{jar.name} (Java libraries, as its file META-INF/THIRD-PARTY.txt lists them)", "see text", found
+
+
+def _script(root: Path) -> Entry:
+    """The script of reports, whose libraries bring no licence texts with it."""
+    text = (root / "scripts" / "vega-notices.txt").read_text(encoding="utf-8")
+    return "Vega, Vega-Lite, Vega-Embed and what they contain (script of reports)", "see text", [text.strip()]
 
 
 if __name__ == "__main__":

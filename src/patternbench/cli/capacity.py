@@ -33,6 +33,7 @@ from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
 from patternbench.lab import machine
 from patternbench.records.outputs import check_outputs
+from patternbench.report import vega
 from patternbench.run import prepared_run
 from patternbench.run.single.rate_rounds import RateFixture, RateRound, driven, of_url, rate_fixture
 from patternbench.run.single.recovery_study import Trigger, study_of
@@ -102,6 +103,7 @@ def capacity(
     if trigger is not None:
         return recovers_from(_study(subject, quick), trigger, text, at=at, out=out, json_=json_)
     text = _required(text, at, out)
+    vega.check_svg(svg)
     check_outputs([path for path in (svg, html) if path], [Path(subject)], force)
     try:
         objective, limits = parse_objective(text), Limits(start=start, most=most, rounds=rounds)

@@ -15,7 +15,7 @@ from patternbench.cli.short_report import show
 from patternbench.observe import registry
 from patternbench.records import damage
 from patternbench.records.folder import RunFolder
-from patternbench.report import pipeline
+from patternbench.report import pipeline, vega
 from patternbench.report.build import build, judged_claims
 from patternbench.report.markdown import markdown
 from patternbench.report.sections import claims, predicted
@@ -92,6 +92,8 @@ def _write(run: RunFolder, requested: ReportOptions) -> JudgedClaims | None:
     else:
         show(made)
         click.echo(f"report: {run.report}")
+        if not vega.draws_svg():
+            output.note(f"the report draws its figures in a browser; to have them as files, too, {vega.INSTALL}")
     return made.claims
 
 

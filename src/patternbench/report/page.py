@@ -6,15 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import metadata
 
 import jinja2
-import vl_convert
 from markupsafe import Markup, escape
 
-from patternbench import caches
 from patternbench.observe.section import Section
-from patternbench.report import interval_pictures
+from patternbench.report import interval_pictures, vega
 from patternbench.report.figures.scenarios import config
 from patternbench.report.packing import packed
 from patternbench.report.shown_section import drawn, shown
@@ -67,13 +64,8 @@ def _number(value: float | None) -> str:
 
 @cache
 def _library() -> Markup:
-    """Vega, Vega-Lite and Vega-Embed as one script. It takes a second to make, so it is kept for later reports."""
-    bundle = caches.kept_text(f"vega-{metadata.version('vl-convert-python')}.js", _bundle)
-    return Markup(bundle.replace("</script", "<\\/script"))
-
-
-def _bundle() -> str:
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
+    """Return what draws the figures, as the text of a script element."""
+    return Markup(vega.script().replace("</script", "<\\/script"))
 
 
 def _embedded(data: Mapping[str, object]) -> Markup:

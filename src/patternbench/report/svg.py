@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import vl_convert
-
 from patternbench.records.folder import drafted
+from patternbench.report import vega
 from patternbench.report.figures.scenarios import (
     PAPER_FIGURES,
     TITLE,
@@ -27,9 +26,16 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 def figures(report: RunReport) -> dict[str, str]:
-    """Draw the paper's two figures and the headline responses; file stem to SVG text."""
+    """Draw the paper's two figures, the headline responses and those of sections; file stem to SVG text.
+
+    Without the library that draws SVG files, only the sections' own drawings are there.
+    """
     if not len(report.done):
         return {}
+    return _drawings(report) | (_figures(report) if vega.draws_svg() else {})
+
+
+def _figures(report: RunReport) -> dict[str, str]:
     arrangement = layout(report)
     drawable = {response.name for response in figure_responses(report)}
     expected = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
@@ -47,7 +53,7 @@ def write_figures(report: RunReport, folder: Path) -> list[Path]:
 def draw(spec: Mapping[str, object]) -> str:
     """Draw one Vega-Lite specification as SVG, in the light theme."""
     themed = {**_shown(spec), "$schema": _SCHEMA, "config": config("light")}
-    return str(vl_convert.vegalite_to_svg(themed))
+    return vega.svg_of(themed)
 
 
 def _shown(spec: Mapping[str, object]) -> dict[str, object]:
@@ -61,13 +67,16 @@ def _grid(report: RunReport, arrangement: Layout, drawn: Mapping[str, object], n
     return draw(grid_of(drawn, title, points(report, arrangement, response)))
 
 
-def _of_sections(report: RunReport) -> dict[str, str]:
-    drawings = {
+def _drawings(report: RunReport) -> dict[str, str]:
+    return {
         f"{section.anchor}-drawing-{number}": drawing.svg
         for section in report.sections
         for number, drawing in enumerate(section.drawings, start=1)
     }
-    return drawings | {
+
+
+def _of_sections(report: RunReport) -> dict[str, str]:
+    return {
         f"{section.anchor}-{number}": draw(figure.spec)
         for section in report.sections
         for number, figure in enumerate(section.figures, start=1)
