@@ -104,7 +104,7 @@ def _jars(root: Path) -> Iterator[Entry]:
 
 
 def _script(root: Path) -> Entry:
-    """The script of reports, whose libraries bring no licence texts with it."""
+    """Return the script of reports, whose libraries bring no licence texts with it."""
     text = (root / "scripts" / "vega-notices.txt").read_text(encoding="utf-8")
     return "Vega, Vega-Lite, Vega-Embed and what they contain (script of reports)", "see text", [text.strip()]
 

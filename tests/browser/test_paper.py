@@ -31,9 +31,10 @@ WIDTHS = """() => [...document.querySelectorAll("table")].filter((one) => one.ch
   across: getComputedStyle(one.closest(".scroll") || one).page === "across",
   right: one.getBoundingClientRect().right,
   columns: one.querySelectorAll("thead th, thead td").length,
-  letters: Math.min(...[...one.querySelectorAll("tbody td, tbody th")].map((cell) =>
-    (cell.clientWidth - parseFloat(getComputedStyle(cell).paddingLeft) - parseFloat(getComputedStyle(cell).paddingRight))
-      / parseFloat(getComputedStyle(cell).fontSize))),
+  letters: Math.min(...[...one.querySelectorAll("tbody td, tbody th")].map((cell) => {
+    const { paddingLeft, paddingRight, fontSize } = getComputedStyle(cell);
+    return (cell.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)) / parseFloat(fontSize);
+  })),
 }))"""
 """Of each table that is printed: whether its page lies across, where it ends, and how many letters its cells hold."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.synthetic_run import synthetic_run
 
 from patternbench.report import svg, vega
 from patternbench.terms.problems import InputError
-from tests.support.synthetic_run import synthetic_run
 
 
 @pytest.fixture
