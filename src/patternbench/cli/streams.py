@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from _typeshed import ReadableBuffer
 
 STANDARD = ("stdin", "stdout", "stderr")
@@ -26,7 +29,7 @@ class Output(io.FileIO):
     def write(self, content: ReadableBuffer) -> int:
         """Write as a file does. Raises UnreadError, or OSError with this stream's name."""
         try:
-            return super().write(content)
+            return _written(super().write, content, self)
         except BrokenPipeError:
             raise UnreadError from None
         except OSError as error:
@@ -39,8 +42,18 @@ class ErrorOutput(io.FileIO):
     def write(self, content: ReadableBuffer) -> int:
         """Write as a file does; a full or closed place swallows the text."""
         with suppress(OSError):
-            return super().write(content)
+            return _written(super().write, content, self)
         return memoryview(content).nbytes
+
+
+def _written(write: Callable[[ReadableBuffer], int | None], content: ReadableBuffer, file: io.FileIO) -> int:
+    """Return how many bytes were written, once the place takes some.
+
+    A pipe may have been left as one that refuses instead of waiting; what it refuses would be lost.
+    """
+    while (written := write(content)) is None:
+        select.select([], [file], [])
+    return written
 
 
 def take() -> None:

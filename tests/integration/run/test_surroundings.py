@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,3 +21,17 @@ def test_a_command_holds_in_surroundings_of_the_kind(kind: str, tmp_path: Path) 
     found = attack(cases(kind, EACH, SEED), tmp_path)
     broken = {title: wrong for title, wrong in found.items() if wrong}
     assert not broken, "\n".join([f"{title}\n  " + "\n  ".join(wrong) for title, wrong in broken.items()])
+
+
+def test_a_pipe_that_refuses_to_wait_loses_nothing_of_what_a_command_prints() -> None:
+    """As another program may leave it that shares the pipe: it refuses what is more than fits until somebody reads."""
+    command = [sys.executable, "-m", "patternbench", "schema"]
+    whole = subprocess.run(command, capture_output=True, check=True).stdout
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writer, False)
+    with subprocess.Popen(command, stdout=writer) as child:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            assert pipe.read() == whole
+    assert child.returncode == 0
