@@ -75,44 +75,34 @@ def meant(name: StandIn) -> object:
 
 
 class ModuleLater(ModuleType):
-    """A module that is put off: it has stand-ins for its names, and is loaded once one of them is asked something."""
+    """Stands for a module: each of its names is a stand-in."""
 
-    def __getattr__(self, name: str) -> object:
-        """Return what stands for a name; the name itself while modules are loaded as they are."""
-        if not FINDER.puts_off:
-            return getattr(_loaded(self), name)
+    def __getattr__(self, name: str) -> StandIn:
+        """Return what stands for a name."""
         if name.startswith("__"):  # the import system asks whether it is a package
             raise AttributeError(name)
         return StandIn(self.__name__, name)
 
 
-class LoaderLater(Loader):
-    """The loader of a module that is put off; ``own`` is the one that loads it."""
-
-    def __init__(self, own: SourceFileLoader) -> None:
-        self.own = own
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Put the module off."""
-        module.__class__ = ModuleLater
-
-
-class FinderLater(MetaPathFinder):
-    """Puts off every module but those that say what options there are."""
-
-    puts_off = False
+class FinderLater(MetaPathFinder, Loader):
+    """Has modules stood for that say nothing of options."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how a module is put off; None for one that is loaded as usual."""
-        if not self.puts_off or says_options(fullname):
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
+        """Return where a module is, to be stood for; None for one that is loaded as usual."""
+        spec = None if says_options(fullname) else PathFinder.find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return None
-        spec.loader = LoaderLater(spec.loader)
+        spec.loader = self
         return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleLater:
+        """Return what stands for a module."""
+        return ModuleLater(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load nothing."""
 
 
 FINDER = FinderLater()
@@ -126,25 +116,17 @@ def says_options(module: str) -> bool:
 
 def put_names_off() -> None:
     """Let names stand for what modules have from here on to the end of the process."""
-    FINDER.puts_off = True
     sys.meta_path.insert(0, FINDER)
-
-
-def _loaded(module: ModuleLater) -> ModuleType:
-    """Load a module that was put off."""
-    module.__class__ = ModuleType  # type: ignore[assignment]  # from here on it is like any other
-    spec = module.__spec__
-    if spec is not None and isinstance(spec.loader, LoaderLater):
-        module.__loader__ = spec.loader = spec.loader.own
-        spec.loader.exec_module(module)
-    return module
 
 
 @contextmanager
 def _all_loaded() -> Iterator[None]:
-    """Let modules load as usual meanwhile."""
-    before, FINDER.puts_off = FINDER.puts_off, False
+    """Let modules load as usual meanwhile, and forget what stands for them."""
+    before = sys.meta_path[:]
+    sys.meta_path[:] = [one for one in before if one is not FINDER]
+    for name in [name for name, module in sys.modules.items() if isinstance(module, ModuleLater)]:
+        del sys.modules[name]
     try:
         yield
     finally:
-        FINDER.puts_off = before
+        sys.meta_path[:] = before
