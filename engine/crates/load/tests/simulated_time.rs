@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::simulated::{MS, Service, URL, simulate, simulate_sleeps};
+use common::simulated::{MS, Service, URL, simulate, simulate_set_clock, simulate_sleeps};
 use common::{Server, job, ok, run, status, with};
 use patternbench_attemptlog::Outcome;
 use serde_json::json;
@@ -200,4 +200,18 @@ fn answers_that_lie_until_the_next_arrival_are_told_as_if_they_had_been_read_at_
         assert!(late.iter().any(|row| row.outcome == outcome), "{outcome:?}");
     }
     assert!(woken_less * 4 < woken * 3, "{woken_less} {woken}");
+}
+
+#[test]
+fn no_answer_takes_no_time_because_a_clock_was_set_forward_while_it_lay() {
+    let open = json!({"open": {"schedule": {"constant": {"rate": 2500}}, "max_in_flight": 3}});
+    let job = with(job(URL, open, json!([{}])), json!({"duration_us": 400_000}));
+    // It is set between an answer, which comes after 150 us, and the next arrival, after 400 us, which reads it.
+    let rows = simulate_set_clock(&job, |_| Some((3 * MS / 20, 200)), 2_802 * MS / 10);
+    let times: Vec<_> = rows.iter().map(|row| row.end_us - row.start_us).collect();
+    assert!(
+        times.len() > 900 && times.iter().all(|time| [150, 400].contains(time)),
+        "{times:?}"
+    );
+    assert_eq!(times.iter().filter(|time| **time == 400).count(), 1, "{times:?}");
 }

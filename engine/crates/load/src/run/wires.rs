@@ -46,8 +46,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Lets its answer end at a moment, and gives that back. What began was over no earlier, though the kernel tells the
-    /// moment by a clock that somebody may set.
+    /// Lets its answer end at a moment, and gives that back. What began was over no earlier.
     pub fn ends_at(&mut self, at: Nanos) -> Nanos {
         let at = at.max(self.start);
         self.first_byte = Some(self.first_byte.map_or(at, |first| first.min(at)));
@@ -208,9 +207,13 @@ impl<C: Exchange> Wires<C> {
     }
 
     /// When what was read last over a connection had come, where the world remembers it.
+    ///
+    /// No answer comes before its request: then somebody has set the kernel's clock, and its time says nothing.
     #[inline]
     pub fn came(&self, world: &impl World<Connection = C>, key: Key) -> Option<Nanos> {
-        world.came(&self.get(key)?.connection)
+        let wire = self.get(key)?;
+        let began = wire.attempt.as_ref().map_or(0, |attempt| attempt.start);
+        world.came(&wire.connection).filter(|came| *came >= began)
     }
 
     /// What a connection kept of its last answer.

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 pub const URL: &str = "http://127.0.0.1:1";
 pub const MS: Nanos = 1_000_000;
+const HOUR: Nanos = 3_600_000 * MS;
 
 /// How long the answer to a request takes, and its status; no answer at all for none.
 pub type Service = fn(u64) -> Option<(Nanos, u16)>;
@@ -31,6 +32,8 @@ struct Simulated {
     came: HashMap<u64, Nanos>,
     /// Whether it tells that, however late it is read.
     remembers: bool,
+    /// When the clock by which it tells that is set forward by an hour.
+    set_at: Nanos,
     slept: Slept,
 }
 
@@ -70,6 +73,7 @@ impl Simulated {
             statuses: HashMap::new(),
             came: HashMap::new(),
             remembers: false,
+            set_at: Nanos::MAX,
             slept,
         }
     }
@@ -143,7 +147,9 @@ impl World for Simulated {
     }
 
     fn came(&self, link: &Link) -> Option<Nanos> {
-        self.remembers.then_some(link.came)
+        let set_between = (link.came..self.now).contains(&self.set_at);
+        let by_clock = link.came.saturating_sub(if set_between { HOUR } else { 0 });
+        self.remembers.then_some(by_clock)
     }
 
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
@@ -192,6 +198,16 @@ pub fn simulate_sleeps(job: &Value, service: Service, remembers: bool) -> (Vec<R
     };
     let (rows, _) = simulate_in(world, job);
     (rows, slept.load(Ordering::Relaxed))
+}
+
+/// The rows of a job in a world that remembers when answers came by a clock that is set forward at a moment.
+pub fn simulate_set_clock(job: &Value, service: Service, set_at: Nanos) -> Vec<Row> {
+    let world = Simulated {
+        remembers: true,
+        set_at,
+        ..Simulated::new(service, Seen::default(), Slept::default())
+    };
+    simulate_in(world, job).0
 }
 
 fn simulate_in(world: Simulated, job: &Value) -> (Vec<Row>, Finished) {
