@@ -82,6 +82,15 @@ def asked(client: httpx.Client) -> str:
     return answer.text if answer.status_code == 200 else ""
 
 
+def listed(client: httpx.Client) -> str:
+    """The id of a list that was asked for, once RabbitMQ takes messages."""
+    deadline = time.monotonic() + SETTLES_S
+    while not (one := asked(client)):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return one
+
+
 def test_a_fetch_finds_its_broker_and_lists_come_while_a_broker_and_a_node_of_rabbitmq_are_dead(tmp_path: Path) -> None:
     with started(BROKERS, tmp_path) as up, httpx.Client(base_url=up.endpoint, timeout=10) as client:
         ids = [asked(client) for _ in range(4)]
@@ -93,7 +102,17 @@ def test_a_fetch_finds_its_broker_and_lists_come_while_a_broker_and_a_node_of_ra
         assert client.get(f"{LIST}/{ids[0]}" if ids[0][0] == "1" else f"{LIST}/{ids[1]}").status_code == 503
 
         kill(up.running["queue-1"].process)
-        deadline = time.monotonic() + SETTLES_S
-        while not (one := asked(client)) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert len(cinemas(client.get(f"{LIST}/{one}"))) == 3
+        assert len(cinemas(client.get(f"{LIST}/{listed(client)}"))) == 3
+
+
+def test_messages_are_taken_again_once_two_of_three_nodes_of_rabbitmq_are_back_to_agree_on_a_leader(
+    tmp_path: Path,
+) -> None:
+    with started({**BROKERS, "brokers": 1}, tmp_path) as up, httpx.Client(base_url=up.endpoint, timeout=10) as client:
+        assert listed(client)
+        for name in ("queue-1", "queue-2"):
+            kill(up.running[name].process)
+            assert up.running[name].process.ended(SETTLES_S)
+        assert [asked(client) for _ in range(4)] == [""] * 4, "one node of three can confirm nothing"
+        up.restart("queue-2")
+        assert len(cinemas(client.get(f"{LIST}/{listed(client)}"))) == 3

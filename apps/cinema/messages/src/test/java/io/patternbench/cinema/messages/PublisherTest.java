@@ -4,14 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
 import static org.mockito.ArgumentMatchers.anyString;
 import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.doThrow;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.verify;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.rabbitmq.client.Channel;
 import io.patternbench.cinema.messages.MessagingSettings.Levels;
 import io.patternbench.cinema.messages.Request.Endpoint;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -22,11 +27,13 @@ import org.springframework.amqp.core.MessageDeliveryMode;
 import org.springframework.amqp.core.ReturnedMessage;
 import org.springframework.amqp.rabbit.connection.CorrelationData;
 import org.springframework.amqp.rabbit.connection.CorrelationData.Confirm;
+import org.springframework.amqp.rabbit.core.ChannelCallback;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 
 class PublisherTest {
   private final RabbitTemplate rabbit = mock(RabbitTemplate.class);
+  private final Channel channel = mock(Channel.class);
   private final MessagingSettings settings =
       new MessagingSettings(
           new Levels(1, 250, Publish.CONFIRMED), new RabbitListenerEndpointRegistry());
@@ -35,9 +42,10 @@ class PublisherTest {
   private Message message;
 
   @Test
-  void aConfirmedMessageIsSentPersistentlyWithItsCorrelationId() {
+  void aConfirmedMessageIsSentPersistentlyWithItsCorrelationId() throws IOException {
     whenSent(sent -> sent.getFuture().complete(new Confirm(true, null)));
     send();
+    verify(channel, never()).abort();
     assertThat(message.getMessageProperties().getCorrelationId()).isEqualTo("id");
     assertThat(message.getMessageProperties().getDeliveryMode())
         .isEqualTo(MessageDeliveryMode.PERSISTENT);
@@ -45,9 +53,10 @@ class PublisherTest {
   }
 
   @Test
-  void aMessageThatRabbitMqDoesNotTakeIsNotSent() {
-    whenSent(sent -> sent.getFuture().complete(new Confirm(false, "full")));
+  void aMessageThatRabbitMqDoesNotTakeIsNotSentAndNothingElseOnItsChannel() throws IOException {
+    whenSent(sent -> sent.getFuture().complete(new Confirm(false, "no leader")));
     assertNotSent();
+    verify(channel).abort();
   }
 
   @Test
@@ -75,9 +84,7 @@ class PublisherTest {
 
   @Test
   void withoutRabbitMqNothingIsSent() {
-    doThrow(new AmqpConnectException(new ConnectException()))
-        .when(rabbit)
-        .send(anyString(), anyString(), any(Message.class), any(CorrelationData.class));
+    doThrow(new AmqpConnectException(new ConnectException())).when(rabbit).execute(any());
     assertNotSent();
   }
 
@@ -93,13 +100,22 @@ class PublisherTest {
   }
 
   private void whenSent(Consumer<CorrelationData> broker) {
+    doAnswer(call -> call.<ChannelCallback<?>>getArgument(0).doInRabbit(channel))
+        .when(rabbit)
+        .execute(any());
     doAnswer(
             call -> {
-              message = call.getArgument(2);
-              broker.accept(call.getArgument(3));
+              message = call.getArgument(3);
+              broker.accept(call.getArgument(5));
               return null;
             })
         .when(rabbit)
-        .send(anyString(), anyString(), any(Message.class), any(CorrelationData.class));
+        .doSend(
+            any(),
+            anyString(),
+            anyString(),
+            any(Message.class),
+            anyBoolean(),
+            any(CorrelationData.class));
   }
 }
