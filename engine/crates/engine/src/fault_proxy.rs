@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Pass TCP connections on, over a distance, with faults on the way.
+/// Pass TCP connections on, with network latency and with faults.
 ///
 /// Prints {"listening": "HOST:PORT", "ready": {"listening", "admin"}} when ready. Orders are lines of JSON to the admin
 /// port: {"begin": {"name": "d", "fault": {"delay": {"percentage": 20, "duration_us": 250}}}}, {"end": {"name": "d"}}. Each
@@ -27,7 +27,7 @@ pub struct Arguments {
     to: Option<SocketAddr>,
     /// How long every byte is held in each direction, as in 25ms: a round trip takes twice that longer.
     #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = parse_duration)]
-    distance: Nanos,
+    latency: Nanos,
     /// Seed of what is drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -40,7 +40,7 @@ pub struct Arguments {
 }
 
 const EXAMPLE: &str = "Example:
-  patternbench-engine fault-proxy --listen 127.0.0.1:7000 --to 127.0.0.1:6379 --distance 25ms";
+  patternbench-engine fault-proxy --listen 127.0.0.1:7000 --to 127.0.0.1:6379 --latency 25ms";
 
 /// Serves until a signal to stop.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         listen: arguments.listen,
         admin: arguments.admin,
         to: arguments.to,
-        distance: arguments.distance,
+        latency: arguments.latency,
         seed: arguments.seed,
         network: arguments.network.clone(),
         mark: arguments.mark,

@@ -39,9 +39,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         .map_err(|error| format!("{file} can't be read: {error}"))?;
     let model = Model::parse(&text).map_err(|error| format!("{file}: {error}"))?;
     let stop = stopped_by_signals()?;
-    let world = Simulated::new(&model);
-    let events = world.events();
-    let summary = command_in(world, &arguments.job, &arguments.out, std::io::stdout(), &stop);
+    let runtime = Simulated::new(&model);
+    let events = runtime.events();
+    let summary = command_in(runtime, &arguments.job, &arguments.out, std::io::stdout(), &stop);
     Ok(told(summary.map(|mut summary| {
         summary["events"] = json!(events.get());
         json!({"end": summary})

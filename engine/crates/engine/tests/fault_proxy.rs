@@ -1,4 +1,4 @@
-//! The fault proxy holds bytes over a distance, keeps their order, passes ends on, and injects the faults of its orders.
+//! The fault proxy adds latency, keeps the order of bytes, passes ends on, and injects the faults of its orders.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn echo() -> String {
 }
 
 fn proxy(to: &str) -> (Served, String) {
-    let served = Served::start(&["fault-proxy", "--to", to, "--distance", "30ms"]);
+    let served = Served::start(&["fault-proxy", "--to", to, "--latency", "30ms"]);
     let address = served.url.trim_start_matches("http://").to_owned();
     (served, address)
 }
@@ -96,10 +96,10 @@ fn a_caller_is_hung_up_on_when_nobody_is_behind_the_proxy() {
 
 #[test]
 fn a_delay_without_a_unit_is_refused_in_one_line() {
-    let output = run(&["fault-proxy", "--to", "127.0.0.1:1", "--distance", "25"]);
+    let output = run(&["fault-proxy", "--to", "127.0.0.1:1", "--latency", "25"]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("--distance"), "{told}");
+    assert!(told.contains("--latency"), "{told}");
 }
 
 /// A proxy in front of a target, and a connection to its admin port.

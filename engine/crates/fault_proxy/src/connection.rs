@@ -15,11 +15,12 @@ use std::time::Duration;
 const TURNS: usize = 16;
 
 /// What all connections share.
-pub struct World {
+pub struct Shared {
     pub faults: Faults,
     /// The bandwidth towards the service, and back.
     pub buckets: (Bucket, Bucket),
-    pub distance: Nanos,
+    /// How long every byte is held, in each direction.
+    pub latency: Nanos,
     /// How many bytes may be under way in a direction before a sender has to wait.
     pub room: usize,
     /// Whether nothing passes.
@@ -114,49 +115,49 @@ impl Connection {
     }
 
     /// Moves all bytes that can be moved.
-    pub fn pump(&mut self, world: &mut World, scratch: &mut [u8], now: Nanos) -> Pumped {
-        if world.cut {
+    pub fn pump(&mut self, shared: &mut Shared, scratch: &mut [u8], now: Nanos) -> Pumped {
+        if shared.cut {
             return Pumped::Open(None);
         }
         for _ in 0..TURNS {
-            self.hear_caller(world, scratch, now);
-            self.hear_service(world, scratch, now);
-            let next = [self.ask(world, now), self.answer(world, now)]
+            self.hear_caller(shared, scratch, now);
+            self.hear_service(shared, scratch, now);
+            let next = [self.ask(shared, now), self.answer(shared, now)]
                 .into_iter()
                 .flatten()
                 .min();
             if self.over {
                 return Pumped::Closed;
             }
-            if !self.has_more(world) {
+            if !self.has_more(shared) {
                 return Pumped::Open(next);
             }
         }
         Pumped::Open(Some(now))
     }
 
-    fn has_more(&self, world: &World) -> bool {
-        self.caller.speaks_into(&self.there, world) || self.service.speaks_into(&self.back, world)
+    fn has_more(&self, shared: &Shared) -> bool {
+        self.caller.speaks_into(&self.there, shared) || self.service.speaks_into(&self.back, shared)
     }
 
-    fn hear_caller(&mut self, world: &mut World, scratch: &mut [u8], now: Nanos) {
-        while self.caller.speaks_into(&self.there, world) {
+    fn hear_caller(&mut self, shared: &mut Shared, scratch: &mut [u8], now: Nanos) {
+        while self.caller.speaks_into(&self.there, shared) {
             let heard = self.caller.read(scratch);
             let lost = matches!(self.state, State::Stalled(_) | State::Deaf);
             match heard {
                 Heard::Nothing => {}
-                Heard::Bytes(count) => self.asked(&scratch[..count], world, now),
+                Heard::Bytes(count) => self.asked(&scratch[..count], shared, now),
                 Heard::End | Heard::Broken if lost => self.over = true,
-                Heard::End => self.there.push(now + world.distance, &[], After::Shut, None),
-                Heard::Broken => self.there.push(now + world.distance, &[], After::Reset, None),
+                Heard::End => self.there.push(now + shared.latency, &[], After::Shut, None),
+                Heard::Broken => self.there.push(now + shared.latency, &[], After::Reset, None),
             }
         }
     }
 
-    fn hear_service(&mut self, world: &mut World, scratch: &mut [u8], now: Nanos) {
-        while self.service.speaks_into(&self.back, world) {
+    fn hear_service(&mut self, shared: &mut Shared, scratch: &mut [u8], now: Nanos) {
+        while self.service.speaks_into(&self.back, shared) {
             let heard = self.service.read(scratch);
-            let due = now + world.distance;
+            let due = now + shared.latency;
             match heard {
                 Heard::Nothing => {}
                 _ if matches!(self.state, State::Stalled(_) | State::Deaf) => {}
@@ -168,15 +169,15 @@ impl Connection {
     }
 
     /// The caller has said something.
-    fn asked(&mut self, bytes: &[u8], world: &mut World, now: Nanos) {
+    fn asked(&mut self, bytes: &[u8], shared: &mut Shared, now: Nanos) {
         if !self.asking {
             self.asking = true;
-            self.decide(world, now);
+            self.decide(shared, now);
         }
         match &mut self.state {
             State::Passing => {
                 let held = self.held.take();
-                let due = held.map_or(now + world.distance, |held| held.until);
+                let due = held.map_or(now + shared.latency, |held| held.until);
                 self.there.push(due, bytes, After::Nothing, held);
             }
             State::Swallowing(request, status) => {
@@ -188,9 +189,9 @@ impl Connection {
     }
 
     /// A request begins: decides what becomes of it.
-    fn decide(&mut self, world: &mut World, now: Nanos) {
-        let decision = world.faults.decide();
-        let (by, until) = (decision.held_by, now + world.distance + decision.fate.hold);
+    fn decide(&mut self, shared: &mut Shared, now: Nanos) {
+        let decision = shared.faults.decide();
+        let (by, until) = (decision.held_by, now + shared.latency + decision.fate.hold);
         self.held = (decision.fate.hold > 0).then_some(Held { by, until });
         match decision.fate.end {
             End::Answered => {}
@@ -228,12 +229,12 @@ impl Connection {
     }
 
     /// Passes on to the service what is due; the moment at which more is.
-    fn ask(&mut self, world: &mut World, now: Nanos) -> Option<Nanos> {
-        let faults = &mut world.faults;
+    fn ask(&mut self, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+        let faults = &mut shared.faults;
         let told = |held| faults.released(held, now);
         let delivered = self
             .there
-            .deliver(&mut self.service.stream, now, &mut world.buckets.0, told);
+            .deliver(&mut self.service.stream, now, &mut shared.buckets.0, told);
         match delivered {
             Delivered::Until(at) => return Some(at),
             Delivered::All | Delivered::Blocked => {}
@@ -247,12 +248,12 @@ impl Connection {
     }
 
     /// Passes on to the caller what is due; the moment at which more is.
-    fn answer(&mut self, world: &mut World, now: Nanos) -> Option<Nanos> {
-        let faults = &mut world.faults;
+    fn answer(&mut self, shared: &mut Shared, now: Nanos) -> Option<Nanos> {
+        let faults = &mut shared.faults;
         let told = |held| faults.released(held, now);
         let delivered = self
             .back
-            .deliver(&mut self.caller.stream, now, &mut world.buckets.1, told);
+            .deliver(&mut self.caller.stream, now, &mut shared.buckets.1, told);
         match delivered {
             Delivered::Until(at) => return Some(at),
             Delivered::All | Delivered::Blocked => {}
@@ -302,8 +303,8 @@ impl Socket {
         }
     }
 
-    fn speaks_into(&self, line: &Line, world: &World) -> bool {
-        self.readable && !self.ended && line.len() < world.room
+    fn speaks_into(&self, line: &Line, shared: &Shared) -> bool {
+        self.readable && !self.ended && line.len() < shared.room
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Heard {

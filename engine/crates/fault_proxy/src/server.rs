@@ -3,7 +3,7 @@
 use crate::active::Faults;
 use crate::admin::{Admin, Order};
 use crate::bucket::Bucket;
-use crate::connection::{Connection, Pumped, World};
+use crate::connection::{Connection, Pumped, Shared};
 use crate::door::Door;
 use crate::faults::Link;
 use crate::onward::{self, Onward};
@@ -23,10 +23,10 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// How many bytes are read at once.
 const SCRATCH: usize = 64 * 1024;
-/// How many bytes may be under way in one direction of a connection: what a socket's buffers hold, and over a distance
-/// what a fast sender sends before the first byte arrives.
+/// How many bytes may be under way in one direction of a connection: what a socket's buffers hold, and over a link with
+/// latency what a fast sender sends before the first byte arrives.
 const ROOM: usize = 256 * 1024;
-const ROOM_OVER_A_DISTANCE: usize = 16 * 1024 * 1024;
+const ROOM_WITH_LATENCY: usize = 16 * 1024 * 1024;
 
 /// The numbers under which sockets are watched; those of connections follow.
 const DOOR: u64 = 0;
@@ -44,7 +44,7 @@ pub struct Server {
     onward: Onward,
     connections: Slab<Connection>,
     alarms: BinaryHeap<Reverse<(Nanos, usize)>>,
-    world: World,
+    shared: Shared,
     link: Link,
     scratch: Vec<u8>,
 }
@@ -57,15 +57,15 @@ impl Server {
             onward::enter(network)?;
         }
         let door = Door::open(settings.listen).map_err(|error| refused(settings.listen, &error))?;
-        let room = if settings.distance == 0 {
+        let room = if settings.latency == 0 {
             ROOM
         } else {
-            ROOM_OVER_A_DISTANCE
+            ROOM_WITH_LATENCY
         };
-        let world = World {
+        let shared = Shared {
             faults: Faults::new(settings.seed),
             buckets: (Bucket::default(), Bucket::default()),
-            distance: settings.distance,
+            latency: settings.latency,
             room,
             cut: false,
         };
@@ -90,7 +90,7 @@ impl Server {
             onward,
             connections,
             alarms,
-            world,
+            shared,
             link,
             scratch,
         };
@@ -160,7 +160,7 @@ impl Server {
         let Some(connection) = self.connections.get_mut(index) else {
             return;
         };
-        match connection.pump(&mut self.world, &mut self.scratch, now()) {
+        match connection.pump(&mut self.shared, &mut self.scratch, now()) {
             Pumped::Closed => drop(self.connections.remove(index)),
             Pumped::Open(Some(at)) if connection.alarm.is_none_or(|set| at < set) => {
                 connection.alarm = Some(at);
@@ -177,7 +177,7 @@ impl Server {
 
     /// Lets in all callers that wait, unless nothing passes.
     fn let_in(&mut self) {
-        while !self.world.cut
+        while !self.shared.cut
             && let Some(listener) = &self.door.listener
             && let Ok((caller, _)) = listener.accept()
         {
@@ -225,7 +225,7 @@ impl Server {
             self.admin.say(&answer);
         }
         if !there {
-            let ended = self.world.faults.clear();
+            let ended = self.shared.faults.clear();
             if let Err(error) = self.changed(&ended) {
                 eprintln!("{error}");
             }
@@ -236,12 +236,12 @@ impl Server {
         let order: Order = serde_json::from_str(line).map_err(|error| error.to_string())?;
         match order {
             Order::Begin { name, fault } => {
-                self.world.faults.begin(name, fault)?;
+                self.shared.faults.begin(name, fault)?;
                 self.changed(&[])?;
                 Ok(json!({"at_ns": now()}))
             }
             Order::End { name } => {
-                let (id, deeds) = self.world.faults.end(&name)?;
+                let (id, deeds) = self.shared.faults.end(&name)?;
                 self.changed(&[id])?;
                 Ok(json!({"at_ns": now(), "deeds": deeds}))
             }
@@ -250,11 +250,11 @@ impl Server {
 
     /// Makes the link what the faults that act now want it to be; `ended` are those that have just stopped.
     fn changed(&mut self, ended: &[u32]) -> Result<(), String> {
-        let (before, link) = (self.link, self.world.faults.link());
+        let (before, link) = (self.link, self.shared.faults.link());
         self.link = link;
-        self.world.cut = link.cut;
-        self.world.buckets.0.limit(link.bytes_per_s);
-        self.world.buckets.1.limit(link.bytes_per_s);
+        self.shared.cut = link.cut;
+        self.shared.buckets.0.limit(link.bytes_per_s);
+        self.shared.buckets.1.limit(link.bytes_per_s);
         self.connections.retain(|_, connection| {
             let over = link.refused || connection.stalled_by().is_some_and(|by| ended.contains(&by));
             if over {

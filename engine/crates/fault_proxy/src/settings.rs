@@ -13,7 +13,7 @@ pub struct Settings {
     /// Where it passes connections on to; without it, each to where it was meant for before the kernel redirected it.
     pub to: Option<SocketAddr>,
     /// How long it holds every byte, in each direction.
-    pub distance: Nanos,
+    pub latency: Nanos,
     /// Of what it draws.
     pub seed: u64,
     /// The network in which it listens and connects, a file of `/proc/PID/ns`; orders still come to that of its start.

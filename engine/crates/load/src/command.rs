@@ -5,7 +5,7 @@ use crate::job::{Job, Workload, folder_of};
 use crate::limits::descriptors;
 use crate::progress::Progress;
 use crate::run::clock::process_cpu;
-use crate::run::{Finished, RunError, World, run_from, run_in};
+use crate::run::{Finished, RunError, Runtime, run_from, run_in};
 use crate::start::awaited;
 use crate::summary::{Frame, histograms, summary};
 use patternbench_attemptlog::{AttemptLog, Settings};
@@ -108,12 +108,12 @@ pub fn command_begun_by(
     })
 }
 
-/// The same in another world than that of sockets, whose connections take no file descriptors.
+/// The same on another runtime than that of sockets, whose connections take no file descriptors.
 ///
 /// # Errors
 /// As for [`command`].
-pub fn command_in<W: World>(
-    world: W,
+pub fn command_in<W: Runtime>(
+    runtime: W,
     job: &Path,
     out: &Path,
     progress: impl Write + Send + 'static,
@@ -121,7 +121,7 @@ pub fn command_in<W: World>(
 ) -> Result<Value, CommandError> {
     let parsed = parse(job)?;
     carried_out((parsed, 0), out, progress, |parsed, log| {
-        run_in(world, parsed, log, stop)
+        run_in(runtime, parsed, log, stop)
     })
 }
 

@@ -11,7 +11,7 @@ const MOST: usize = 200;
 /// Longer ones are not kept, as in browsers (names and values together, in bytes).
 const LONGEST: usize = 4096;
 
-/// When something is, on the round's clock and in the world.
+/// When something is, on the round's clock and by the calendar.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Since the round's start.

@@ -24,6 +24,6 @@ pub use doubts::Doubt;
 pub use job::policies::client_policies;
 pub use patternbench_schedule::Problem;
 pub use redirect::Refusal;
-pub use run::{Epoll, Exchange, Finished, RunError, Totals, World, run, run_from, run_in};
+pub use run::{Epoll, Exchange, Finished, RunError, Runtime, Totals, run, run_from, run_in};
 pub use unite::unite;
 pub use units::Nanos;

@@ -1,4 +1,4 @@
-//! The same users, policies and schedules in a world without sockets, in which time jumps from one event to the next.
+//! The same users, policies and schedules on a runtime without sockets, whose time jumps from one event to the next.
 #![allow(missing_docs)]
 
 mod common;

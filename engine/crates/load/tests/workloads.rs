@@ -2,7 +2,7 @@
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
-    reason = "tests run outside the world that they look at"
+    reason = "tests run outside the runtime that they test"
 )]
 
 mod common;

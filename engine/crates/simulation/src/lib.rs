@@ -1,28 +1,28 @@
 //! Services in simulated time: time jumps from one event to the next, and nothing is sent anywhere.
 //!
-//! Users, policies and schedules are those of `patternbench-load`, unchanged: this crate is another [`World`] for them.
+//! Users, policies and schedules are those of `patternbench-load`, unchanged, on another [`Runtime`].
 //! [`Model`] says what the services are: workers, a queue, service times, calls to each other, and when one stands still,
 //! is down, or is slower. Calls to each other go through policies, too, which are those of `patternbench-policies`.
 //! The same model, job and seed give the same attempts, to the nanosecond.
 //!
-//! [`World`]: patternbench_load::World
+//! [`Runtime`]: patternbench_load::Runtime
 
 mod cluster;
 mod downstream;
 mod faults;
 mod model;
 mod rare;
+mod runtime;
 mod service;
 mod splitting;
 mod times;
 mod watch;
-mod world;
 
 pub use model::{Model, ModelError};
 pub use rare::Question;
+pub use runtime::Simulated;
 pub use splitting::{Effort, Estimate, Followed, LevelEstimate, REPETITIONS, Walk, estimate, estimate_at};
 pub use watch::{RareEvent, Watched};
-pub use world::Simulated;
 
 /// Nanoseconds since the round began.
 pub type Nanos = patternbench_load::Nanos;

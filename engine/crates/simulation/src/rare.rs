@@ -1,9 +1,9 @@
 //! Paths of a simulated round towards a rare event, as splitting follows them.
 
 use crate::model::Model;
+use crate::runtime::Simulated;
 use crate::splitting::{Followed, Walk};
 use crate::watch::{RareEvent, Span, Watch};
-use crate::world::Simulated;
 use patternbench_attemptlog::{AttemptLog, Settings};
 use patternbench_load::job::Job;
 use patternbench_load::run_in;
@@ -52,8 +52,8 @@ impl Walk for Question<'_> {
         .map_err(|error| error.0)?;
         let watch = Watch::new(self.event.what, Arc::from(levels), seeds, span);
         let (stop, seen) = (watch.stop(), watch.seen());
-        let world = Simulated::watching(self.model, first, watch);
-        run_in(world, job, log, &stop).map_err(|error| error.0)?;
+        let runtime = Simulated::watching(self.model, first, watch);
+        run_in(runtime, job, log, &stop).map_err(|error| error.0)?;
         let seen = seen.borrow();
         Ok(Followed {
             reached: seen.crossed.len() == seeds.len(),

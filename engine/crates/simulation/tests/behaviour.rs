@@ -155,9 +155,9 @@ fn hours_of_load_leave_the_files_of_a_load() {
     let folder = tempfile::tempdir().unwrap();
     let job = folder.path().join("job.json");
     std::fs::write(&job, constant(1.0, 7_200, json!([])).to_string()).unwrap();
-    let world = Simulated::new(&Model::parse(&MODEL.replace("FAULTS", "")).unwrap());
+    let runtime = Simulated::new(&Model::parse(&MODEL.replace("FAULTS", "")).unwrap());
     let out = folder.path().join("out");
-    let summary = command_in(world, &job, &out, std::io::sink(), &AtomicBool::new(false)).unwrap();
+    let summary = command_in(runtime, &job, &out, std::io::sink(), &AtomicBool::new(false)).unwrap();
     assert_eq!(summary["calls"], 7_200, "{summary}");
     assert!(
         ["attempts.parquet", "histograms.json", "summary.json"]

@@ -32,7 +32,7 @@ class DelayProxy(Component):
         return Launch(
             kind=self.kind,
             name=name,
-            command=(*command, "--to", reference(self.to, "url.address"), "--distance", str(self.delay)),
+            command=(*command, "--to", reference(self.to, "url.address"), "--latency", str(self.delay)),
             ports={"link": 0},
             url=behind(self.to, "link"),
             ready=ReadyLine("listening"),

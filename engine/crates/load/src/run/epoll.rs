@@ -1,7 +1,7 @@
-//! The real world: sockets, and the kernel's clock.
-#![expect(clippy::disallowed_methods, reason = "this is the world that others ask")]
+//! The runtime in real time: sockets, and the kernel's clock.
+#![expect(clippy::disallowed_methods, reason = "this is the runtime that others ask")]
 
-use super::world::{Exchange, World};
+use super::runtime::{Exchange, Runtime};
 use crate::units::Nanos;
 use patternbench_wire::{
     AnswerParser, Connection, Expected, Failure, Limits, Poller, Progress, Readiness, Target,
@@ -24,7 +24,7 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    /// A world without connections, in which answers are read within limits.
+    /// A runtime without connections, in which answers are read within limits.
     ///
     /// # Errors
     /// When the process has no file descriptor left.
@@ -39,20 +39,20 @@ impl Epoll {
         })
     }
 
-    /// The world of a round that begins at a moment, together with others.
+    /// The runtime of a round that begins at a moment, together with others.
     #[must_use]
     pub fn beginning(self, begins: Option<Instant>) -> Self {
         Self { begins, ..self }
     }
 
-    /// The world in which the kernel says when answers came over plain connections, however late they are read.
+    /// The runtime in which the kernel says when answers came over plain connections, however late they are read.
     #[must_use]
     pub fn stamped(self, stamped: bool) -> Self {
         Self { stamped, ..self }
     }
 }
 
-impl World for Epoll {
+impl Runtime for Epoll {
     type Connection = Connection;
 
     fn begin(&mut self) {

@@ -1,16 +1,16 @@
-//! The world of a round with its connections: where requests go, what waits to be read, what failed before it began.
+//! The runtime of a round with its connections: where requests go, what waits to be read, what failed before it began.
 
+use super::runtime::Runtime;
 use super::spread::{Dealt, Spread};
 use super::wires::{Attempt, Key, Trip, Wire, Wires};
-use super::world::World;
 use crate::job::Job;
 use crate::units::Nanos;
 use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness};
 use std::time::SystemTime;
 
-/// The world, and the connections of a round in it.
-pub struct Links<W: World> {
-    world: W,
+/// The runtime, and the connections of a round in it.
+pub struct Links<W: Runtime> {
+    runtime: W,
     wires: Wires<W::Connection>,
     /// Whose turn it is of the targets, and of how many requests of the whole load one is sent here.
     spread: Spread,
@@ -23,11 +23,11 @@ pub struct Links<W: World> {
     unread: Vec<Readiness>,
 }
 
-impl<W: World> Links<W> {
-    pub fn new(job: &Job, world: W) -> Self {
+impl<W: Runtime> Links<W> {
+    pub fn new(job: &Job, runtime: W) -> Self {
         let weights = || job.targets.iter().map(|(_, weight)| *weight);
         Self {
-            world,
+            runtime,
             wires: Wires::new(job.targets.iter().map(|(target, _)| target.clone()).collect()),
             spread: after(Spread::new(weights()), job.part.index()),
             of: job.part.of(),
@@ -38,17 +38,17 @@ impl<W: World> Links<W> {
     }
 
     pub fn begin(&mut self) {
-        self.world.begin();
+        self.runtime.begin();
     }
 
     /// Nanoseconds since the round's start.
     #[inline]
     pub fn now(&self) -> Nanos {
-        self.world.now()
+        self.runtime.now()
     }
 
     pub fn today(&self) -> SystemTime {
-        self.world.today()
+        self.runtime.today()
     }
 
     /// The target whose turn it is; where the load is split, further turns are those of other generators.
@@ -70,9 +70,9 @@ impl<W: World> Links<W> {
     #[inline]
     pub fn take(&mut self, target: usize, new: bool) -> Result<Key, Failure> {
         if new {
-            self.wires.open(&mut self.world, target)
+            self.wires.open(&mut self.runtime, target)
         } else {
-            self.wires.take(&mut self.world, target)
+            self.wires.take(&mut self.runtime, target)
         }
     }
 
@@ -113,20 +113,20 @@ impl<W: World> Links<W> {
         attempt: Attempt,
         trip: Option<Box<Trip>>,
     ) -> Result<(), Failure> {
-        self.wires.send(&mut self.world, key, request, attempt, trip)
+        self.wires.send(&mut self.runtime, key, request, attempt, trip)
     }
 
     /// Goes on with the connection that something was reported about, unless it is gone.
     #[inline]
     pub fn progress(&mut self, event: Readiness) -> Option<(Key, Result<Progress, Failure>)> {
         let key = self.wires.of_event(event)?;
-        Some((key, self.wires.progress(&mut self.world, key, event)))
+        Some((key, self.wires.progress(&mut self.runtime, key, event)))
     }
 
-    /// When what was read last over a connection had come, where the world remembers it.
+    /// When what was read last over a connection had come, where the runtime remembers it.
     #[inline]
     pub fn came(&self, key: Key) -> Option<Nanos> {
-        self.wires.came(&self.world, key)
+        self.wires.came(&self.runtime, key)
     }
 
     /// Reads the rest of a connection in the next turn.
@@ -136,33 +136,33 @@ impl<W: World> Links<W> {
 
     /// Sleeps until something is ready or `alarm`, and puts what is ready into a list.
     pub fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
-        self.world.sleep(alarm, ready)?;
+        self.runtime.sleep(alarm, ready)?;
         ready.append(&mut self.unread);
         Ok(())
     }
 
     /// Sleeps until `alarm`, whatever happens, and puts what is ready then into a list.
     pub fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
-        self.world.rest(alarm, ready)?;
+        self.runtime.rest(alarm, ready)?;
         ready.append(&mut self.unread);
         Ok(())
     }
 
-    /// The seed from which the world asks to draw anew, once.
+    /// The seed from which the runtime asks to draw anew, once.
     #[inline]
     pub fn reseeded(&mut self) -> Option<u64> {
-        self.world.reseeded()
+        self.runtime.reseeded()
     }
 
     /// Whether observers are told of the tick that is due.
     pub fn is_watched(&mut self) -> bool {
-        self.world.is_watched()
+        self.runtime.is_watched()
     }
 
-    /// Whether the world wants the round to go on to its end.
+    /// Whether the runtime wants the round to go on to its end.
     #[inline]
     pub fn lasts(&self) -> bool {
-        self.world.lasts()
+        self.runtime.lasts()
     }
 
     /// Remembers an attempt that failed before it began.

@@ -2,7 +2,7 @@
 //!
 //! Sessions (virtual users, or arrivals in flight) are state machines. A session is woken by the clock or by a
 //! connection, decides what comes next, and goes back to waiting; nothing blocks, and nothing spins. What they know of
-//! time and of connections comes from a [`World`], so that the same code runs on sockets and in simulated time.
+//! time and of connections comes from a [`Runtime`], so that the same code runs on sockets and in simulated time.
 //!
 //! `runner` is a round while it runs. Its parts keep their own data: `links` (connections), `population` (sessions and
 //! their groups), `arrivals` (schedules), `timers`, `guarded` (policies), `timing` (warm-up and end), `patience` (when
@@ -20,6 +20,7 @@ mod patience;
 mod placement;
 mod population;
 mod runner;
+mod runtime;
 mod session;
 mod split;
 mod spread;
@@ -30,12 +31,11 @@ mod trace;
 mod verdict;
 mod warm_up;
 mod wires;
-mod world;
 
 pub use epoll::Epoll;
 pub use finished::{Finished, Generator, RunError};
+pub use runtime::{Exchange, Runtime};
 pub use totals::Totals;
-pub use world::{Exchange, World};
 
 use crate::job::Job;
 use patternbench_attemptlog::AttemptLog;
@@ -63,10 +63,10 @@ pub fn run_from(
 ) -> Result<Finished, RunError> {
     sharpen_timers();
     let placement = placement::take(job.core, job.priority);
-    let world = Epoll::new(job.limits)?
+    let runtime = Epoll::new(job.limits)?
         .beginning(begins)
         .stamped(patience::ends_with_answers(&job));
-    let mut runner = Runner::new(&mut job, log, world);
+    let mut runner = Runner::new(&mut job, log, runtime);
     runner.start_clock();
     // The wall's time encloses the CPU's, and both leave out what writing the log's rest costs.
     let (here, cpu_before) = (clock::monotonic(), clock::thread_cpu());
@@ -85,23 +85,23 @@ pub fn run_from(
     })
 }
 
-/// Runs a job's load in a world to its end, or until `stop` becomes true.
+/// Runs a job's load on a runtime to its end, or until `stop` becomes true.
 ///
 /// # Errors
-/// When the log can't be written or the world refuses to continue.
-pub fn run_in<W: World>(
-    world: W,
+/// When the log can't be written or the runtime refuses to continue.
+pub fn run_in<W: Runtime>(
+    runtime: W,
     mut job: Job,
     log: AttemptLog,
     stop: &AtomicBool,
 ) -> Result<Finished, RunError> {
-    let mut runner = Runner::new(&mut job, log, world);
+    let mut runner = Runner::new(&mut job, log, runtime);
     runner.start_clock();
     drive(&mut runner, &job, stop)?;
     runner.finish(&job)
 }
 
-fn drive<W: World>(runner: &mut Runner<W>, job: &Job, stop: &AtomicBool) -> Result<(), RunError> {
+fn drive<W: Runtime>(runner: &mut Runner<W>, job: &Job, stop: &AtomicBool) -> Result<(), RunError> {
     runner.begin(job);
     runner.turn(job, stop)
 }

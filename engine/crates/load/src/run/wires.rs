@@ -1,6 +1,6 @@
 //! The connections of a round: which are idle, and which carry an attempt of whom.
 
-use super::world::{Exchange, World};
+use super::runtime::{Exchange, Runtime};
 use crate::job::Filled;
 use crate::units::Nanos;
 use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness, Target};
@@ -131,25 +131,33 @@ impl<C: Exchange> Wires<C> {
     }
 
     /// An idle connection to a target, or a new one.
-    pub fn take(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
+    pub fn take(
+        &mut self,
+        runtime: &mut impl Runtime<Connection = C>,
+        target: usize,
+    ) -> Result<Key, Failure> {
         while let Some(key) = self.idle[target].pop() {
             if let Some(wire) = self.get_mut(key) {
                 wire.pooled = false;
                 return Ok(key);
             }
         }
-        self.open(world, target)
+        self.open(runtime, target)
     }
 
     /// A new connection to a target.
-    pub fn open(&mut self, world: &mut impl World<Connection = C>, target: usize) -> Result<Key, Failure> {
+    pub fn open(
+        &mut self,
+        runtime: &mut impl Runtime<Connection = C>,
+        target: usize,
+    ) -> Result<Key, Failure> {
         self.epoch = self.epoch.wrapping_add(1);
         let place = self.wires.vacant_entry();
         let key = Key {
             index: place.key(),
             epoch: self.epoch,
         };
-        let connection = world.connect(&self.targets[target], key.packed())?;
+        let connection = runtime.connect(&self.targets[target], key.packed())?;
         self.opened += 1;
         place.insert(Wire {
             connection,
@@ -182,7 +190,7 @@ impl<C: Exchange> Wires<C> {
     /// Sends an attempt's request over a connection.
     pub fn send(
         &mut self,
-        world: &mut impl World<Connection = C>,
+        runtime: &mut impl Runtime<Connection = C>,
         key: Key,
         (request, expected): (&[u8], Expected),
         attempt: Attempt,
@@ -193,27 +201,27 @@ impl<C: Exchange> Wires<C> {
         };
         wire.attempt = Some(attempt);
         wire.trip = trip;
-        world.send(&mut wire.connection, request, expected)
+        runtime.send(&mut wire.connection, request, expected)
     }
 
     /// Goes on with a connection that something was reported about.
     pub fn progress(
         &mut self,
-        world: &mut impl World<Connection = C>,
+        runtime: &mut impl Runtime<Connection = C>,
         key: Key,
         event: Readiness,
     ) -> Result<Progress, Failure> {
-        world.receive(&mut self.wires[key.index].connection, event)
+        runtime.receive(&mut self.wires[key.index].connection, event)
     }
 
-    /// When what was read last over a connection had come, where the world remembers it.
+    /// When what was read last over a connection had come, where the runtime remembers it.
     ///
     /// No answer comes before its request: then somebody has set the kernel's clock, and its time says nothing.
     #[inline]
-    pub fn came(&self, world: &impl World<Connection = C>, key: Key) -> Option<Nanos> {
+    pub fn came(&self, runtime: &impl Runtime<Connection = C>, key: Key) -> Option<Nanos> {
         let wire = self.get(key)?;
         let began = wire.attempt.as_ref().map_or(0, |attempt| attempt.start);
-        world.came(&wire.connection).filter(|came| *came >= began)
+        runtime.came(&wire.connection).filter(|came| *came >= began)
     }
 
     /// What a connection kept of its last answer.

@@ -3,7 +3,7 @@
     dead_code,
     missing_docs,
     clippy::disallowed_methods,
-    reason = "tests run outside the world that they look at"
+    reason = "tests run outside the runtime that they test"
 )]
 
 pub mod simulated;

@@ -1,8 +1,8 @@
-//! A world without sockets, in which time jumps from one event to the next.
+//! A runtime without sockets, in which time jumps from one event to the next.
 
 use patternbench_attemptlog::{AttemptLog, Observer, Row, Settings};
 use patternbench_load::job::Job;
-use patternbench_load::{Exchange, Finished, Nanos, World, run_in};
+use patternbench_load::{Exchange, Finished, Nanos, Runtime, run_in};
 use patternbench_wire::{AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ const HOUR: Nanos = 3_600_000 * MS;
 /// How long the answer to a request takes, and its status; no answer at all for none.
 pub type Service = fn(u64) -> Option<(Nanos, u16)>;
 
-/// A world in which only time passes.
+/// A runtime in which only time passes.
 struct Simulated {
     now: Nanos,
     service: Service,
@@ -40,7 +40,7 @@ struct Simulated {
 /// The requests that were sent: their target and their path, in their order.
 pub type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
-/// How often the world was asked to sleep.
+/// How often the runtime was asked to sleep.
 pub type Slept = Arc<AtomicU64>;
 
 struct Link {
@@ -94,7 +94,7 @@ impl Simulated {
     }
 }
 
-impl World for Simulated {
+impl Runtime for Simulated {
     type Connection = Link;
 
     fn begin(&mut self) {
@@ -189,28 +189,28 @@ pub fn simulate_seen(job: &Value, service: Service, seen: Seen) -> (Vec<Row>, Fi
     simulate_in(Simulated::new(service, seen, Slept::default()), job)
 }
 
-/// The rows of a job, and how often the generator slept, in a world that may remember when answers came.
+/// The rows of a job, and how often the generator slept, in a runtime that may remember when answers came.
 pub fn simulate_sleeps(job: &Value, service: Service, remembers: bool) -> (Vec<Row>, u64) {
     let slept = Slept::default();
-    let world = Simulated {
+    let runtime = Simulated {
         remembers,
         ..Simulated::new(service, Seen::default(), slept.clone())
     };
-    let (rows, _) = simulate_in(world, job);
+    let (rows, _) = simulate_in(runtime, job);
     (rows, slept.load(Ordering::Relaxed))
 }
 
-/// The rows of a job in a world that remembers when answers came by a clock that is set forward at a moment.
+/// The rows of a job in a runtime that remembers when answers came by a clock that is set forward at a moment.
 pub fn simulate_set_clock(job: &Value, service: Service, set_at: Nanos) -> Vec<Row> {
-    let world = Simulated {
+    let runtime = Simulated {
         remembers: true,
         set_at,
         ..Simulated::new(service, Seen::default(), Slept::default())
     };
-    simulate_in(world, job).0
+    simulate_in(runtime, job).0
 }
 
-fn simulate_in(world: Simulated, job: &Value) -> (Vec<Row>, Finished) {
+fn simulate_in(runtime: Simulated, job: &Value) -> (Vec<Row>, Finished) {
     let job = Job::parse(&job.to_string(), Path::new("/nowhere")).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let rows = Rows::default();
     let settings = Settings {
@@ -221,7 +221,7 @@ fn simulate_in(world: Simulated, job: &Value) -> (Vec<Row>, Finished) {
         observer: Some(Box::new(rows.clone())),
     };
     let log = AttemptLog::start(settings).unwrap();
-    let finished = run_in(world, job, log, &AtomicBool::new(false)).unwrap();
+    let finished = run_in(runtime, job, log, &AtomicBool::new(false)).unwrap();
     let rows = rows.0.lock().unwrap().clone();
     (rows, finished)
 }

@@ -3,7 +3,7 @@
 use super::super::read;
 use super::*;
 use crate::job::Job;
-use crate::run::{Exchange, World, run_in};
+use crate::run::{Exchange, Runtime, run_in};
 use crate::units::Nanos;
 use patternbench_wire::{AnswerParser, Expected, Progress, Readiness, Target};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn a_round_whose_audience_has_left_ends_long_before_its_time() {
     assert!(audience.lines.load(Ordering::Relaxed) >= 1);
 }
 
-/// A world in which nothing can be connected: the machine has no socket left.
+/// A runtime in which nothing can be connected: the machine has no socket left.
 struct Crowded(Nanos);
 
 struct Nothing(AnswerParser);
@@ -86,7 +86,7 @@ impl Exchange for Nothing {
     }
 }
 
-impl World for Crowded {
+impl Runtime for Crowded {
     type Connection = Nothing;
 
     fn begin(&mut self) {}

@@ -2,14 +2,14 @@
 
 use super::Runner;
 use crate::job::{Job, Kept, Poll};
+use crate::run::runtime::Runtime;
 use crate::run::session::{draw, group_of, step_of};
 use crate::run::verdict::{Ended, Verdict, judge_answer, judge_first, judge_poll};
 use crate::run::wires::{Attempt, Key, Wire};
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure, Progress, Readiness};
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     pub(super) fn handle(&mut self, job: &Job, event: Readiness) {
         let Some((key, progress)) = self.links.progress(event) else {
             return;

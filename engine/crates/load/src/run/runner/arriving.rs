@@ -3,15 +3,15 @@
 use super::Runner;
 use crate::job::Job;
 use crate::run::arrivals::Arrived;
+use crate::run::runtime::Runtime;
 use crate::run::session::Session;
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_attemptlog::{Outcome, Row};
 
 /// Arrivals that are handled before sockets are looked at again, so that a burst doesn't keep answers waiting.
 const AT_ONCE: usize = 64;
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     /// Lets everything arrive that is due.
     pub(super) fn arrive(&mut self, job: &Job, now: Nanos) {
         for index in 0..self.schedules.len() {

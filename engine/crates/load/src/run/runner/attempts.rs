@@ -2,18 +2,18 @@
 
 use super::Runner;
 use crate::job::{Job, Step};
+use crate::run::runtime::Runtime;
 use crate::run::session::{Session, ends_journey, group_of, journey_of, microseconds, step_of};
 use crate::run::timers::Alarm;
 use crate::run::trace::keeping;
 use crate::run::verdict::{Ended, Verdict, judge};
 use crate::run::wires::{Attempt, Key, Trip, Wire};
-use crate::run::world::World;
 use crate::template::Values;
 use crate::units::Nanos;
 use patternbench_attemptlog::Row;
 use patternbench_wire::Failure;
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     pub(super) fn send_attempt(
         &mut self,
         job: &Job,

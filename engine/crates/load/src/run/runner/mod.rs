@@ -15,17 +15,17 @@ use super::guarded::Policies;
 use super::links::Links;
 use super::patience::Patience;
 use super::population::Population;
+use super::runtime::Runtime;
 use super::timers::Timers;
 use super::timing::Timing;
 use super::totals::Totals;
 use super::trace::Trace;
-use super::world::World;
 use crate::job::Job;
 use crate::units::Nanos;
 use patternbench_attemptlog::AttemptLog;
 
 /// A round while it runs.
-pub struct Runner<W: World> {
+pub struct Runner<W: Runtime> {
     links: Links<W>,
     population: Population,
     schedules: Schedules,
@@ -42,10 +42,10 @@ pub struct Runner<W: World> {
     interrupted: bool,
 }
 
-impl<W: World> Runner<W> {
-    pub fn new(job: &mut Job, log: AttemptLog, world: W) -> Self {
+impl<W: Runtime> Runner<W> {
+    pub fn new(job: &mut Job, log: AttemptLog, runtime: W) -> Self {
         Self {
-            links: Links::new(job, world),
+            links: Links::new(job, runtime),
             population: Population::new(job),
             schedules: Schedules::new(job),
             timers: Timers::default(),

@@ -6,11 +6,11 @@
 use super::Runner;
 use crate::job::Job;
 use crate::run::guarded::Event;
+use crate::run::runtime::Runtime;
 use crate::run::session::{ends_journey, microseconds, step_of};
 use crate::run::timers::Alarm;
 use crate::run::verdict::{Ended, Verdict, judge};
 use crate::run::wires::{Attempt, Key};
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_attemptlog::{Outcome, Row};
 use patternbench_policies::outcome::{self, Failure, Kind};
@@ -19,7 +19,7 @@ use patternbench_policies::stack::{Decision, Why};
 use patternbench_wire::{Answer, headers_of};
 use std::time::SystemTime;
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     /// Lets a request of a call begin its way through the policies.
     pub(super) fn ask_policies(&mut self, job: &Job, index: usize, intended: Nanos, possible: Nanos) {
         let begun_us = self.population[index].intended / 1000;

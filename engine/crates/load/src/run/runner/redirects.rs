@@ -4,9 +4,9 @@ use super::Runner;
 use crate::jar::{Asked, Jar, Moment};
 use crate::job::{Filled, Job};
 use crate::redirect::{Refusal, location, redirected};
+use crate::run::runtime::Runtime;
 use crate::run::session::{group_of, journey_of, step_of};
 use crate::run::wires::{Attempt, Key, Trip};
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure, Target, hostname};
 
@@ -21,7 +21,7 @@ fn asked<'a>(request: &'a Filled, target: &Target, host: &'a str) -> Asked<'a> {
     }
 }
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     /// Sends a request that was filled in, with the cookies that belong to it.
     pub(super) fn send_trip(
         &mut self,

@@ -2,16 +2,16 @@
 
 use super::Runner;
 use crate::job::{Job, Kept};
+use crate::run::runtime::Runtime;
 use crate::run::session::{draw, step_of};
 use crate::run::trace::{Heard, captured, missed, shown};
 use crate::run::verdict::{Ended, Verdict, judge};
 use crate::run::wires::{Attempt, Key, Wire};
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Answer, Failure};
 use serde_json::{Map, json};
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     /// Tells of a redirect that is followed.
     pub(super) fn trace_hop(&mut self, job: &Job, attempt: Attempt, answer: Answer, now: Nanos) {
         let heard = Heard {

@@ -3,10 +3,10 @@
 use super::Runner;
 use crate::job::Job;
 use crate::run::finished::{Finished, Generator, RunError};
+use crate::run::runtime::Runtime;
 use crate::run::timers::Alarm;
 use crate::run::verdict::Ended;
 use crate::run::wires::Key;
-use crate::run::world::World;
 use crate::units::Nanos;
 use patternbench_wire::{Failure, Readiness};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Timers that are handled before sockets are looked at again.
 const TIMERS_AT_ONCE: usize = 64;
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     pub fn start_clock(&mut self) {
         self.links.begin();
     }

@@ -2,12 +2,12 @@
 
 use super::Runner;
 use crate::job::{Closed, Job, Late, Until, Workload};
+use crate::run::runtime::Runtime;
 use crate::run::session::{GroupState, Session, advance, ends_journey, group_of, journey_of, step_of};
 use crate::run::timers::Alarm;
-use crate::run::world::World;
 use crate::units::Nanos;
 
-impl<W: World> Runner<W> {
+impl<W: Runtime> Runner<W> {
     pub(super) fn begin_users(&mut self, job: &Job, group: usize) {
         let Workload::Closed(closed) = &job.groups[group].workload else {
             return;

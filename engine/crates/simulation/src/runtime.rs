@@ -1,4 +1,4 @@
-//! The world: connections that carry requests to services and answers back, in order of their times.
+//! The runtime in simulated time: connections that carry requests to services, and answers back, in order of time.
 
 use crate::Nanos;
 use crate::cluster::Cluster;
@@ -8,7 +8,7 @@ use crate::model::{CallModel, Model, PlacedFault};
 use crate::service::{Id, Taken};
 use crate::times::uniform;
 use crate::watch::Watch;
-use patternbench_load::{Exchange, World};
+use patternbench_load::{Exchange, Runtime};
 use patternbench_policies::outcome::Outcome;
 use patternbench_policies::stack::{Decision, Stack};
 use patternbench_wire::{AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
@@ -160,7 +160,7 @@ impl Exchange for Link {
 }
 
 impl Simulated {
-    /// A world with the services of a model.
+    /// A runtime with the services of a model.
     #[must_use]
     pub fn new(model: &Model) -> Self {
         let mut paths = Paths::of_entry(model.entry);
@@ -170,7 +170,7 @@ impl Simulated {
         });
         let services: Vec<Cluster> = services.collect();
         let (kinds, links) = (paths.kinds, links_with_faults(paths.links, model));
-        let mut world = Self {
+        let mut runtime = Self {
             now: 0,
             network: nanos(model.network_us),
             connect: nanos(model.connect_us),
@@ -190,20 +190,20 @@ impl Simulated {
             most_woken: MOST_AT_ONE_MOMENT,
             rare: None,
         };
-        world.downstream.kinds = kinds;
-        world.expect_faults();
-        world
+        runtime.downstream.kinds = kinds;
+        runtime.expect_faults();
+        runtime
     }
 
     /// The same of another seed, in which a rare event is watched for.
     pub(crate) fn watching(model: &Model, seed: u64, watch: Watch) -> Self {
-        let mut world = Self::new(model);
-        world.random = own_stream(seed);
-        world.rare = Some(Box::new(watch));
-        world
+        let mut runtime = Self::new(model);
+        runtime.random = own_stream(seed);
+        runtime.rare = Some(Box::new(watch));
+        runtime
     }
 
-    /// How many events there have been, also once the world has been handed over.
+    /// How many events there have been, also once the runtime has been handed over.
     #[must_use]
     pub fn events(&self) -> Rc<Cell<u64>> {
         Rc::clone(&self.events)
@@ -705,7 +705,7 @@ impl Paths {
     }
 }
 
-impl World for Simulated {
+impl Runtime for Simulated {
     type Connection = Link;
 
     fn begin(&mut self) {
@@ -795,8 +795,8 @@ mod tests {
 
     /// What becomes of a user who does not pause, where nothing takes any time.
     fn run_without_a_pause(model: &str) -> Result<(), String> {
-        let mut world = Simulated::new(&Model::parse(model).expect("a model"));
-        world.most_woken = 1_000;
+        let mut runtime = Simulated::new(&Model::parse(model).expect("a model"));
+        runtime.most_woken = 1_000;
         let job = r#"{"contract": 1, "seed": 1, "targets": [{"url": "http://127.0.0.1:1"}], "priority": false,
             "duration_us": 1000000, "groups": [{"workload": {"closed": {"users": 2}},
             "journeys": [{"steps": [{"timeout_us": 1000000}]}]}]}"#;
@@ -809,17 +809,17 @@ mod tests {
             observer: None,
         };
         let log = AttemptLog::start(settings).expect("a log");
-        let done = run_in(world, job, log, &AtomicBool::new(false));
+        let done = run_in(runtime, job, log, &AtomicBool::new(false));
         done.map(|_| ()).map_err(|error| error.0)
     }
 
     #[test]
     fn observers_are_told_of_the_first_tick_and_then_of_one_in_so_many_events() {
         let alike = r#"{"model": 1, "service": {"workers": 1, "times": {"fixed_us": 1}}}"#;
-        let mut world = Simulated::new(&Model::parse(alike).expect("a model"));
+        let mut runtime = Simulated::new(&Model::parse(alike).expect("a model"));
         let mut watched_at = |events| {
-            world.events.set(events);
-            world.is_watched()
+            runtime.events.set(events);
+            runtime.is_watched()
         };
         let found = [0, 1, WATCHED_EVERY - 1, WATCHED_EVERY, WATCHED_EVERY + 1].map(&mut watched_at);
         assert_eq!(found, [true, false, false, true, false]);

@@ -1,6 +1,6 @@
-//! The world that users and calls live in: a clock, connections, and sleep until something happens.
+//! The runtime of users and calls: a clock, connections, and sleep until something happens.
 //!
-//! Everything that users do is written against [`World`]. The real one is [`super::Epoll`]: sockets and the kernel's
+//! Everything that users do is written against [`Runtime`]. The real one is [`super::Epoll`]: sockets and the kernel's
 //! clock. In another time jumps from one event to the next and nothing is sent anywhere, while users, policies,
 //! schedules and records are the same code.
 
@@ -8,8 +8,8 @@ use crate::units::Nanos;
 use patternbench_wire::{AnswerParser, Expected, Failure, Progress, Readiness, Target};
 use std::time::SystemTime;
 
-/// What a round needs of the world around it. All times are nanoseconds from the round's start.
-pub trait World {
+/// What users and calls need to run: time, and connections. All times are nanoseconds from the round's start.
+pub trait Runtime {
     /// A connection to a target.
     type Connection: Exchange;
 
@@ -49,7 +49,7 @@ pub trait World {
         readiness: Readiness,
     ) -> Result<Progress, Failure>;
 
-    /// When what was read last over a connection had come, where the world remembers it.
+    /// When what was read last over a connection had come, where the runtime remembers it.
     fn came(&self, _: &Self::Connection) -> Option<Nanos> {
         None
     }
@@ -57,19 +57,19 @@ pub trait World {
     /// Sleeps until something happens on a connection or the alarm goes off, and puts what happened into `ready`.
     ///
     /// # Errors
-    /// When the world refuses to continue.
+    /// When the runtime refuses to continue.
     fn sleep(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()>;
 
     /// Sleeps until the alarm goes off, whatever happens, and puts what happened meanwhile into `ready`.
     ///
     /// # Errors
-    /// When the world refuses to continue.
+    /// When the runtime refuses to continue.
     fn rest(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) -> std::io::Result<()> {
         self.sleep(alarm, ready)
     }
 
-    /// The seed from which all that is drawn from now on is drawn anew, where the world asks for it; only in simulated
-    /// time, in which a round may be continued in several ways from one moment on.
+    /// The seed from which all that is drawn from now on is drawn anew, where the runtime asks for it; only in
+    /// simulated time, in which a round may be continued in several ways from one moment on.
     fn reseeded(&mut self) -> Option<u64> {
         None
     }
