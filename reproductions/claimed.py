@@ -8,15 +8,15 @@ of the analysis have (``analyze/statements/shown.py``). Entries of a study that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from pydantic import TypeAdapter
 
+from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.claims.claim import Claim, ClaimText, Level, Levels, parse_claim
 from patternbench.analyze.statements.claims.judged import (
     LEVEL,
@@ -35,7 +35,7 @@ from patternbench.report.labels import units_of_observers
 from patternbench.study.claims import DeclaredClaim
 from patternbench.study.load import load
 from patternbench.terms.problems import InputError, Problem
-from reproductions.markdown import table
+from reproductions.markdown import spread, table
 from reproductions.pages import QUICK, STUDIES, plan_of, written
 
 Key = tuple[Any, ...]
@@ -44,6 +44,7 @@ Plan = Mapping[str, Levels]
 """The levels of scenarios by their ids."""
 Named = Mapping[str, Level | Sequence[Level]]
 """Levels of factors: one, or several."""
+FAULT = "abort.percentage"
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,11 @@ class Measured:
 
         What no two scenarios of the plan decide, or the rounds do not tell, is left out.
         """
-        parts: dict[str, list[Claim]] = {}
-        for one in every:
-            if one.response in self.rounds:
-                parts.setdefault(one.says, []).append(one)
         found = []
-        for says, of_it in parts.items():
+        for of_it in parts_of(one for one in every if one.response in self.rounds):
             judged = self.judge(of_it, self.each(among or of_it))
-            found.append(HeldClaim(says, of_it[0].expected, tuple(change for one in judged for change in one.changes)))
+            changes = tuple(change for one in judged for change in one.changes)
+            found.append(HeldClaim(of_it[0].says, of_it[0].expected, changes))
         return [one for one in found if one.changes]
 
     def of_study(self, study: str) -> list[HeldClaim]:
@@ -125,6 +123,19 @@ class Measured:
         each = self.each(list(asked.values()))
         found = {name: self.changes(names, one, each) for name, one in asked.items()}
         return {(name, *key): change for name, of_it in found.items() for key, change in of_it.items()}
+
+
+def parts_of(every: Iterable[Claim]) -> Iterable[list[Claim]]:
+    """Return the claims that say the same together, which are parts of one."""
+    parts: dict[str, list[Claim]] = {}
+    for one in every:
+        parts.setdefault(one.says, []).append(one)
+    return parts.values()
+
+
+def faults_of(rounds: pd.DataFrame) -> list[int]:
+    """Return the shares of faults under which anything fails, in percent."""
+    return sorted(int(fault) for fault in rounds[FAULT].unique() if fault > 0)
 
 
 @cache
@@ -175,7 +186,7 @@ def _plain(level: object) -> Level:
 
 def read(file: str) -> dict[str, list[Claim]]:
     """Return the claims that a file of this package makes of kept tables, by the names of the tables."""
-    given = TypeAdapter(dict[str, list[DeclaredClaim]]).validate_python(written(file))
+    given = written(file, dict[str, list[DeclaredClaim]])
     return {name: [parsed(one, name) for one in stated] for name, stated in given.items()}
 
 
@@ -207,6 +218,62 @@ def verdict_table(every: Iterable[HeldClaim], what: str = "claim of the paper", 
     return table([what, "says the change is", "change", "verdict"], ([*row[:2], *row[3:]] for row in rows))
 
 
+# --- tables of medians over rounds, and of changes
+
+NEVER, MOST = "never", "most "
+"""Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """A change of a response from some levels to all others: ``relative`` says whether it is one of a ratio."""
+
+    response: str
+    start: Mapping[str, Level]
+    relative: bool | None = None
+
+    def of(self, rounds: Measured, by: Sequence[str]) -> dict[Key, ClaimedChange]:
+        """Return it by the levels that it leads to, each with its own interval."""
+        ends = {name: list(dict.fromkeys(at[name] for at in rounds.plan.values())) for name in self.start}
+        return rounds.changes(by, replace(change(self.response, self.start, ends), relative=self.relative))
+
+
+@dataclass(frozen=True)
+class Spans:
+    """A table of medians with the least and the greatest: the columns of its rows and its cells, by their heads."""
+
+    rows: Mapping[str, str]
+    columns: Mapping[str, str]
+    changes: Mapping[str, ShownChange] = field(default_factory=dict)
+    says: str = ""
+
+    def of(self, rounds: pd.DataFrame, sort: bool = True) -> Iterator[str]:
+        """Yield what it is, and its rows: one for each group of rounds."""
+        by = list(self.rows.values())
+        found = [one.of(levelled(rounds, by), by) for one in self.changes.values()]
+        cells = []
+        for key, group in rounds.groupby(by, sort=sort):
+            levels = tuple(map(_plain, key))
+            changed = (of_it[levels].text if levels in of_it else "–" for of_it in found)
+            named = (f"{level:g}" if isinstance(level, float) else level for level in key)
+            cells.append([*named, *(_span(group, name) for name in self.columns.values()), *changed])
+        yield from filter(None, (self.says, table([*self.rows, *self.columns, *self.changes], cells)))
+
+
+def _span(rows: pd.DataFrame, column: str) -> str:
+    if column == NEVER:
+        unsettled = rows["recovered_after"].isna() & rows["affected"].notna()
+        return f"{int(unsettled.sum())} of {len(rows)}"
+    if column.startswith(MOST):
+        return most(rows[column.removeprefix(MOST)])
+    return spread(rows[column])
+
+
+def most(counts: pd.Series) -> str:
+    """Return the greatest count of some rounds, of those in which it is known."""
+    return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
+
+
 # --- what rounds cannot tell, whatever their intervals say
 #
 # A model predicts a configuration no better than the configuration predicts itself. So where the noise floor of a
@@ -218,16 +285,15 @@ BAR = 30.0
 CANNOT = "inconclusive: it cannot be told, since"
 
 
+def noise_floor(rounds: pd.DataFrame, response: str) -> float:
+    """Return how far the middle scenario lies from itself in a response, in percent or points."""
+    return floors(rounds, [response])[response].typical
+
+
 def below_floor(floor: float, low: float, unit: str = "%") -> str:
     """Return why errors are not judged by the bar; empty where they are. ``low`` is the lower end of their interval."""
     hidden = floor > BAR and not low > floor
     return f"{CANNOT} the noise floor of {floor:.0f} {unit} is above the bar of {BAR:g} {unit}" if hidden else ""
-
-
-def where_anything_fails(claim: HeldClaim, starts: Sequence[float]) -> HeldClaim:
-    """Return a claim that shares of failures get lower, on the changes that do not start at zero; undecided without."""
-    there = tuple(change for change, start in zip(claim.changes, starts, strict=True) if start > 0)
-    return replace(claim, changes=there) if there else replace(claim, undecided=f"{CANNOT} no call fails there")
 
 
 def predictions(claim: Claim, errors: pd.DataFrame, floor: float, unit: str = "%") -> HeldClaim:

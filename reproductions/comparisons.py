@@ -26,7 +26,7 @@ from patternbench.terms.quantities import number
 from reproductions import claimed, drawing
 from reproductions.claimed import HeldClaim
 from reproductions.markdown import spread, table, warned
-from reproductions.pages import QUICK, Page, Parts, Reader, Tables, measure_first, not_measured, rounds_as, written
+from reproductions.pages import QUICK, Page, Parts, Reader, Tables, measure_first, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -137,7 +137,7 @@ class Comparison:
 
 def read(file: str) -> dict[str, Comparison]:
     """Return the comparisons of a file of this package, by the names of their studies."""
-    stated = TypeAdapter(dict[str, dict[str, object]]).validate_python(written(file))
+    stated = written(file, dict[str, dict[str, object]])
     given = {study: {"study": study, "mark": "", **one} for study, one in stated.items()}
     return TypeAdapter(dict[str, Comparison]).validate_python(given)
 
@@ -148,13 +148,15 @@ def form_of(comparison: Comparison, rounds: pd.DataFrame) -> Comparison:
     return replace(comparison, study=claimed.study_of(rounds, forms))
 
 
+def forms_of(comparisons: Mapping[str, Comparison], measured: Tables) -> dict[str, Comparison]:
+    """Return each comparison of the form of its study that was measured, if one was."""
+    return {study: form_of(one, measured[study]) if study in measured else one for study, one in comparisons.items()}
+
+
 def _called(words: Words, levels: Levels) -> str:
     entry = next(one for one in words if all(same_level(levels.get(n), level) for n, level in one.items() if n != IS))
-    return re.sub(r"{(.+?)}", lambda name: _told_level(levels[name[1]]), str(entry[IS]))
-
-
-def _told_level(level: Level) -> str:
-    return f"{level:g}" if isinstance(level, int | float) else str(level)
+    texts = {n: f"{level:g}" if isinstance(level, int | float) else str(level) for n, level in levels.items()}
+    return re.sub(r"{(.+?)}", lambda name: texts[name[1]], str(entry[IS]))
 
 
 def _scaled(claim: Claim) -> Claim:
@@ -163,20 +165,22 @@ def _scaled(claim: Claim) -> Claim:
     return claim if claim.relative is not None else replace(claim, relative=kind not in ("percent", "rate"))
 
 
-def page(name: str) -> Page:
-    """Return the page below ``docs`` whose comparisons the file of this name has."""
-    comparisons = read(f"{FOLDER}/{name}.yaml")
-    files = dict.fromkeys(one.catalogue for one in comparisons.values() if one.catalogue)
-    catalogue = {file: {study: one for study, one in comparisons.items() if one.catalogue == file} for file in files}
+def page(name: str, file: str = "") -> Page:
+    """Return the page below ``docs`` whose comparisons a file has, by default that of its name."""
+    stated = read(file or f"{FOLDER}/{name}.yaml")
+    shown_on = dict.fromkeys(one.catalogue for one in stated.values() if one.catalogue)
 
     def parts(measured: Tables) -> Parts:
-        shown = {f"patterns/{file}": {CATALOGUED: main_table(measured, of_it)} for file, of_it in catalogue.items()}
-        own = {one.mark: part(one, measured.get(study)) for study, one in comparisons.items()}
-        return {f"{name}.md": {SHORT: in_short(name, measured, comparisons), **own}, **shown}
+        forms = forms_of(stated, measured)
+        own = {one.mark: part(one, measured.get(study)) for study, one in forms.items()}
+        pages = {shown: {study: one for study, one in forms.items() if one.catalogue == shown} for shown in shown_on}
+        shown = {f"patterns/{page}": {CATALOGUED: main_table(measured, of_it)} for page, of_it in pages.items()}
+        return {f"{name}.md": {SHORT: in_short(name, measured, forms), **own}, **shown}
 
-    return Page(
-        f"{name}.md", readers(comparisons), parts, lambda kept: {FIGURE: drawn(kept, comparisons)} if kept else {}
-    )
+    def figures(measured: Tables) -> Mapping[str, str]:
+        return {FIGURE: drawn(measured, forms_of(stated, measured))} if measured else {}
+
+    return Page(f"{name}.md", readers(stated), parts, figures)
 
 
 def in_short(folder: str, measured: Tables, comparisons: Mapping[str, Comparison]) -> str:
@@ -236,7 +240,7 @@ def _panel(comparison: Comparison, rounds: pd.DataFrame, one: Compared) -> Spec:
 def part(comparison: Comparison, rounds: pd.DataFrame | None) -> str:
     """Return what a study measured, and what became of its claims."""
     if rounds is None:
-        return not_measured(comparison.study)
+        return measure_first(comparison.study)
     return "\n\n".join([configurations(comparison, rounds), claims(comparison, rounds), warned(rounds)])
 
 

@@ -20,8 +20,7 @@ _COLOURS: Mapping[str, object] = {f"colour {number}": colour for number, colour 
 def panel(name: str, rows: Mapping[str, pd.DataFrame], **words: object) -> Spec:
     """Return a panel of figures.yaml; ``$NAME`` stands in it for the rows or the word of that name."""
     data = {key: {"values": _records(frame)} for key, frame in rows.items()}
-    described = cast(Mapping[str, Spec], written(FILE))[name]
-    return cast(Spec, _filled(described, {**_COLOURS, **data, **words}))
+    return cast(Spec, _filled(written(FILE, dict[str, Spec])[name], {**_COLOURS, **data, **words}))
 
 
 def interval(one: ClaimedChange) -> dict[str, float]:

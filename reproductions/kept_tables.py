@@ -39,15 +39,12 @@ def changed(folder: Path) -> Iterator[Problem]:
     """Yield each table of a folder that isn't the one whose hash was noted, is missing, or was never noted."""
     lines = (folder / HASHES).read_text(encoding="utf-8").splitlines() if (folder / HASHES).is_file() else []
     noted = {name.strip(): sha256 for sha256, _, name in (line.partition(" ") for line in lines)}
-    there = {file.name for file in _files(folder)}
+    there = {file.name: digest(file) for file in _files(folder)}
     hint = f"type `git checkout {folder}`, or remake the page from its runs: `python -m reproductions RUN...`"
-    for name in sorted(noted.keys() | there):
-        if name not in there:
-            yield Problem("is missing", file=str(folder / name), hint=hint)
-        elif name not in noted:
-            yield Problem(f"has no hash in {HASHES}", file=str(folder / name), hint=hint)
-        elif digest(folder / name) != noted[name]:
-            yield Problem("isn't the table that was kept", file=str(folder / name), hint=hint)
+    for name in sorted(noted.keys() | there.keys()):
+        if noted.get(name) != there.get(name):
+            lacks = "is missing" if name not in there else f"has no hash in {HASHES}" if name not in noted else ""
+            yield Problem(lacks or "isn't the table that was kept", file=str(folder / name), hint=hint)
 
 
 def _files(folder: Path) -> list[Path]:

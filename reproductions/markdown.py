@@ -35,11 +35,6 @@ def within(value: float, low: float | None, high: float | None) -> str:
     return f"{number(value)} ({number(low)} to {number(high)})"
 
 
-def estimated(value: float, error: float) -> str:
-    """Return an estimate with its standard error."""
-    return f"{number(value)} ± {number(error)}"
-
-
 def warned(rounds: pd.DataFrame) -> str:
     """How many rounds carry which warning, most frequent first, then by name, and how many are not valid."""
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in {one["kind"] for one in json.loads(text)})

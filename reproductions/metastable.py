@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from patternbench.analyze.boundary.words import boundary_in_words
-from patternbench.observe.section import Table
 from patternbench.report.boundaries import Margins, margins
 from patternbench.report.held_rounds import condition
 from patternbench.report.sections import boundary
@@ -31,7 +30,8 @@ def searched(study: str, rounds: pd.DataFrame | None) -> str:
         return measure_first(study)
     found = found_in(rounds)
     sentences = [f"- {boundary.margin_in_words(one, found, boundary.wording(found))}" for one in found.searched]
-    tables = [told(one) for one in (boundary.edges(found), *boundary.expected(found))]
+    shown = ((one.frame, one.note) for one in (boundary.edges(found), *boundary.expected(found)))
+    tables = [f"{table(list(rows.columns), rows.itertuples(index=False))}\n\n{note}" for rows, note in shown]
     return "\n\n".join([comparisons.measured_with(rounds, FROM_A_PAGE), "\n".join(sentences), *tables, warned(rounds)])
 
 
@@ -42,11 +42,6 @@ def found_in(rounds: pd.DataFrame) -> Margins:
     if study.boundary is None:
         raise TypeError(f"{name} searches no boundary")
     return margins(rounds, plan_of(name), study, study.boundary)
-
-
-def told(shown: Table) -> str:
-    """Return a table of a report as Markdown, with its note."""
-    return f"{table(list(shown.frame.columns), shown.frame.itertuples(index=False))}\n\n{shown.note}"
 
 
 def parts(measured: Tables) -> Parts:

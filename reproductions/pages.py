@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
+from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 from scripts.site.marks import write
 
@@ -22,6 +24,7 @@ from patternbench.records.journal import Entry
 from patternbench.records.tables import read
 from patternbench.study.forms import SUFFIX
 from patternbench.study.load import load
+from patternbench.study.models import Study
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import roughly
 from reproductions import kept_tables
@@ -30,6 +33,8 @@ from reproductions.markdown import LEFT_OUT
 ROOT = Path(__file__).parents[1]
 DOCS, STUDIES = ROOT / "docs", ROOT / "studies"
 QUICK = SUFFIX
+MS_PER_S, US_PER_S = 1e3, 1e6
+Form = TypeVar("Form")
 Tables = Mapping[str, pd.DataFrame]
 """What is kept next to a page, by the names of files without ``.parquet``."""
 Parts = Mapping[str, Mapping[str, str]]
@@ -115,32 +120,29 @@ def told_by_attempts(run: RunFolder, tell: Callable[[Entry, pd.DataFrame], Mappi
     return pd.concat([rounds, pd.DataFrame(told, index=rounds.index)], axis=1)
 
 
-def written(file: str) -> object:
-    """Return what a YAML file of this package holds."""
-    return YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
-
-
-def not_measured(study: str) -> str:
-    """Return a sentence saying that a study, or its quick form, has no rounds here, and what to type.
-
-    It says how long the loads and warm-ups take, by the plan's guess.
-    """
-    form = " --quick" if study.endswith(QUICK) else ""
-    command = f"patternbench run studies/{study.removesuffix(QUICK)}.yaml{form} --out runs/{study}"
-    return f"Not measured yet: `{command}` takes about {roughly(planned_s(study))}."
+def written(file: str, form: type[Form]) -> Form:
+    """Return what a YAML file of this package holds, in its form."""
+    held = YAML(typ="safe").load((Path(__file__).parent / file).read_text(encoding="utf-8"))
+    return TypeAdapter(form).validate_python(held)
 
 
 def measure_first(study: str) -> str:
-    """Return how to measure a study, in its quick form where it has one."""
-    return not_measured(f"{study}{QUICK}" if load(STUDIES / f"{study}.yaml").quick else study)
+    """Return how to measure a study, in its quick form where it has one, and about how long its loads take."""
+    form, option = (f"{study}{QUICK}", " --quick") if load(STUDIES / f"{study}.yaml").quick else (study, "")
+    command = f"patternbench run studies/{study}.yaml{option} --out runs/{form}"
+    return f"Not measured yet: `{command}` takes about {roughly(planned_s(form))}."
 
 
 @cache
 def plan_of(study: str) -> Plan:
     """Return the plan of a study, or of its quick form, by its name."""
-    loaded = load(STUDIES / f"{study}.yaml")
-    file = file_of(loaded.system)
-    return expand(loaded, file) if file else expand(loaded)
+    return planned_of(load(STUDIES / f"{study}.yaml"))
+
+
+def planned_of(study: Study) -> Plan:
+    """Return the plan of a study."""
+    file = file_of(study.system)
+    return expand(study, file) if file else expand(study)
 
 
 def planned_s(study: str) -> float:

@@ -7,14 +7,12 @@ client's changes against its baseline, with the longest delay.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from patternbench.analyze.statements.claims.claim import Claim
-from patternbench.lab import systems
-from patternbench.observe.section import Spec
-from patternbench.plan.expand import expand
 from patternbench.records.folder import RunFolder
 from patternbench.records.stored import PlannedScenario
 from patternbench.report import svg
@@ -24,10 +22,10 @@ from patternbench.study.load import load
 from patternbench.terms.units import Duration
 from reproductions import drawing
 from reproductions.aderaldo_2024 import pair, tables, verdicts
-from reproductions.aderaldo_2024.verdicts import BASELINE, FAULT, PATTERNS, REFERENCE, TITLES, faults_of, measured_of
-from reproductions.claimed import Named, change
+from reproductions.aderaldo_2024.verdicts import BASELINE, PATTERNS, REFERENCE, TITLES, measured_of
+from reproductions.claimed import FAULT, Named, change, faults_of, verdict_table
 from reproductions.comparisons import answers, read, readers
-from reproductions.pages import Page, Parts, Reader, Tables
+from reproductions.pages import Page, Parts, Reader, Tables, planned_of
 
 FILE = "reproductions/aderaldo-2024.md"
 QUESTIONS = read("aderaldo_2024/questions.yaml")
@@ -36,13 +34,9 @@ KEPT, PAIR = "remade", "pair"
 CHANGES, _ROW = "changes", 11
 
 
-def kept_as(name: str) -> Reader:
-    """Return a reader of all rounds of a run and of its study."""
-
-    def reader(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-        return {name: pd.read_parquet(run.rounds), f"{name}.yaml": run.study.read_text(encoding="utf-8")}
-
-    return reader
+def kept_as(name: str, run: RunFolder) -> dict[str, pd.DataFrame | str]:
+    """Return all rounds of a run, and its study, under a name."""
+    return {name: pd.read_parquet(run.rounds), f"{name}.yaml": run.study.read_text(encoding="utf-8")}
 
 
 def parts(kept: Tables) -> Parts:
@@ -52,7 +46,7 @@ def parts(kept: Tables) -> Parts:
     of_every_client = {
         "every-short": verdicts.in_short(rounds),
         "run": tables.facts(kept[KEPT]),
-        "verdicts": verdicts.printed(rounds, measured),
+        "verdicts": f"{verdict_table(verdicts.claims(rounds))}\n\n{verdicts.trust(rounds, measured)}",
         "tables": tables.printed(rounds),
     }
     return {FILE: {**pair.parts(kept[PAIR]), **of_every_client, "questions": answers(QUESTIONS, kept)}}
@@ -60,23 +54,21 @@ def parts(kept: Tables) -> Parts:
 
 def drawn(kept: Tables) -> dict[str, str]:
     """Return the figures of the page: of every client at one speed of the machine, and of the pair as measured."""
-    of_every = _drawn(tables.at_one_speed(counting(kept[KEPT])), KEPT)
-    of_pair = _drawn(counting(kept[PAIR]), PAIR)
-    return {**{f"{PAIR}-{name}": text for name, text in of_pair.items()}, **of_every}
+    of_every, of_pair = tables.at_one_speed(counting(kept[KEPT])), counting(kept[PAIR])
+    return {**_drawn(of_pair, PAIR, f"{PAIR}-"), **_drawn(of_every, KEPT)}
 
 
-def _drawn(rounds: pd.DataFrame, kept: str) -> dict[str, str]:
-    """Return the figures of rounds of a study that is kept, by the names of files."""
+def _drawn(rounds: pd.DataFrame, kept: str, begin: str = "") -> dict[str, str]:
+    """Return the figures of rounds of a study that is kept, by the names of files, which begin alike."""
     reported = svg.figures(report_of(rounds, PAGE.folder / f"{kept}.yaml"))
     named = {name: reported[name] for name in PAPER_FIGURES} | {CHANGES: drawn_changes(rounds)}
-    return {f"{name}.svg": text for name, text in named.items()}
+    return {f"{begin}{name}.svg": text for name, text in named.items()}
 
 
 def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
     """Return what a report of these rounds shows: the study says which factors and scenarios they have."""
     study = load(study_file)
-    system = systems.file_of(study.system)
-    planned = expand(study, system) if system else expand(study)
+    planned = planned_of(study)
     ran = set(rounds["scenario"])  # clients that are not built here have scenarios, and no rounds
     scenarios = [PlannedScenario.model_validate(one.as_json()) for one in planned.scenarios if one.id in ran]
     return RunReport(study.name, study_file.read_text(encoding="utf-8"), {}, planned.factors, scenarios, rounds)
@@ -85,8 +77,12 @@ def report_of(rounds: pd.DataFrame, study_file: Path) -> RunReport:
 def drawn_changes(rounds: pd.DataFrame) -> str:
     """Return a panel per response and share of faults, two in a row, as SVG; none where no pattern has a baseline."""
     points = pd.DataFrame(changes(rounds), columns=["what", "fault", "client", "pattern", "change", "low", "high"])
-    panels = points.groupby(["what", "fault"], sort=False)
-    return drawing.in_rows([_panel(of_it, f"{what}, {fault} % faults") for (what, fault), of_it in panels], columns=2)
+    patterns, panels = [name.replace("_", " ") for name in PATTERNS], []
+    for (what, fault), of_it in points.groupby(["what", "fault"], sort=False):
+        rows, names = of_it.drop(columns=["what", "fault"]).round(1), list(dict.fromkeys(of_it["client"]))
+        words = {"names": names, "patterns": patterns, "height": _ROW * 2 * len(names)}
+        panels.append(drawing.panel(CHANGES, {"points": rows}, **words, title=f"{what}, {fault} % faults"))
+    return drawing.in_rows(panels, columns=2)
 
 
 def changes(rounds: pd.DataFrame) -> Iterator[dict[str, object]]:
@@ -117,16 +113,9 @@ def _against_baseline(response: str, levels: pd.DataFrame, where: Named) -> dict
     return asked
 
 
-def _panel(points: pd.DataFrame, title: str) -> Spec:
-    reported = points.drop(columns=["what", "fault"]).round(1)
-    names, patterns = list(dict.fromkeys(reported["client"])), [name.replace("_", " ") for name in PATTERNS]
-    words = {"names": names, "patterns": patterns, "height": _ROW * 2 * len(names), "title": title}
-    return drawing.panel(CHANGES, {"points": reported}, **words)
-
-
 READERS: dict[str, Reader] = {
-    **dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), kept_as(KEPT)),
-    pair.STUDY: kept_as(PAIR),
+    **dict.fromkeys(("resilience-patterns", "resilience-patterns-all"), partial(kept_as, KEPT)),
+    pair.STUDY: partial(kept_as, PAIR),
     **readers(QUESTIONS),
 }
 PAGE = Page(FILE, READERS, parts, drawn)

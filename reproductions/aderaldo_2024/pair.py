@@ -11,33 +11,29 @@ import pandas as pd
 from patternbench.analyze.covariates import is_moved, moved_by_scenarios
 from patternbench.analyze.statements.claims.claim import Level
 from patternbench.analyze.statements.claims.judged import extremes
+from patternbench.report.labels import RESPONSES
 from patternbench.report.model import counting
 from patternbench.speed.responses import PROBE_TIME
 from patternbench.study.evidence import fewest
 from patternbench.study.load import load
 from patternbench.terms.quantities import number
 from reproductions.aderaldo_2024 import tables, verdicts
-from reproductions.aderaldo_2024.verdicts import BASELINE, FAULT, PATTERNS, REFERENCE, TITLES, faults_of, measured_of
-from reproductions.claimed import Measured, Named, change
+from reproductions.aderaldo_2024.verdicts import BASELINE, PATTERNS, REFERENCE, TITLES, measured_of
+from reproductions.claimed import FAULT, Measured, Named, change, faults_of
 from reproductions.markdown import table, warned
 from reproductions.pages import STUDIES
 
 STUDY = "published-pair"
 CLIENTS = {"resilience4j": "Java (Resilience4j)", "polly": "C# (Polly)", REFERENCE: "none (native)"}
 """The clients in the order of the page, each by its platform and library."""
-MOST_FAULTS = 80
-BEHAVIOUR = {
-    "amplification": "attempts per call",
-    "rejected_rate": "rejected calls",
-    "call_success_p50": "median time of good calls",
-}
+BEHAVIOUR = ("amplification", "rejected_rate", "call_success_p50")
 """How libraries with the same breaker may differ."""
 
 
 def parts(every: pd.DataFrame) -> dict[str, str]:
     """Return the parts of the page, by the names of their marks; ``every`` has the rounds that do not count too."""
     measured = counting(every)
-    adjusted = at_one_speed(measured)
+    adjusted = tables.at_one_speed(measured, measured[PROBE_TIME])  # the probe ran on an idle machine
     blocks = fewest(load(STUDIES / f"{STUDY}.yaml").rounds)
     return {
         "short": verdicts.in_short(measured),
@@ -47,11 +43,6 @@ def parts(every: pd.DataFrame) -> dict[str, str]:
         "pair-changes": "\n\n".join(against_baseline(measured)),
         "pair-alike": "\n\n".join([alike(measured), *tables.harnesses(measured)]),
     }
-
-
-def at_one_speed(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return the rounds as if the machine had been equally fast in all of them; the probe ran on an idle machine."""
-    return tables.at_one_speed(measured, measured[PROBE_TIME])
 
 
 def trust(measured: pd.DataFrame, adjusted: pd.DataFrame) -> str:
@@ -85,7 +76,7 @@ def outgrows(rounds: pd.DataFrame) -> str:
     All intervals of the table hold together.
     """
     measured = measured_of(rounds)
-    where: Named = {FAULT: MOST_FAULTS, "client": list(CLIENTS)}
+    where: Named = {FAULT: faults_of(rounds)[-1], "client": list(CLIENTS)}
     asked = {}
     for delay in _delays(measured):
         retry, breaker = ({"strategy": pattern, name: delay} for pattern, name in PATTERNS.items())
@@ -135,7 +126,7 @@ def alike(rounds: pd.DataFrame) -> str:
         [CLIENTS[client], f"{fault} %", *(found[name, client, fault].text for name in BEHAVIOUR)]
         for client, fault in product(others, faults)
     )
-    return table(["library", "faults", *BEHAVIOUR.values()], rows)
+    return table(["library", "faults", *(RESPONSES[name].title.lower() for name in BEHAVIOUR)], rows)
 
 
 def _delays(measured: Measured) -> list[Level]:

@@ -32,7 +32,8 @@ def at_one_speed(rounds: pd.DataFrame, slow: pd.Series | None = None) -> pd.Data
     if PROBE_TIME not in rounds:
         return rounds
     slow = slowness(rounds) if slow is None else slow
-    in_python = rounds["client"].isin(python_clients())
+    python = [name for name in registry.names() if registry.described(name).language == "Python"]
+    in_python = rounds["client"].isin(python)
     known = with_delay(rounds).assign(slowness=slow, in_python=in_python)
     return at_common_value(known, RESPONSES, "slowness", [*KEYS[1:], *WORLD, "in_python"])
 
@@ -48,11 +49,6 @@ def slowness(rounds: pd.DataFrame) -> pd.Series:
     slope = np.polyfit(share[known], logs[known], 1)[0] if share[known].nunique() > 1 else 0.0
     slow: pd.Series[float] = np.exp(logs - slope * (share - share.mean()))
     return slow
-
-
-def python_clients() -> list[str]:
-    """Return the clients in Python."""
-    return [name for name in registry.names() if registry.described(name).language == "Python"]
 
 
 def printed(rounds: pd.DataFrame) -> str:

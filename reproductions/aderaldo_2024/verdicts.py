@@ -23,7 +23,7 @@ from reproductions import claimed
 from reproductions.claimed import HeldClaim, Measured, Named
 
 STUDIES = ("resilience-patterns", "resilience-patterns-all", "published-pair")
-REFERENCE, FAULT = "native", "abort.percentage"
+REFERENCE = "native"
 BASELINE: Named = {"strategy": "baseline"}
 PATTERNS = {"retry": "retry.backoff.exponential.initial", "circuit_breaker": "circuit_breaker.open_for"}
 """Each pattern with the factor that is its delay."""
@@ -38,11 +38,6 @@ OURS, EVERY = "(not the paper's)", "Every client"
 def measured_of(rounds: pd.DataFrame) -> Measured:
     """Return the rounds with the levels of their scenarios; raises InputError for scenarios that no study has."""
     return claimed.of_scenarios(claimed.study_of(rounds, STUDIES), rounds)
-
-
-def faults_of(rounds: pd.DataFrame) -> list[int]:
-    """Return the shares of faults under which anything fails."""
-    return sorted(int(fault) for fault in rounds[FAULT].unique() if fault)
 
 
 def claims(rounds: pd.DataFrame) -> list[HeldClaim]:
@@ -70,11 +65,6 @@ def in_short(rounds: pd.DataFrame) -> str:
     return textwrap.fill(
         f"Of {reported.total()} claims of the paper, on the rounds that are shown here: {counts}.{condition}", width=120
     )
-
-
-def printed(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:
-    """Return the table of verdicts and how noisy the run was, as Markdown; ``measured`` as in ``trust``."""
-    return f"{claimed.verdict_table(claims(rounds))}\n\n{trust(rounds, measured)}"
 
 
 def trust(rounds: pd.DataFrame, measured: pd.DataFrame) -> str:

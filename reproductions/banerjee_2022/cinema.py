@@ -7,31 +7,25 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 import pandas as pd
-from pydantic import TypeAdapter
 
-from patternbench.analyze.statements.claims.judged import ClaimedChange
 from reproductions import claimed
 from reproductions.banerjee_2022 import digest, figures, published
 from reproductions.comparisons import FROM_A_PAGE, answer, answers, read, readers
-from reproductions.markdown import spread, warned
 from reproductions.markdown import table as markdown
-from reproductions.pages import Page, Parts, Tables, not_measured, written
+from reproductions.markdown import warned
+from reproductions.pages import Page, Parts, Tables, measure_first, written
 
 CLAIMS = claimed.read("banerjee_2022/claims.yaml")
 OPTIONS = read("banerjee_2022/options.yaml")
 """What the thesis names and did not measure."""
 AVOIDED = read("banerjee_2022/avoided.yaml")
 """The anti-patterns that the thesis names."""
-PAUSED = "paused"
-"""The part on the pause before a fetch is repeated, which in the published way it never is."""
 QUESTIONS = {digest.WAITING: digest.COMPARED[digest.LOAD_TESTS], digest.QUEUES: digest.COMPARED["cinema-queues"]}
 """Studies of which rounds are compared as they are, by the tables that are kept of them."""
 GATEWAY, MESSAGING = published.CASES.values()
 OPERATIONS = {"A": "list the movies of three cinemas", "B": "make a reservation at one"}
 REQUEST, OPERATION = "mean_ms", "operation_ms"
 FEWEST_OF_A_LINE = 4
-NEVER, MOST = "never", "most "
-"""Instead of a column: in how many rounds operations did not recover; and before one: its greatest count."""
 LEVELS = ("architecture", "calls", "via", "connections", "fetch")
 NOT_MEASURED = "Not measured yet on a machine with nothing else to do."
 Told = Iterator[str]
@@ -40,14 +34,13 @@ Told = Iterator[str]
 def measured(tables: Tables) -> dict[str, str]:
     """Return a part for each table that is kept, by its name; what was not measured says how to."""
     made = {name: _part(tables.get(name), *of_it) for name, of_it in PARTS.items()}
-    for name, one in QUESTIONS.items():
-        made[name] = answer(one, tables[name]) if name in tables else not_measured(one.study)
-    return {**made, PAUSED: with_a_pause(tables[digest.LOAD]) if digest.LOAD in tables else ""}
+    made |= {name: answer(one, tables.get(name)) for name, one in QUESTIONS.items()}
+    return {**made, "paused": with_a_pause(tables[digest.LOAD]) if digest.LOAD in tables else ""}
 
 
 def _part(table: pd.DataFrame | None, study: str, of_it: Callable[[pd.DataFrame], Told]) -> str:
     if table is None:
-        return not_measured(study)
+        return measure_first(study)
     return "\n\n".join([*of_it(table), *([warned(table)] if "warnings" in table else [])])
 
 
@@ -65,7 +58,12 @@ def with_a_pause(load: pd.DataFrame) -> str:
         return ""
     repeated = load[load["architecture"] == MESSAGING].groupby(["test", "users"])["asked_again"].mean()
     less = load.assign(operation_ms=load[OPERATION] - load["again_ms"] * load["asked_again"] / 100)
-    as_measured, without = (_slower(one) for one in (load, less))
+    users = (int(load["users"].min()), int(load["users"].max()))
+    longer = claimed.change(OPERATION, {"architecture": GATEWAY}, {"architecture": MESSAGING}, {"users": users})
+    as_measured, without = (
+        claimed.levelled(one, ("architecture", "test", "users")).together(("test", "users"), {OPERATION: longer})
+        for one in (load, less)
+    )
     rows = [[OPERATIONS[key[1]], key[2], change.text, without[key].text] for key, change in as_measured.items()]
     return (
         f"In the rounds below, a fetch that was not complete was repeated after a pause of {load['again_ms'].max():g} "
@@ -75,13 +73,6 @@ def with_a_pause(load: pd.DataFrame) -> str:
         "and less one pause for each operation that was repeated; all intervals of a column hold together with 95 %:"
         f"\n\n{markdown(['operation', 'users', 'longer with messages', 'less the pauses'], rows)}"
     )
-
-
-def _slower(load: pd.DataFrame) -> dict[claimed.Key, ClaimedChange]:
-    """Return by how much an operation takes longer with messages, by test and by the fewest and the most users."""
-    users = (int(load["users"].min()), int(load["users"].max()))
-    one = claimed.change(OPERATION, {"architecture": GATEWAY}, {"architecture": MESSAGING}, {"users": users})
-    return claimed.levelled(load, ("architecture", "test", "users")).together(("test", "users"), {OPERATION: one})
 
 
 # --- load tests
@@ -141,42 +132,7 @@ def lines(load: pd.DataFrame) -> Iterator[list[object]]:
 # --- other ways, arrivals that do not wait, bursts, faults
 
 
-@dataclass(frozen=True)
-class Spans:
-    """A table of medians with the least and the greatest: the columns of its rows and its cells, by their heads."""
-
-    says: str
-    rows: Mapping[str, str]
-    columns: Mapping[str, str]
-
-    def of(self, table: pd.DataFrame) -> Told:
-        """Yield what it is, and its rows: one for each group of rounds."""
-        groups = table.groupby(list(self.rows.values()), sort=True)
-        cells = (
-            [
-                *(f"{level:g}" if isinstance(level, float) else level for level in key),
-                *(_span(rows, name) for name in self.columns.values()),
-            ]
-            for key, rows in groups
-        )
-        yield from (self.says, markdown([*self.rows, *self.columns], cells))
-
-
-SPANS = TypeAdapter(dict[str, Spans]).validate_python(written("banerjee_2022/tables.yaml"))
-
-
-def _span(rows: pd.DataFrame, column: str) -> str:
-    if column == NEVER:
-        unsettled = rows["recovered_after"].isna() & rows["affected"].notna()
-        return f"{int(unsettled.sum())} of {len(rows)}"
-    if column.startswith(MOST):
-        return most(rows[column.removeprefix(MOST)])
-    return spread(rows[column])
-
-
-def most(counts: pd.Series) -> str:
-    """Return the greatest count of some rounds, of those in which it is known."""
-    return "unknown" if counts.isna().all() else f"{counts.max():.0f}"
+SPANS = written("banerjee_2022/tables.yaml", dict[str, claimed.Spans])
 
 
 def ways(table: pd.DataFrame) -> Told:
@@ -201,7 +157,7 @@ def faults(table: pd.DataFrame) -> Told:
     """Yield what each fault did from outside, what became of reservations, and of the claims."""
     there = table["breaker"].map({True: "yes", False: "no"}).where(table["architecture"] == GATEWAY, "none there")
     yield from SPANS["faults"].of(table.assign(breaker=there))
-    lost, doubled = (most(table[name]) for name in ("lost", "doubled"))
+    lost, doubled = (claimed.most(table[name]) for name in ("lost", "doubled"))
     yield (
         f"Confirmed reservations that were lost: at most {lost} per round, in {len(table)} rounds. Reservations\n"
         f"that were stored twice: at most {doubled}."
@@ -244,19 +200,17 @@ class Choice:
         return markdown(self.columns, kept) if kept else ""
 
 
-CHOICES = TypeAdapter(dict[str, dict[str, list[Choice]]]).validate_python(written("banerjee_2022/catalogue.yaml"))
+CHOICES = written("banerjee_2022/catalogue.yaml", dict[str, dict[str, list[Choice]]])
 
 
 def catalogue(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the parts of each page by their marks, from the page's own parts; what has no rounds says so."""
-    return {
-        page: {mark: _first(choices, sources) for mark, choices in marks.items()} for page, marks in CHOICES.items()
-    }
 
+    def first(choices: Sequence[Choice]) -> str:
+        texts = (choice.of(sources.get(choice.source, "")) for choice in choices)
+        return next(filter(None, texts), NOT_MEASURED)
 
-def _first(choices: Sequence[Choice], sources: Mapping[str, str]) -> str:
-    texts = (choice.of(sources.get(choice.source, "")) for choice in choices)
-    return next(filter(None, texts), NOT_MEASURED)
+    return {page: {mark: first(choices) for mark, choices in marks.items()} for page, marks in CHOICES.items()}
 
 
 PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {

@@ -22,7 +22,7 @@ from patternbench.series.observer import OBSERVER
 from patternbench.traces.report import section as traces_section
 from reproductions.claimed import planned
 from reproductions.comparisons import read
-from reproductions.pages import Reader, rounds_as, told_by_attempts
+from reproductions.pages import US_PER_S, Reader, rounds_as, told_by_attempts
 
 LOAD, SMOOTHED, WAITING, QUEUES, WAYS = "load", "smoothed", "waiting", "queues", "ways"
 OPEN, BURST, FAULTS, DRAWINGS = "open", "burst", "faults", "drawings"
@@ -34,7 +34,6 @@ DRAWN_USERS = (10, 100)
 AS_PUBLISHED = {"fetch": "at_once", "parameters.first_fetch_after": "0ms", AGAIN: "never"}
 """The levels of the published way to fetch, where a study has others."""
 MOST_POINTS = 1000
-US_PER_S = 1e6
 BURST_FROM_S, BURST_TO_S = 20.0, 30.0
 ASKS = ("ask for",)
 """How the names of steps begin that are the first of two requests of an operation."""
@@ -47,7 +46,6 @@ KEPT = ["architecture", "block", "warnings"]
 """What is kept of every round."""
 OF_FAULT, RECOVERED = ("failed", "late", "incomplete", "failure_ms"), ("affected", "seen_after", "recovered_after")
 """What a fault did to operations, and when they were as before."""
-WAYS_KEPT = [*KEPT, "calls", "via", "connections", "fetch", "journey_p50", "journey_p95"]
 
 
 def of_load_tests(run: RunFolder) -> dict[str, pd.DataFrame]:
@@ -224,7 +222,7 @@ READERS: Mapping[str, Reader] = {
     LOAD_TESTS: of_load_tests,
     "cinema-load-tests-full": of_load_tests,
     "cinema-queues": rounds_as(QUEUES, COMPARED["cinema-queues"].columns),
-    "cinema-ways": rounds_as(WAYS, WAYS_KEPT),
+    "cinema-ways": rounds_as(WAYS, [*KEPT, "calls", "via", "connections", "fetch", "journey_p50", "journey_p95"]),
     "cinema-open": of_open,
     "cinema-burst": of_bursts,
     "cinema-faults": of_faults,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
 
@@ -10,20 +11,21 @@ from patternbench.records import damage
 from patternbench.records.folder import RunFolder
 from patternbench.records.journal import Entry
 from reproductions import comparisons
-from reproductions.comparisons import FIGURE, SHORT, Comparison
+from reproductions.comparisons import FROM_A_PAGE, SHORT, Comparison
 from reproductions.markdown import spread, table
-from reproductions.pages import QUICK, Page, Parts, Tables, not_measured, rounds_as
+from reproductions.pages import Parts, Tables
 
-STUDY, FILE = "containers", "containers.md"
-ROUNDS, STARTS = "rounds", "starts"
-"""The tables that are kept: the rounds that count, and each start of the service before one of them."""
+STUDY, STARTS = "containers", "starts"
+"""The tables that are kept: the rounds of the study that count, and each start of the service before one of them."""
 SERVICE = "pictures"
 COMPARED = comparisons.read("containers/compared.yaml")[STUDY]
+COMPARING = comparisons.page(STUDY, "containers/compared.yaml")
+"""The page without the starts."""
 
 
 def read(run: RunFolder) -> dict[str, pd.DataFrame | str]:
     """Return what is kept of a run."""
-    return {**rounds_as(ROUNDS, COMPARED.columns)(run), STARTS: starts(damage.recorded(run))}
+    return {**COMPARING.readers[STUDY](run), STARTS: starts(damage.recorded(run))}
 
 
 def starts(entries: Iterable[Entry]) -> pd.DataFrame:
@@ -39,19 +41,12 @@ def starts(entries: Iterable[Entry]) -> pd.DataFrame:
 
 def parts(measured: Tables) -> Parts:
     """Return the parts of the page."""
-    if ROUNDS not in measured:
-        return {FILE: {SHORT: not_measured(f"{STUDY}{QUICK}"), COMPARED.mark: "", STARTS: ""}}
-    rounds = measured[ROUNDS]
-    form = comparisons.form_of(COMPARED, rounds)
-    short = f"{in_form(form, rounds)}\n\n{comparisons.in_short(STUDY, {STUDY: rounds}, {STUDY: form})}"
-    whole = comparisons.part(form, rounds)
-    return {FILE: {SHORT: short, COMPARED.mark: whole, STARTS: start_table(form, measured[STARTS])}}
-
-
-def in_form(form: Comparison, rounds: pd.DataFrame) -> str:
-    """Return a sentence that says which form of the study was measured, and how many blocks of it."""
-    quick = " in its quick form" if form.study.endswith(QUICK) else ""
-    return f"Measured with [containers](../studies/{STUDY}.yaml){quick}; blocks: {rounds['block'].nunique()}."
+    own = {**COMPARING.parts(measured)[COMPARING.name], STARTS: ""}
+    if STUDY in measured:
+        form = comparisons.form_of(COMPARED, measured[STUDY])
+        begin = comparisons.measured_with(measured[STUDY].assign(study=form.study), FROM_A_PAGE)
+        own |= {SHORT: f"{begin}\n\n{own[SHORT]}", STARTS: start_table(form, measured[STARTS])}
+    return {COMPARING.name: own}
 
 
 def start_table(form: Comparison, every: pd.DataFrame) -> str:
@@ -61,12 +56,4 @@ def start_table(form: Comparison, every: pd.DataFrame) -> str:
     return table([form.condition_is, "configuration", "starts", "seconds until it is ready"], rows)
 
 
-def figures(measured: Tables) -> dict[str, str]:
-    """Return the figure of the main claims."""
-    if ROUNDS not in measured:
-        return {}
-    rounds = measured[ROUNDS]
-    return {FIGURE: comparisons.drawn({STUDY: rounds}, {STUDY: comparisons.form_of(COMPARED, rounds)})}
-
-
-PAGE = Page(FILE, {STUDY: read}, parts, figures)
+PAGE = replace(COMPARING, readers={STUDY: read}, parts=parts)

@@ -10,25 +10,21 @@ import numpy as np
 import pandas as pd
 from studies.published.refit_2021 import TABLE
 
-from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.claims.claim import Claim
 from patternbench.analyze.statements.claims.judged import ClaimedChange
 from patternbench.records.tables import read_table
 from patternbench.report.model import counting
 from reproductions import claimed
-from reproductions.claimed import HeldClaim, Key
+from reproductions.claimed import HeldClaim, Key, Spans
 from reproductions.elmalki_zdun_2021 import bundle_rounds
 from reproductions.elmalki_zdun_2021.bundle_rounds import DEPTH, FACTORS, KEPT, METHODS, MS_PER_S, NEW, timed, traced
 from reproductions.markdown import table, warned, within
+from reproductions.pages import written
 
-CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
 RESPONSE = "journey_p50"
 CELL = METHOD, SIZE = ("parameters.method", "parameters.size")
-COUNTS = ("database_calls", "distributed_calls")
-AS_PUBLISHED, DEEPEST = ("one_by_one", "each"), (("one_by_one", "batched"), ("each", "once"))
-"""How deep a published bundle went, and how deep one may go: ``bundle_reads``, ``bundle_forward``."""
-COSTS = "costs time"
-"""What the text of a claim says that is about costs."""
+ORDER = [*METHODS, *bundle_rounds.SIZES, "one_by_one", "batched", "each", "once"]
+"""Levels in the order of tables."""
 PREDICTIONS = claimed.read("elmalki_zdun_2021/claims.yaml")["predictions"]
 
 
@@ -42,16 +38,15 @@ def verdict_table(rounds: pd.DataFrame) -> str:
     return (
         f"{claimed.verdict_table(claims(rounds))}\n\n{warned(rounds)} Every scenario was measured in "
         f"{rounds['block'].nunique()} blocks. The noise floor of the total time, of the middle scenario compared with "
-        f"itself, is {_floor(rounds):.0f} %."
+        f"itself, is {claimed.noise_floor(timed(rounds), RESPONSE):.0f} %."
     )
 
 
 def claims(rounds: pd.DataFrame) -> Iterator[HeldClaim]:
     """Yield every claim that these rounds can speak to: those of the study, and what models predict."""
-    held = claimed.levelled(rounds, FACTORS).of_study("insurance-bundling")
-    yield from (one for one in held if COSTS not in one.says)
-    yield from (claimed.predictions(one, _errors(rounds), _floor(rounds)) for one in PREDICTIONS)
-    yield from (one for one in held if COSTS in one.says)
+    yield from claimed.levelled(rounds, FACTORS).of_study("insurance-bundling")
+    floor = claimed.noise_floor(timed(rounds), RESPONSE)
+    yield from (claimed.predictions(one, _errors(rounds), floor) for one in PREDICTIONS)
 
 
 def _errors(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -59,11 +54,6 @@ def _errors(rounds: pd.DataFrame) -> pd.DataFrame:
     fits = {block: bundle_rounds.fitted(bundle_rounds.batches(rows)) for block, rows in traced(rounds).groupby("block")}
     errors = [(block, number, models[number].errors.mape) for block, models in fits.items() for number in (1, 2)]
     return pd.DataFrame(errors, columns=["block", "model", "error"]).astype({"error": float})
-
-
-def _floor(rounds: pd.DataFrame) -> float:
-    """Return the noise floor of the total time in percent, of the middle scenario against itself."""
-    return floors(timed(rounds), [RESPONSE])[RESPONSE].typical
 
 
 def table_2(rounds: pd.DataFrame) -> str:
@@ -90,7 +80,8 @@ def savings(rounds: pd.DataFrame) -> str:
     """Return what a bundle saves of the total time in percent, with intervals over rounds that are paired by block."""
     published = read_table(TABLE).pivot(index=["method", "size"], columns="request_bundle", values="total_time")
     theirs = (100 * (1 - published["Y"] / published["N"])).map("{:.0f}".format)
-    ours = {text: bundled(rounds, kind) for kind, text in CONNECTIONS.items() if (rounds["connection"] == kind).any()}
+    measured = {kind: text for kind, text in bundle_rounds.CONNECTIONS.items() if kind in {*rounds["connection"]}}
+    ours = {text: bundled(rounds, kind) for kind, text in measured.items()}
     rows = ([*cell, *(saved(of_it[cell]) for of_it in ours.values()), theirs[cell]] for cell in cells(rounds))
     return table(["function", "size", *ours, "published"], rows)
 
@@ -143,17 +134,7 @@ def summary(rounds: pd.DataFrame) -> str:
 
 
 def depth(rounds: pd.DataFrame) -> str:
-    """Return what going further down adds, in percent of the published time with intervals, and calls per bundle."""
-    good = counting(rounds).astype({SIZE: int})
-    before, after = dict(zip(DEPTH, AS_PUBLISHED, strict=False)), dict(zip(DEPTH, DEEPEST, strict=False))
-    changes = claimed.levelled(good, DEPTH).changes(DEPTH, claimed.change(RESPONSE, before, after))
-    medians = good.groupby(list(DEPTH), sort=False)[[*COUNTS, RESPONSE]].median()
-    rows = []
-    for cell, ways in product(cells(good), product(*DEEPEST)):
-        key = (*ways, *cell)
-        if key in medians.index:
-            *counts, seconds = medians.xs(key).to_numpy()
-            reported = saved(changes[key]) if key in changes else "as published"
-            rows.append([*cell, *ways, *(f"{count:g}" for count in counts), f"{seconds * MS_PER_S:.1f}", reported])
-    heads = ["function", "size", "`bundle_reads`", "`bundle_forward`", "db calls", "dist calls", "ms", "saved, percent"]
-    return table(heads, rows)
+    """Return what going further down than a published bundle changes, with intervals, and calls per bundle."""
+    good = counting(rounds).astype({SIZE: int}).assign(ms=rounds[RESPONSE] * MS_PER_S)
+    ordered = good.sort_values([*CELL, *DEPTH[:2]], key=lambda levels: levels.map(ORDER.index))
+    return "".join(written("elmalki_zdun_2021/tables.yaml", dict[str, Spans])["depth"].of(ordered, sort=False))

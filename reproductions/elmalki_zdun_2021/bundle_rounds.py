@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import pandas as pd
 from studies.published.refit_2021 import PUBLISHED
 
 from patternbench.analyze.models.fit import ModelResult, fit_formulas
+from patternbench.analyze.models.inference import Coefficient
 from patternbench.report.model import counting
+from patternbench.terms.quantities import number
+from reproductions.markdown import table as markdown
 
 TYPES = {"inmem": "in_memory", "db": "database", "dist": "distributed"}
 KEYS = ["request_bundle", "method", "size"]
 METHODS, SIZES = ("Get", "Update", "Create"), (10, 20, 30, 40, 50)
 MS_PER_S = 1000
 NEW, KEPT = "new", "reuse"
+CONNECTIONS = {NEW: "a new connection per request", KEPT: "connections kept"}
 TRACED, UNTRACED = "100%", "0%"
 FACTORS = ("request_bundle", "connection", "traces.sample", "parameters.method", "parameters.size")
 DEPTH = ("bundle_reads", "bundle_forward", "parameters.method", "parameters.size")
@@ -75,5 +81,33 @@ def fitted(table: pd.DataFrame) -> dict[int, ModelResult]:
 def identified(formula: str, table: pd.DataFrame) -> str:
     """Return a formula of a paper without the terms of which the table tells nothing, or always the same."""
     response, _, terms = formula.partition(" ~ ")
-    reported = [term for term in terms.split(" + ") if table[term].notna().all() and table[term].nunique() > 1]
-    return f"{response} ~ {' + '.join(reported)}"
+    return f"{response} ~ {' + '.join(varied(table, terms.split(' + ')))}"
+
+
+def varied(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the columns that are known in all rows, and vary."""
+    return [name for name in columns if table[name].notna().all() and table[name].nunique() > 1]
+
+
+def by_model(rows: Mapping[str, Iterable[str]], of_rows: str = "") -> str:
+    """Return a table with a column for each model of a paper."""
+    cells = [[name, *of_it] for name, of_it in rows.items()]
+    return markdown([of_rows, *(f"model {n}" for n in range(1, len(cells[0])))], cells)
+
+
+def estimates(coefficients: Iterable[Coefficient]) -> dict[str, str]:
+    """Return estimates with their standard errors, by terms."""
+    return {one.name: f"{number(one.estimate)} ± {number(one.std_error)}" for one in coefficients}
+
+
+def beside(
+    published: Mapping[int, Mapping[str, float]], ours: Mapping[int, Mapping[str, str]], lacking: str = ""
+) -> dict[str, list[str]]:
+    """Return by names, for each model, the published number and ours; a dash where the paper has none."""
+
+    def cell(n: int, name: str) -> str:
+        expected = published[n].get(name)
+        return "–" if expected is None else f"{expected:g} / {ours[n].get(name, lacking)}".replace("nan", "n/a")
+
+    names = dict.fromkeys(name for of_model in published.values() for name in of_model)
+    return {name: [cell(n, name) for n in published] for name in names}

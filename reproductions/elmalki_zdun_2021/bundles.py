@@ -20,14 +20,10 @@ from patternbench.report.svg import draw
 from reproductions import drawing
 from reproductions.elmalki_zdun_2021 import bundle_findings, bundle_rounds, predict
 from reproductions.elmalki_zdun_2021.bundle_rounds import METHODS, MS_PER_S, SIZES, batches, fitted, traced, usable
-from reproductions.markdown import estimated, table, within
+from reproductions.markdown import within
 from reproductions.pages import Page, Parts, Tables, rounds_as
 
 FILE = "reproductions/elmalki-zdun-2021.md"
-TERMS = (
-    *("Intercept", "inmem_time", "inmem_calls", "db_time", "db_calls", "dist_time", "dist_calls"),
-    *("request_bundle[T.Y]", "method[T.Get]", "method[T.Update]"),
-)
 DRAWN = (1, 2, 4)
 """Of the four models those whose predictions the paper draws."""
 
@@ -50,27 +46,19 @@ def parts(kept: Tables) -> Parts:
 def models(rounds: pd.DataFrame) -> str:
     """Coefficients, quality, and what the bundle's own coefficient says in ms, as Markdown."""
     fits = fitted(batches(traced(rounds)))
-    heads = ["", *(f"model {number}" for number in fits)]
-    coefficients = [[NAMES.get(term, term), *(_coefficient(one, n, term) for n, one in fits.items())] for term in TERMS]
-    both = (zip(printed_quality(PUBLISHED[n]), quality_of(one, digits=3), strict=True) for n, one in fits.items())
-    quality = [[name, *map(" / ".join, cells)] for name, *cells in zip(QUALITY, *both, strict=True)]
+    ours = {n: bundle_rounds.estimates(one.fit.coefficients) for n, one in fits.items()}
+    both = bundle_rounds.beside({n: PUBLISHED[n].coefficients for n in fits}, ours, "unknown")
+    cells = {NAMES.get(term, term): of_it for term, of_it in both.items()}
+    fit = (zip(printed_quality(PUBLISHED[n]), quality_of(one, digits=3), strict=True) for n, one in fits.items())
+    quality = {name: map(" / ".join, of_it) for name, *of_it in zip(QUALITY, *fit, strict=True)}
     lacking = any(len(PUBLISHED[n].coefficients) > len(one.fit.coefficients) for n, one in fits.items())
     left_out = "What these rounds do not tell, or tell always alike, is left out of our models.\n\n" if lacking else ""
     own = {n: next((c for c in one.coefficients if c.name == "request_bundle[T.Y]"), None) for n, one in fits.items()}
     bundle = "; ".join(f"model {n}: {within(c.estimate, c.ci_low, c.ci_high)}" for n, c in own.items() if c)
     return (
-        f"{table(heads, [*coefficients, *quality])}\n\n{left_out}"
+        f"{bundle_rounds.by_model({**cells, **quality})}\n\n{left_out}"
         f"The bundle's own coefficient in ms, with the 95 % interval that `fit` prefers: {bundle}."
     )
-
-
-def _coefficient(model: ModelResult, number: int, term: str) -> str:
-    """Return the published estimate, then ours with its standard error; a dash where the model has no such term."""
-    expected = PUBLISHED[number].coefficients.get(term)
-    if expected is None:
-        return "–"
-    ours = next((one for one in model.fit.coefficients if one.name == term), None)
-    return f"{expected:g} / {estimated(ours.estimate, ours.std_error) if ours else 'unknown'}"
 
 
 def drawn(rounds: pd.DataFrame) -> dict[str, str]:

@@ -17,21 +17,19 @@ from scipy import optimize, stats
 
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import Settings, fit_formulas
-from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.verdict import Conclusion
 from reproductions import claimed
-from reproductions.elmalki_zdun_2021.bundle_rounds import KEPT, KEYS, MS_PER_S, NEW, batches, timed, traced
+from reproductions.elmalki_zdun_2021 import bundle_rounds
+from reproductions.elmalki_zdun_2021.bundle_rounds import KEYS, MS_PER_S, batches, timed, traced, varied
 from reproductions.markdown import table
 
 Predictor = Callable[[pd.DataFrame, str], Floats]
 
 COUNTS = ("requests", "inmem_calls", "db_calls", "dist_calls")
 LEFT_OUT = {"size": "each size", "method": "each function"}
-TARGET = claimed.BAR
 LEVEL = 0.95
 HEADS = ("left out", "model", "MAPE", "interval", "target", "MAPE of medians", "hardest", "faster one told")
 MET, MISSED = "below 30 %", "above 30 %"
-CONNECTIONS = {NEW: "A new connection for each request, as published", KEPT: "Connections kept"}
 
 
 def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -48,7 +46,7 @@ def timed_batches(rounds: pd.DataFrame) -> pd.DataFrame:
 
 def reported(rows: pd.DataFrame) -> list[str]:
     """Return the counts that the rounds know, and that vary."""
-    return [name for name in COUNTS if rows[name].notna().all() and rows[name].nunique() > 1]
+    return varied(rows, COUNTS)
 
 
 def by_weights(rows: pd.DataFrame, left_out: str) -> Floats:
@@ -110,9 +108,9 @@ def mean_error(per_batch: pd.Series, blocks: pd.Series) -> tuple[float, float, f
 
 def verdict(low: float, high: float) -> str:
     """Whether the error is below the paper's target, by an interval that holds the true one in 95 of 100 studies."""
-    if high < TARGET:
+    if high < claimed.BAR:
         return MET
-    return MISSED if low > TARGET else Conclusion.INCONCLUSIVE
+    return MISSED if low > claimed.BAR else Conclusion.INCONCLUSIVE
 
 
 def report(rounds: pd.DataFrame) -> str:
@@ -120,15 +118,15 @@ def report(rounds: pd.DataFrame) -> str:
     rows = timed_batches(rounds)
     missing = sorted({*COUNTS} - {*reported(rows)})
     parts = [f"These rounds do not tell {', '.join(missing)}."] if missing else []
-    for connection, name in CONNECTIONS.items():
+    for connection, name in bundle_rounds.CONNECTIONS.items():
         own = rows[rows["connection"] == connection]
         if len(own):
             scenarios = own.assign(scenario=own.groupby(KEYS).ngroup())
-            floor = floors(scenarios, ["total_time"])["total_time"].typical
+            floor = claimed.noise_floor(scenarios, "total_time")
             every = product(LEFT_OUT.items(), PREDICTORS.items())
             lines = ([text, model, *_cells(own, of_it, column, floor)] for (column, text), (model, of_it) in every)
             itself = f"A batch differs from itself by {floor:.0f} % (noise floor)"
-            parts += [f"{name}:", table(HEADS, lines), f"{itself}: errors up to that are not judged."]
+            parts += [f"{name.capitalize()}:", table(HEADS, lines), f"{itself}: errors up to that are not judged."]
     return "\n\n".join(parts)
 
 

@@ -5,7 +5,7 @@ The optimal region of measured combinations, and which one to choose, are sectio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 from studies.published.generate_2023 import INTERACTIONS
@@ -13,7 +13,6 @@ from studies.published.generate_2023 import INTERACTIONS
 from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, recommend
 from patternbench.observe.section import Spec
-from patternbench.records.folder import RunFolder
 from patternbench.report.pages.comparison_figures import trade_off_figure
 from patternbench.report.pages.model_figures import interaction_figure, models_figure, normal_qq
 from patternbench.report.svg import draw
@@ -23,7 +22,7 @@ from reproductions.elmalki_zdun_2023 import combined_findings as findings
 from reproductions.elmalki_zdun_2023 import combined_models, left_open
 from reproductions.elmalki_zdun_2023.combined_rounds import KEPT_COLUMNS, NO_LIMIT, operations_of, rows
 from reproductions.markdown import table
-from reproductions.pages import Page, Parts, Tables, rounds_as
+from reproductions.pages import Page, Parts, Reader, Tables, rounds_as
 
 FILE = "reproductions/elmalki-zdun-2023.md"
 OPERATIONS = "methods"
@@ -42,11 +41,6 @@ QUESTIONS = {
 }
 
 
-def kept_of(run: RunFolder) -> dict[str, pd.DataFrame | str]:
-    """Return the rounds of a run, and the calls of each operation in them."""
-    return {**rounds_as("rounds", KEPT_COLUMNS)(run), OPERATIONS: operations_of(run)}
-
-
 def of_tables(rounds: pd.DataFrame, operations: pd.DataFrame) -> findings.Study:
     """Return the rounds that count, with the operations of each."""
     return findings.Study(rows(rounds), operations)
@@ -62,7 +56,7 @@ def parts(kept: Tables) -> Parts:
         **trade_off(study),
         "failures": f"With {study.users} users:\n\n{findings.failures(study)}",
         "costs": f"{price}:\n\n{findings.costs(study)}",
-        "models": combined_models.printed(study.models),
+        "models": "\n\n".join(combined_models.printed(study.models)),
         "residuals": combined_models.residual_tests(study.models),
         **left_open.parts(kept),
     }
@@ -138,5 +132,8 @@ def figures(study: findings.Study) -> Iterator[tuple[str, Spec]]:
     yield "residuals", side_by_side(*(normal_qq(study.models[2].models[response]) for _, response in OF_MODELS))
 
 
-READERS = {"insurance-combined": kept_of, **left_open.READERS}
+READERS: Mapping[str, Reader] = {
+    "insurance-combined": lambda run: {**rounds_as("rounds", KEPT_COLUMNS)(run), OPERATIONS: operations_of(run)},
+    **left_open.READERS,
+}
 PAGE = Page(FILE, READERS, parts, lambda kept: drawn(of_tables(kept["rounds"], kept[OPERATIONS])))

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.noise import floors
 from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
 from patternbench.analyze.statements.claims.judged import LEVEL, ClaimedChange
 from patternbench.analyze.statements.claims.pairs import claimed_pairs
@@ -20,7 +19,7 @@ from patternbench.terms.quantities import SHARES
 from reproductions import claimed
 from reproductions.claimed import HeldClaim, Key, Measured, Named
 from reproductions.elmalki_zdun_2023 import combined_rounds
-from reproductions.elmalki_zdun_2023.combined_models import EQUATION_FACTORS, Fitted, equations, fitted, results
+from reproductions.elmalki_zdun_2023.combined_models import Fitted, equations, fitted, results
 from reproductions.elmalki_zdun_2023.combined_rounds import CPU_PER_ITEM, LEVELS, LIMITS, NO_LIMIT, NONE, TIME
 from reproductions.markdown import table, warned
 
@@ -34,31 +33,15 @@ PRICE_PER_CORE_HOUR = round(1369.52 / HOURS / NODES / CORES_OF_A_NODE, 3)
 _S_PER_HOUR, _MILLION = 3600, 1e6
 
 STUDY, CLAIMS = "insurance-combined", "elmalki_zdun_2023/claims.yaml"
-SINGLE: Named = {"request_bundle": "N"}
-BUNDLES: Named = {"request_bundle": "Y"}
 ONE: Named = {"replicas": 1}
 TWO: Named = {"replicas": 2}
 OVER = ("limit", "parameters.size", "users")
 """What is averaged over unless a claim says otherwise."""
 ORDER = ("(a)", "(b)", "(c)", "(d)", "(Table V)", "(e)", "(f)", "(g)", "(h)", "(equation", "(guide)", "(not")
 """How claims begin, in the order in which they stand."""
-RESULTS: Mapping[str, Sequence[str]] = {
-    "traces": ("term",),
-    "errors": ("model", "rows"),
-    "times": ("by", "request_bundle", "replicas", "parameters.size"),
-    "rejections": ("by", *EQUATION_FACTORS),
-}
-"""What distinguishes the rows of each table that the page itself makes claims of."""
+NOTHING_FAILS = f"{claimed.CANNOT} no call fails there"
 UNITS = {"total_time": "%", "failure_rate": "points"}
 """In which unit prediction errors of a response are held against the bar."""
-
-
-class Told(NamedTuple):
-    """A change of a claim, the levels that it leads to, and the mean of its response where it starts."""
-
-    at: Levels
-    change: ClaimedChange
-    start: float
 
 
 class Study:
@@ -91,10 +74,6 @@ class Study:
         every = self.rows.drop(columns=TIME).merge(times[["method"]].drop_duplicates(), how="cross")
         return every.merge(times, on=["round", "method"], how="left")
 
-    def floor(self, column: str) -> float:
-        """Return the noise floor of a column, of the middle scenario against itself, in percent or points."""
-        return floors(self.rows, [column])[column].typical
-
     def measured(self, response: str) -> Measured:
         """Return the rows in which a response is known; a ratio of zero is unknown.
 
@@ -115,7 +94,7 @@ class Study:
         over = dict.fromkeys((*claim.over, "users", *(["method"] if claim.response == TIME else [])))
         return replace(claim, says=says, over=tuple(over), where={**claim.where, **users})
 
-    def told(self, claim: Claim, level: float) -> Iterator[Told]:
+    def told(self, claim: Claim, level: float) -> Iterator[tuple[Levels, ClaimedChange, float]]:
         """Yield each change, of scenarios that have every block; where none has, of the blocks that all have."""
         rows = self.measured(claim.response)
         ids, levels = list(rows.plan), list(rows.plan.values())
@@ -129,38 +108,36 @@ class Study:
             there = own.groupby("block")["scenario"].transform("nunique") == len(part)
             start = own[own["scenario"].isin([ids[a] for a, _ in one.pairs])][claim.response].mean()
             (judged,) = Measured(part, own[there]).judge([claim], level)
-            yield from (Told(levels[one.pairs[0][1]], change, start) for change in judged.changes)
+            yield from ((levels[one.pairs[0][1]], change, start) for change in judged.changes)
 
     def hold(self, parts: Sequence[Claim]) -> HeldClaim:
         """Hold the parts of a claim of the study against these rows."""
         own = [self.own(part) for part in parts]
         first, each = own[0], self.measured(own[0].response).each(own)
         told = [one for part in own for one in self.told(part, each)]
-        found = HeldClaim(first.says, first.expected, tuple(one.change for one in told))
+        found = HeldClaim(first.says, first.expected, tuple(change for _, change, _ in told))
         falls = told and first.expected == LOWER and first.response in SHARES
-        return claimed.where_anything_fails(found, [one.start for one in told]) if falls else found
+        there = tuple(change for _, change, start in told if start > 0 or not falls)
+        return replace(found, changes=there) if there else replace(found, undecided=NOTHING_FAILS if falls else "")
 
     def changes(self, names: Sequence[str], one: Claim) -> dict[Key, ClaimedChange]:
         """Each change with its own interval, by levels."""
-        return {tuple(told.at[name] for name in names): told.change for told in self.told(self.own(one), LEVEL)}
+        return {tuple(at[name] for name in names): change for at, change, _ in self.told(self.own(one), LEVEL)}
 
 
 def held(study: Study) -> list[HeldClaim]:
     """Hold the claims of the study that these rounds can speak to."""
-    parts: dict[str, list[Claim]] = {}
-    for one in claimed.claims(STUDY):
-        parts.setdefault(one.says, []).append(one)
-    return [one for one in map(study.hold, parts.values()) if one.changes]
+    return [one for one in map(study.hold, claimed.parts_of(claimed.claims(STUDY))) if one.changes]
 
 
 def of_results(study: Study) -> Iterator[HeldClaim]:
     """Yield each claim on models and equations, and on what models predict."""
     made, stated = {**results(study.blocks), **equations(study.rows, study.operations)}, claimed.read(CLAIMS)
-    for name, factors in RESULTS.items():
-        if name in made:
-            yield from claimed.levelled(made[name], factors).hold(stated[name])
+    for name in (one for one in made if one not in UNITS):
+        factors = made[name].columns.drop(["block", stated[name][0].response])
+        yield from claimed.levelled(made[name], list(factors)).hold(stated[name])
     for response, unit in UNITS.items():
-        floor = study.floor(response)
+        floor = claimed.noise_floor(study.rows, response)
         yield from (claimed.predictions(one, made[response], floor, unit) for one in stated[response])
 
 
@@ -173,9 +150,10 @@ def verdict_table(study: Study) -> str:
 
 def trust(study: Study) -> str:
     """How many rounds carry warnings, how far the middle scenario lies from itself, which rows have no time."""
+    of_time, of_cpu = (claimed.noise_floor(study.rows, response) for response in ("total_time", CPU_PER_ITEM))
     return (
         f"{warned(study.rows)} The noise floor of the time, of the middle scenario compared with itself, is "
-        f"{study.floor('total_time'):.0f} %, that of the CPU time per item {study.floor(CPU_PER_ITEM):.0f} %. In "
+        f"{of_time:.0f} %, that of the CPU time per item {of_cpu:.0f} %. In "
         f"{study.rows['total_time'].isna().sum()} rounds no call succeeded: they have no time, and count in all else."
     )
 
@@ -244,7 +222,9 @@ def of_balancing(study: Study) -> str:
 def together(study: Study) -> str:
     """Return the catalogue's part on combinations: what bundles change alone, with a limit, balancing, and both."""
     heads = ["instances", "limit of each", "bundles change failed calls by", "and items per second by"]
-    return _changed(study, heads, ("replicas",), _by_limits(study, SINGLE, BUNDLES, (FAILURES, ITEMS)))
+    return _changed(
+        study, heads, ("replicas",), _by_limits(study, *({"request_bundle": arm} for arm in "NY"), (FAILURES, ITEMS))
+    )
 
 
 def _by_limits(study: Study, start: Named, end: Named, responses: Sequence[str]) -> dict[str, list[Claim]]:

@@ -18,10 +18,9 @@ from patternbench.analyze.models.fit import ModelResult, Settings, fit_formulas
 from patternbench.analyze.models.formula import build_design
 from patternbench.analyze.models.linear import factorize
 from patternbench.analyze.models.manova import manova
-from reproductions.elmalki_zdun_2021.bundle_rounds import identified
+from reproductions.elmalki_zdun_2021.bundle_rounds import beside, by_model, estimates, identified
 from reproductions.elmalki_zdun_2023.combined_rounds import LIMITS, NO_LIMIT
-from reproductions.markdown import estimated, table
-from reproductions.pages import STUDIES
+from reproductions.pages import MS_PER_S, STUDIES
 
 _TABLE = pd.read_csv(STUDIES / "published" / "elmalki-zdun-2023-private-cloud.csv").fillna({"response": "", "term": ""})
 NUMBERS: dict[tuple[str, str, int, str], float] = {tuple(key): value for *key, value in _TABLE.to_numpy()}
@@ -115,62 +114,35 @@ def residual_tests(models: dict[int, Fitted]) -> str:
     return by_model(texts, "p of")
 
 
-def by_model(rows: Mapping[str, Sequence[str]], of_rows: str = "") -> str:
-    """Return a table with a column for each model."""
-    numbers = range(1, 1 + len(next(iter(rows.values()))))
-    return table([of_rows, *(f"model {n}" for n in numbers)], [[name, *cells] for name, cells in rows.items()])
-
-
-def printed(models: dict[int, Fitted]) -> str:
-    """All tables as Markdown."""
-    return "\n\n".join(_parts(models))
-
-
-def _parts(models: dict[int, Fitted]) -> Iterator[str]:
+def printed(models: dict[int, Fitted]) -> Iterator[str]:
+    """Yield all tables as Markdown."""
     for number, response in (("III", "total_time"), ("V", "failure_rate")):
         yield f"**Table {number}: {TITLES[response]}**, published / ours ± standard error"
-        every = terms("coefficient")
-        yield by_model({term: [_coefficient(one, n, response, term) for n, one in models.items()] for term in every})
+        ours = {n: estimates(one.models[response].coefficients) for n, one in models.items()}
+        yield by_model(beside({n: published("coefficient", n, response) for n in models}, ours, "not varied"))
     yield "**Table VII: adjusted R2, and p of the F test**, published / ours"
-    yield by_model({response: [_explained(one, n, response) for n, one in models.items()] for response in TITLES})
+    fits = {n: {response: one.models[response].fit.summary for response in TITLES} for n, one in models.items()}
+    ours = {n: {name: f"{fit.adj_r2:.4f}, p {fit.f_p:.2g}" for name, fit in of_it.items()} for n, of_it in fits.items()}
+    yield by_model(beside({n: published("adjusted R2", n) for n in models}, ours))
     yield "**Table VIII: Pillai's trace**, published / ours"
-    yield by_model({term: [_trace(one, n, term) for n, one in models.items()] for term in terms("pillai")})
+    ours = {n: {term: f"{trace:.2f}" for term, trace in one.pillai.items()} for n, one in models.items()}
+    yield by_model(beside({n: published("pillai", n) for n in models}, ours, "not varied"))
     yield "**Table X: prediction errors**, published / ours in sample / ours with each scenario left out in turn"
-    yield by_model({text: [_errors(one, n, name) for n, one in models.items()] for name, text in ERROR_NAMES.items()})
+    ours = {n: {response: _errors(one, response) for response in ERRORS} for n, one in models.items()}
+    errors = beside({n: published("error", n) for n in models}, ours)
+    yield by_model({text: errors[response] for response, text in ERROR_NAMES.items()})
 
 
-def terms(what: str) -> list[str]:
-    """Return the terms of all models of which a table has a number, in its order."""
-    return list(dict.fromkeys(term for one, _, _, term in NUMBERS if one == what))
+def published(what: str, model: int, response: str = "") -> dict[str, float]:
+    """Return what the paper prints of a model: by terms, of one response if it is named, or by responses."""
+    own = {(of, term): value for (kind, of, n, term), value in NUMBERS.items() if (kind, n) == (what, model)}
+    return {term or of: value for (of, term), value in own.items() if not response or of == response}
 
 
-def _coefficient(model: Fitted, number: int, response: str, term: str) -> str:
-    """Return the published estimate, then ours with the standard error that ``fit`` prefers."""
-    expected = NUMBERS.get(("coefficient", response, number, term))
-    if expected is None:
-        return "–"
-    ours = next((one for one in model.models[response].coefficients if one.name == term), None)
-    text = estimated(ours.estimate, ours.std_error) if ours else "not varied"
-    return f"{'n/a' if np.isnan(expected) else f'{expected:g}'} / {text}"
-
-
-def _explained(model: Fitted, number: int, response: str) -> str:
-    summary = model.models[response].fit.summary
-    return f"{NUMBERS['adjusted R2', response, number, '']:g} / {summary.adj_r2:.4f}, p {summary.f_p:.2g}"
-
-
-def _trace(model: Fitted, number: int, term: str) -> str:
-    expected, ours = NUMBERS.get(("pillai", "", number, term)), model.pillai.get(term)
-    if expected is None:
-        return "–"
-    return f"{expected:g} / {'not varied' if ours is None else f'{ours:.2f}'}"
-
-
-def _errors(model: Fitted, number: int, response: str) -> str:
+def _errors(model: Fitted, response: str) -> str:
     result = model.models[response]
     ours = (getattr(errors, ERRORS[response]) for errors in (result.errors, result.cross_validation.errors))
-    texts = ("none" if error is None else f"{error:.1f}" for error in ours)
-    return " / ".join([f"{NUMBERS['error', response, number, '']:g}", *texts])
+    return " / ".join("none" if error is None else f"{error:.1f}" for error in ours)
 
 
 # --- the paper's two defining equations next to what was measured, round by round
@@ -188,7 +160,6 @@ PAUSE_MS = {3.0: 20.0, 6.0: 40.0}
 SERVICES = {"customers": "management", "addresses": "management", "quotes": "self-service", "policies": "policies"}
 """The entry service of an operation, by its last word."""
 EQUATION_FACTORS = ("request_bundle", "replicas", "limit", "parameters.size")
-_MS_PER_S = 1000.0
 
 
 def equations(rows: pd.DataFrame, operations: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -211,7 +182,7 @@ def _both(rows: pd.DataFrame, column: str, by_equation: pd.Series, measured: pd.
 def _times_ms(rows: pd.DataFrame) -> pd.Series[float]:
     """Return equation 1: the calls of all users per second stand for their requests per minute."""
     size = rows["parameters.size"].where(rows["request_bundle"] == "Y", 1)
-    return _MS_PER_S * rows["api_users"] * size / rows["Throughput"]
+    return MS_PER_S * rows["api_users"] * size / rows["Throughput"]
 
 
 def _beyond(rows: pd.DataFrame, operations: pd.DataFrame) -> pd.Series[float]:

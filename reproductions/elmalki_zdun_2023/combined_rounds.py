@@ -73,26 +73,22 @@ def rows(rounds: pd.DataFrame) -> pd.DataFrame:
     served = good["items_per_s"] * good["seconds"]
     if ITEMS in good:
         served = good[ITEMS] * (1 - good["item_failure_rate"] / 100)
-    sizes, users = good["parameters.size"].astype(int), good["users"].astype(int)
-    factors: dict[str, pd.Series] = {
-        "load_balancing": good["replicas"].astype(int).map({1: "N", 2: "Y"}),
+    sizes, users, replicas = (good[name].astype(int) for name in ("parameters.size", "users", "replicas"))
+    own: dict[str, pd.Series] = {
+        "load_balancing": replicas.map({1: "N", 2: "Y"}),
         "bundle_size": sizes.where((good["request_bundle"] == "Y") | (not before), 1),
         "rate_limit": limits.fillna(NO_LIMIT),
         "api_users": users,
-    }
-    levels: dict[str, pd.Series] = {
-        "replicas": good["replicas"].astype(int),
+        "replicas": replicas,
         "limit": pd.Series([NONE if pd.isna(limit) else int(limit) for limit in limits], good.index, dtype=object),
         "users": users,
-    }
-    own = {
         "total_time": good[TIME] * _MS_PER_S,
         "minute_s": minute_s,
         "rpm": good["Throughput"] * minute_s,
         CPU_PER_ITEM: good["system_cpu_s"].astype(float) / served.where(served > 0),
     }
     kept = good[["round", "block", "scenario", "warnings", "request_bundle", "parameters.size", *RESPONSES]]
-    return kept.assign(**factors, **levels, **own)
+    return kept.assign(**own)
 
 
 def method_rows(table: pd.DataFrame, methods: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ a study's quick form fills the same tables, and their column ``study`` names the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -23,7 +24,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.tables import TableError, read_table
 from reproductions import claimed
 from reproductions.comparisons import Comparison, read, readers
-from reproductions.pages import Reader, told_by_attempts
+from reproductions.pages import MS_PER_S, US_PER_S, Reader, told_by_attempts
 
 TARGET, TARGET_LEASES = "rounds", "leases"
 SHOP, TRANSACTIONS, PASSES, LEASES = "shop", "shop-transactions", "shop-passes", "shop-leases"
@@ -37,7 +38,6 @@ NEAR, EXACT = "0ms", "sliding window log"
 NAMED = ["round", "block", "algorithm", "store", "synchronisation", "distance", CLIENTS_WAY]
 """What tells a round in every table of the shop."""
 TRANSACTION = ["group", "transaction"]
-US_PER_MS, MS_PER_S, US_PER_S = 1e3, 1e3, 1e6
 BY_CLIENTS = f"{CLIENTS}.measured.client_mean"
 CLAIMS = claimed.read("kalyanasundaram_2025/claims.yaml")
 """What the page claims of its tables."""
@@ -87,8 +87,7 @@ def judged(run: RunFolder) -> pd.DataFrame:
     rows = section.judged_rounds(run, pd.read_parquet(run.rounds)).frame
     again = simulated.read(run)
     answers = again.rounds if again else {}
-    for name, field in (("simulated", "deviation"), ("asked", "asked_store")):
-        rows[name] = [getattr(answers.get(str(number)), field, None) for number in rows["round"]]
+    rows["simulated"] = [getattr(answers.get(str(number)), "deviation", None) for number in rows["round"]]
     return rows
 
 
@@ -145,7 +144,7 @@ def transactions(rows: pd.DataFrame) -> pd.DataFrame:
     """
     sent = rows[(rows["attempt"] > 0) & ~rows["warm_up"]]
     own = sent.assign(group=sent["group"].astype(str), transaction=sent["step"].astype(str))
-    took_ms = ((own["end_us"] - own["start_us"]) / US_PER_MS).where(own["success"].to_numpy(bool))
+    took_ms = ((own["end_us"] - own["start_us"]) * MS_PER_S / US_PER_S).where(own["success"].to_numpy(bool))
     each = own.assign(latency_ms=took_ms, rejected=100.0 * (own["status"] == REJECTED)).groupby(TRANSACTION)
     over, warm = own.loc[own["ends_journey"], "journey"], rows.loc[rows["warm_up"], "journey"]
     turns = own[own["journey"].isin(over) & ~own["journey"].isin(warm)].groupby([*TRANSACTION, "journey"])
@@ -161,14 +160,10 @@ def of_groups(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def by_group(one: Comparison) -> Reader:
-    """Return a reader of a study's rounds, with what is asked of each group."""
-
-    def reader(run: RunFolder) -> dict[str, pd.DataFrame]:
-        both = told_by_attempts(run, lambda _, rows: of_groups(rows))
-        return {one.study: both[[name for name in one.columns if name in both]]}
-
-    return reader
+def by_group(one: Comparison, run: RunFolder) -> dict[str, pd.DataFrame]:
+    """Return a study's rounds, with what is asked of each group."""
+    both = told_by_attempts(run, lambda _, rows: of_groups(rows))
+    return {one.study: both[[name for name in one.columns if name in both]]}
 
 
 READERS: Mapping[str, Reader] = {
@@ -178,6 +173,6 @@ READERS: Mapping[str, Reader] = {
     "rate-limiting-shop-leases": lambda run: {LEASES: judged(run)},
     **readers(QUESTIONS),
     **readers(SENSITIVITY),
-    **{study: by_group(one) for study, one in QUESTIONS.items() if one.counted},
+    **{study: partial(by_group, one) for study, one in QUESTIONS.items() if one.counted},
 }
 """By the names of studies, without the end of a quick form."""

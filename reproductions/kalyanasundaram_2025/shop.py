@@ -24,10 +24,10 @@ from reproductions.kalyanasundaram_2025.limit_rounds import BY_CLIENTS, CLIENTS_
 from reproductions.kalyanasundaram_2025.limits_published import ADDED, BASE_MS, DEVIATION, NO_LIMITER, NUMBERS, STORES
 from reproductions.kalyanasundaram_2025.target import of_leases, printed
 from reproductions.markdown import table, within
-from reproductions.pages import Page, Tables, not_measured
+from reproductions.pages import Page, Tables, measure_first
 
 FILE = "reproductions/kalyanasundaram-2025.md"
-LEASE_STUDIES = {"the target": "rate-limiting-leases-quick", "the shop": "rate-limiting-shop-leases-quick"}
+LEASE_STUDIES = {"the target": "rate-limiting-leases", "the shop": "rate-limiting-shop-leases"}
 STORE, LEASE = "store", "synchronisation"
 AXES = {COST: "latency, ms", BY_CLIENTS: "deviation, %, mean over clients"}
 PASS = ("algorithm", "group")
@@ -50,7 +50,7 @@ def of_shops(kept: Tables) -> dict[str, str]:
     """Return the parts of the page on the shop, on leases of both systems, and of the studies of single questions."""
     leased = {"the target": kept.get(limit_rounds.TARGET_LEASES), "the shop": kept.get(limit_rounds.LEASES)}
     measured = {system: rows[rows["valid"]] for system, rows in leased.items() if rows is not None}
-    missing = [not_measured(study) for system, study in LEASE_STUDIES.items() if system not in measured]
+    missing = [measure_first(study) for system, study in LEASE_STUDIES.items() if system not in measured]
     return {
         **of_shop(kept, near(on_target(kept))),
         "sensitivity": comparisons.answers(limit_rounds.SENSITIVITY, kept),
@@ -153,9 +153,10 @@ def requested(walked: pd.DataFrame) -> pd.DataFrame:
 
 def finishing(walked: pd.DataFrame) -> str:
     """How long a pass takes, by algorithm over Redis and group of users; groups that finish none are left out."""
-    finished = requested(walked).dropna(subset=["pass_s"])
+    asked = requested(walked)
+    finished = asked.dropna(subset=["pass_s"])
     medians = finished.groupby(list(PASS))["pass_s"].median()
-    names = list(dict.fromkeys((NO_LIMITER, *requested(walked)["algorithm"])))
+    names = list(dict.fromkeys((NO_LIMITER, *asked["algorithm"])))
     one = claimed.change("pass_s", {"algorithm": NO_LIMITER}, {"algorithm": names[1:]})
     texts = {key: f", {change.text}" for key, change in claimed.levelled(finished, PASS).changes(PASS, one).items()}
     cells = {key: f"{seconds:.1f}{texts.get(cast(Key, key), '')}" for key, seconds in medians.items()}

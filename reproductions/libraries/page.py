@@ -25,9 +25,11 @@ from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.conformance.trial import RULES
 from patternbench.drivers import registry
 from patternbench.report import svg
+from patternbench.report.labels import RESPONSES
 from reproductions import claimed, drawing
+from reproductions.claimed import FAULT, faults_of
 from reproductions.markdown import spread, table, warned
-from reproductions.pages import Page, rounds_as
+from reproductions.pages import US_PER_S, Page, rounds_as
 
 REFERENCE = "native"
 PATTERNS = {"retry": "Retry", "circuit_breaker": "Circuit breaker"}
@@ -36,20 +38,13 @@ WORDS = (Conclusion.AGREES, Conclusion.CONTRADICTED, Conclusion.INCONCLUSIVE)
 NONE, YES = "without a pattern", "yes"
 FIGURE = "figure.svg"
 CAPTION = "CPU time per call where nothing fails: bars are medians over rounds, dots are rounds."
-FAULT = "abort.percentage"
 KEYS = ("client", "strategy", FAULT)
-TITLES = {
-    "amplification": "attempts per call",
-    "failure_rate": "failed calls",
-    "rejected_rate": "rejected calls",
-    "call_success_p50": "median time of good calls",
-    "call_success_p95": "95th percentile of it",
-}
-"""The responses that are claimed to be the same, and what they are called here."""
+TITLES = {one.response: RESPONSES[one.response].title.lower() for one in claimed.claims("libraries")}
+"""The responses that are claimed to be the same, and what they are called."""
 COLUMNS = ("block", "scenario", *KEYS, "TotalCalls", "generator_cpu_s", "warnings", *TITLES)
 PROCESSOR, TIME = "cpu_us", "median_us"
 """What a call costs, in microseconds: CPU time of the client, and the median time of good calls."""
-_US_PER_S, _BAR = 1e6, 11
+_BAR = 11
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
@@ -85,7 +80,7 @@ def comparisons(rounds: pd.DataFrame) -> Iterator[Compared]:
     measured = claimed.levelled(rounds.drop(columns="TotalCalls"), KEYS)
     for pattern in PATTERNS:
         of_it = [one for one in claimed.claims("libraries") if one.where["strategy"] == (pattern,)]
-        for fault in sorted(share for share in rounds[FAULT].unique() if share > 0):
+        for fault in faults_of(rounds):
             claims = [replace(one, where={**one.where, FAULT: (float(fault),)}) for one in of_it]
             changes = measured.together(("client",), {claim.response: claim for claim in claims})
             clients = sorted({client for _, client in changes})
@@ -131,7 +126,7 @@ def costing(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return the rounds in which nothing fails, with what a call cost in each."""
     calm = rounds[rounds[FAULT] == 0]
     per_call = {PROCESSOR: calm["generator_cpu_s"] / calm["TotalCalls"], TIME: calm["call_success_p50"]}
-    return calm.assign(**{name: seconds * _US_PER_S for name, seconds in per_call.items()})
+    return calm.assign(**{name: seconds * US_PER_S for name, seconds in per_call.items()})
 
 
 def costs(rounds: pd.DataFrame, harness: Result | None) -> str:
@@ -182,12 +177,8 @@ class Measured(NamedTuple):
 def measured() -> list[Measured]:
     """Return what the committed findings say, client by client."""
     found = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FINDINGS.glob("*.json"))}
-    return [
-        Measured(
-            client, one["library"], one["language"], {rule: (status, seen) for rule, status, seen in one["findings"]}
-        )
-        for client, one in found.items()
-    ]
+    verdicts = {client: {rule: (word, seen) for rule, word, seen in one["findings"]} for client, one in found.items()}
+    return [Measured(name, one["library"], one["language"], verdicts[name]) for name, one in found.items()]
 
 
 def tables(clients: list[Measured]) -> str:

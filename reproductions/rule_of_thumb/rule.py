@@ -8,24 +8,23 @@ on the wrong side at once where the rule is false.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
 import pandas as pd
 
-from patternbench.analyze.statements.claims.claim import Claim
-from patternbench.analyze.statements.claims.judged import ClaimedChange, JudgedClaim
+from patternbench.analyze.statements.claims.judged import ClaimedChange
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import Conclusion
 from patternbench.report import svg
 from patternbench.terms.units import Duration
 from reproductions import claimed, drawing
-from reproductions.claimed import HeldClaim, Key
+from reproductions.claimed import FAULT, Key, faults_of
 from reproductions.markdown import table, warned
-from reproductions.pages import Page, rounds_as
+from reproductions.pages import MS_PER_S, Page, rounds_as
 
-BACKOFF, FAULT = "retry.backoff.exponential.initial", "abort.percentage"
+BACKOFF = "retry.backoff.exponential.initial"
 SUCCESS, TOTAL = "AverageSuccessTime", "TotalExecutionTime"
 SHOWN = {"good answers": SUCCESS, "callers": TOTAL}
 """The responses of the tables and the figure, by what they are called there."""
@@ -34,21 +33,22 @@ FACTORS = ("service_time", "users", FAULT, "share")
 NONE, THIRD = "none", "1/3"
 """No back-off, and that of the rule."""
 FIGURE = "figure.svg"
+CLAIMS = claimed.read("rule_of_thumb/rule.yaml")["rule"]
+"""What the rule claims."""
 CAPTION = "Change against no pattern, with its interval. The dashed line is the back-off that the rule suggests."
-_MS_PER_S = 1000
 
 
 def shares(rounds: pd.DataFrame) -> list[str]:
     """Give the back-off of each round as a part of its service's unloaded response time, ``none`` for the baseline."""
     return [
-        NONE if pd.isna(delay) else str(Fraction(round(delay * _MS_PER_S), unloaded(service)))
+        NONE if pd.isna(delay) else str(Fraction(round(delay * MS_PER_S), unloaded(service)))
         for service, delay in zip(rounds["service_time"], rounds[BACKOFF], strict=True)
     ]
 
 
 def unloaded(service_time: str) -> int:
     """Return the mean service time of the target in ms, such as 12 of ``exponential:12ms``."""
-    return round(Duration.parse(service_time.partition(":")[2]).seconds * _MS_PER_S)
+    return round(Duration.parse(service_time.partition(":")[2]).seconds * MS_PER_S)
 
 
 def by_share(rounds: pd.DataFrame) -> claimed.Measured:
@@ -59,33 +59,20 @@ def by_share(rounds: pd.DataFrame) -> claimed.Measured:
 # --- the verdict on the rule
 
 
-def stated() -> list[Claim]:
-    """Return the claims of the rule."""
-    return claimed.read("rule_of_thumb/rule.yaml")["rule"]
-
-
-def judged(rounds: pd.DataFrame) -> Sequence[JudgedClaim]:
-    """Return the claims of the rule with their changes; all intervals of all claims hold together."""
-    return by_share(rounds).judge(stated())
-
-
-def verdict_of_rule(claims: Sequence[JudgedClaim]) -> tuple[Conclusion, Shown]:
+def verdict_of_rule(rounds: pd.DataFrame) -> tuple[Conclusion, Shown]:
     """Return the word for the whole rule, and whether it needs rounds that scatter evenly."""
-    word = _word(claims, firmly=False)
-    return word, Shown.FIRMLY if _word(claims, firmly=True) is word else Shown.IF_EVEN
-
-
-def _word(claims: Sequence[JudgedClaim], firmly: bool) -> Conclusion:
-    ends = [(one.claim.expected, (firmly and change.firm) or change) for one in claims for change in one.changes]
-    if any(expected.fails(change) for expected, change in ends):
-        return Conclusion.CONTRADICTED
-    shown = all(one.changes for one in claims) and all(expected.holds(change) for expected, change in ends)
-    return Conclusion.CONFIRMED if shown else Conclusion.INCONCLUSIVE
+    claims = by_share(rounds).judge(CLAIMS)
+    against = [one.shown for one in claims if one.conclusion.is_contradicted]
+    if against:
+        return Conclusion.CONTRADICTED, max(against)
+    if all(one.conclusion.is_shown for one in claims):
+        return Conclusion.CONFIRMED, min(one.shown for one in claims)
+    return Conclusion.INCONCLUSIVE, Shown.FIRMLY
 
 
 def printed(rounds: pd.DataFrame) -> dict[str, str]:
     """Return the parts of the page, by the names of their marks."""
-    held = (HeldClaim(one.claim.says, one.claim.expected, one.changes) for one in judged(rounds))
+    held = by_share(rounds).hold(CLAIMS, among=CLAIMS)
     return {
         "short": in_short(rounds),
         "rule": f"{claimed.verdict_table(held, 'claim')}\n\n{warned(rounds)}",
@@ -95,7 +82,7 @@ def printed(rounds: pd.DataFrame) -> dict[str, str]:
 
 def in_short(rounds: pd.DataFrame) -> str:
     """Return the verdict on the rule in a sentence, and the figure of every back-off."""
-    word, shown = verdict_of_rule(judged(rounds))
+    word, shown = verdict_of_rule(rounds)
     figure = f"![{CAPTION}](rule-of-thumb/{FIGURE})"
     return f"Measured: the rule is **{word}**{shown.condition}.\n\n{figure}\n\n*{CAPTION}*"
 
@@ -111,7 +98,7 @@ def changes(rounds: pd.DataFrame, service: str) -> dict[Key, ClaimedChange]:
     there = rounds[rounds["service_time"] == service]
     measured = by_share(there)
     every = [one for one in dict.fromkeys(levels["share"] for levels in measured.plan.values()) if one != NONE]
-    within: claimed.Named = {"users": int(there["users"].max()), FAULT: _faults(there)}
+    within: claimed.Named = {"users": int(there["users"].max()), FAULT: faults_of(there)}
     asked = {name: claimed.change(name, {"share": NONE}, {"share": every}, within) for name in SHOWN.values()}
     return measured.together(("share", FAULT), asked)
 
@@ -120,13 +107,9 @@ def _services(rounds: pd.DataFrame) -> list[str]:
     return sorted(rounds["service_time"].unique(), key=unloaded)
 
 
-def _faults(rounds: pd.DataFrame) -> list[int]:
-    return sorted(int(fault) for fault in rounds[FAULT].unique() if fault > 0)
-
-
 def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
     """Yield a table for each service: what every back-off does to good answers and to callers, against none."""
-    columns = list(product(_faults(rounds), SHOWN.items()))
+    columns = list(product(faults_of(rounds), SHOWN.items()))
     heads = ["back-off", *(f"{title}, {fault} % faults" for fault, (title, _) in columns)]
     for service in _services(rounds):
         of_it = changes(rounds, service)
@@ -138,7 +121,7 @@ def back_offs(rounds: pd.DataFrame) -> Iterator[str]:
 def measured_unloaded(rounds: pd.DataFrame) -> str:
     """Return the unloaded response time that the run measured of each service: medians over rounds."""
     calm = rounds[(rounds[FAULT] == 0) & (rounds["users"] == rounds["users"].min())]
-    medians = calm.groupby("service_time")[SUCCESS].median() * _MS_PER_S
+    medians = calm.groupby("service_time")[SUCCESS].median() * MS_PER_S
     reported = (f"{medians[name]:.1f} ms of {unloaded(name)} ms" for name in _services(calm))
     return f"Measured unloaded, of what the service was set to: {', '.join(reported)}."
 

@@ -14,6 +14,7 @@ from reproductions.pages import DOCS
 from tests.support.changes import numbers
 
 from patternbench.analyze.statements.claims.pairs import pairs_of
+from patternbench.drivers import registry
 from patternbench.report.model import counting
 from patternbench.terms.problems import InputError
 from patternbench.terms.units import Duration
@@ -133,7 +134,7 @@ def test_the_remarks_on_clients_are_what_the_claims_say() -> None:
     rounds = tables.at_one_speed(counting(KEPT))
     claims = verdicts.claims(rounds)
     (rises,) = [claim for claim in claims if "rises with the fault percentage" in claim.says]
-    python = set(tables.python_clients())
+    python = {name for name in registry.names() if registry.described(name).language == "Python"}
     reported = {change.where["client"]: change for change in rises.changes}
     others = [change for client, change in reported.items() if client not in python]
     low, high = (f"{end(change.value for change in others):.0f}" for end in (min, max))
@@ -241,7 +242,7 @@ def test_a_verdict_stands_beside_the_one_at_one_speed() -> None:
     rounds = of_the_pair(1.2, 0.8)
     slow = np.where(rng.random(len(rounds)) < 0.5, 1.0, 1.7)
     slower = rounds.assign(probe_time=6e-5 * slow, **{name: rounds[name] * slow for name in tables.RESPONSES})
-    rows = pair.beside(slower, pair.at_one_speed(slower)).splitlines()
+    rows = pair.beside(slower, tables.at_one_speed(slower, slower["probe_time"])).splitlines()
     (java,) = [line.split(" | ") for line in rows if line.startswith("| In Java")]
     assert java[3] == "inconclusive"
     assert java[5].startswith("confirmed")

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from reproductions import claimed
 from reproductions.elmalki_zdun_2021 import predict
 
 WEIGHTS = {"requests": 3.0, "inmem_calls": 0.01, "db_calls": 0.8, "dist_calls": 2.0}
@@ -85,7 +86,7 @@ def test_a_count_that_the_rounds_do_not_tell_is_left_out_and_said() -> None:
 def test_an_error_at_the_target_is_called_below_or_above_it_in_five_of_a_hundred_studies() -> None:
     rng, reported = np.random.default_rng(5), []
     for _ in range(4000):
-        means = pd.Series(rng.normal(predict.TARGET, 4.0, BLOCKS))
+        means = pd.Series(rng.normal(claimed.BAR, 4.0, BLOCKS))
         reported.append(predict.verdict(*predict.mean_error(means, pd.Series(range(BLOCKS)))[1:]))
     assert sum(word != "inconclusive" for word in reported) / len(reported) == pytest.approx(0.05, abs=0.012)
 

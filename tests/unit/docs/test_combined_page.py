@@ -225,7 +225,7 @@ def test_both_arms_are_printed_with_the_requests_that_a_user_sent(study: finding
 
 
 def test_models_without_a_factor_that_was_not_varied_say_so(study: findings.Study) -> None:
-    printed = models.printed(study.models)
+    printed = "\n\n".join(models.printed(study.models))
     assert printed.count("36.78 / not varied") == 2
     assert "Pillai" in printed
 

@@ -39,13 +39,14 @@ def test_starts_have_a_row_for_each_configuration_in_the_order_of_the_study() ->
 
 @pytest.mark.parametrize("form", ["", QUICK])
 def test_the_form_of_the_study_is_told(form: str) -> None:
-    kept = page.PAGE.kept()[page.ROUNDS]
+    kept = page.PAGE.kept()
     scenario = next(iter(claimed.planned(page.STUDY + form)))
-    shown = page.comparisons.form_of(page.COMPARED, kept.assign(scenario=scenario))
-    assert (" in its quick form" in page.in_form(shown, kept)) == bool(form)
+    of_form = {**kept, page.STUDY: kept[page.STUDY].assign(scenario=scenario)}
+    (parts,) = page.parts(of_form).values()
+    assert parts["short"].startswith(f"Measured with [containers{form}](../studies/containers.yaml); blocks: ")
 
 
 def test_a_page_without_rounds_says_how_to_measure() -> None:
     (parts,) = page.parts({}).values()
-    assert "patternbench run studies/containers.yaml --quick" in parts["short"]
-    assert page.figures({}) == {}
+    assert "patternbench run studies/containers.yaml --quick" in parts[page.COMPARED.mark]
+    assert page.PAGE.figures({}) == {}

@@ -48,7 +48,7 @@ def _round(key: tuple[str, int, int, int], ms: int | None, success: float, total
 
 
 def verdict(rounds: pd.DataFrame) -> str:
-    word, _ = measured.verdict_of_rule(measured.judged(rounds))
+    word, _ = measured.verdict_of_rule(rounds)
     return str(word)
 
 
@@ -128,7 +128,7 @@ def test_the_table_has_a_row_for_each_back_off_of_each_service() -> None:
 
 def test_the_study_states_the_claims_of_the_rule_that_are_about_one_service() -> None:
     of_study = {one.says.partition(" (")[0] for one in load(STUDIES / "rule-of-thumb.yaml").claims}
-    assert of_study == {one.says for one in measured.stated() if not one.than}
+    assert of_study == {one.says for one in measured.CLAIMS if not one.than}
 
 
 def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
@@ -138,7 +138,7 @@ def test_the_study_has_every_back_off_that_the_rule_is_held_to() -> None:
     levels = pd.DataFrame([scenario.levels for scenario in expand(study, file).scenarios])
     delays = levels[measured.BACKOFF].dropna().map(lambda text: float(text.removesuffix("ms")) / 1000)
     reported = measured.shares(levels.assign(**{measured.BACKOFF: delays}))
-    every = {share for one in measured.stated() for share in one.end["share"]}
+    every = {share for one in measured.CLAIMS for share in one.end["share"]}
     assert {measured.THIRD} < every <= set(reported)
     baselines = levels[levels["strategy"] == "baseline"]
     assert {(users, fault) for users, fault in zip(baselines["users"], baselines[measured.FAULT], strict=True)} == {
