@@ -222,9 +222,8 @@ def of_balancing(study: Study) -> str:
 def together(study: Study) -> str:
     """Return the catalogue's part on combinations: what bundles change alone, with a limit, balancing, and both."""
     heads = ["instances", "limit of each", "bundles change failed calls by", "and items per second by"]
-    return _changed(
-        study, heads, ("replicas",), _by_limits(study, *({"request_bundle": arm} for arm in "NY"), (FAILURES, ITEMS))
-    )
+    asked = _by_limits(study, {"request_bundle": "N"}, {"request_bundle": "Y"}, (FAILURES, ITEMS))
+    return _changed(study, heads, ("replicas",), asked)
 
 
 def _by_limits(study: Study, start: Named, end: Named, responses: Sequence[str]) -> dict[str, list[Claim]]:

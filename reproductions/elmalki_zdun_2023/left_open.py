@@ -57,9 +57,8 @@ def of_bundles(rounds: pd.DataFrame) -> str:
 def of_breaker(rounds: pd.DataFrame) -> str:
     """Return what a client's breaker does to what a limit admits."""
     form = claimed.study_of(rounds, (BREAKER_STUDY, f"{BREAKER_STUDY}{QUICK}"))  # a baseline has no level of a breaker
-    limits = rounds["limit"].astype(str)
-    named = rounds.assign(client=[_client(row) for _, row in rounds.iterrows()], limit=limits)
-    named = named.assign(rank=[(not text.isdigit(), len(text), text) for text in limits]).sort_values("rank")
+    named = rounds.assign(client=[_client(row) for _, row in rounds.iterrows()], limit=rounds["limit"].astype(str))
+    named = named.sort_values("limit", key=lambda limits: pd.to_numeric(limits, errors="coerce"), kind="stable")
     return "\n\n".join(
         [*SPANS["breaker"].of(named, sort=False), _judged(BREAKER_STUDY, claimed.of_scenarios(form, rounds))]
     )
