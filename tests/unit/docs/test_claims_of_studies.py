@@ -78,7 +78,7 @@ def test_the_rule_of_thumb_is_as_the_page_says(delay: str) -> None:
 
 
 def test_each_claim_on_containers_is_on_the_page_as_it_is_judged_alone() -> None:
-    kept = DOCS / "containers" / "rounds.parquet"
+    kept = DOCS / "containers" / "containers.parquet"
     study = study_of(pd.read_parquet(kept), ("containers", "containers-quick"))
     page = (DOCS / "containers.md").read_text(encoding="utf-8").splitlines()
     claims = judged(study, kept, {})
@@ -99,4 +99,4 @@ def test_libraries_are_as_the_page_says() -> None:
         if one.claim.expected.fails(change)
     }
     assert contradicted == {"purgatory", "stamina", "tenacity"} < set(rounds["client"])
-    assert all(f"{client}: median time of good calls, 95th percentile of it" in page for client in contradicted)
+    assert all(f"{client}: median of successful calls, p95 of successful calls" in page for client in contradicted)

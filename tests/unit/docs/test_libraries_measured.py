@@ -79,7 +79,7 @@ def test_the_page_begins_with_how_many_comparisons_agree_and_who_differs_in_what
     ]
     retry, breaker = short(made_up(slower=2.0))
     assert (retry[3:6], breaker[3:6]) == (["2", "2", "0"], ["3", "2", "0"])
-    assert retry[6] == breaker[6] == "failsafe: median time of good calls, 95th percentile of it"
+    assert retry[6] == breaker[6] == "failsafe: median of successful calls, p95 of successful calls"
 
 
 def test_a_comparison_that_is_inconclusive_is_counted_as_that() -> None:
