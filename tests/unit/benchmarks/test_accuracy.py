@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.evidence import machine_line
 from benchmarks.simulation import accuracy, accuracy_tables
 from scripts.sessions.__main__ import LIST
 from scripts.sessions.studies import names_in
@@ -21,7 +22,9 @@ ON = {
 
 
 def cell(response: str, measured: float, predicted: float | None, verdict: str = "inconclusive") -> dict[str, Any]:
-    return {"response": response, "verdict": verdict, "measured": measured, "predicted": predicted}
+    relative = response not in {"recovered", "recovery_time"}
+    parts = {"response": response, "relative": relative, "verdict": verdict}
+    return {**parts, "measured": measured, "predicted": predicted}
 
 
 def check(study: str, *scenarios: tuple[object, list[dict[str, Any]]], capacity: float | None = 100) -> dict[str, Any]:
@@ -40,6 +43,7 @@ def goals(made: dict[str, Any]) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in accuracy_tables.goal_rows(made)}
 
 
+NO_WORD = {"verdicts": {"p99": "inconclusive", "recovery_time": "inconclusive"}}
 P99 = "median error of p99 below 90 % of the capacity, %"
 GOODPUT = "median error of goodput, %"
 RECOVERED = "recovered or not, off the boundary, is right, %"
@@ -80,8 +84,20 @@ def test_a_scenario_at_the_boundary_where_some_rounds_recovered_has_no_answer() 
 
 
 def test_a_response_without_a_prediction_is_counted_and_has_no_error() -> None:
-    row = accuracy_tables.response_row("p99", [cell("p99", 0.1, None)], {"verdicts": {"p99": "inconclusive"}})
+    row = accuracy_tables.response_row("p99", [cell("p99", 0.1, None)], NO_WORD)
     assert row == ["p99", "0", "0", "0", "1", "–", "inconclusive"]
+
+
+def test_a_time_to_recover_that_is_held_against_seconds_has_no_error_in_percent_of_nearly_nothing() -> None:
+    row = accuracy_tables.response_row("recovery_time", [cell("recovery_time", 0.01, 0.9)], NO_WORD)
+    assert row[-2] == "–"
+    assert accuracy_tables.median_error([cell("p99", 0.1, 0.2)]) == pytest.approx(100)
+
+
+def test_what_is_made_of_a_run_says_how_busy_that_run_found_the_machine() -> None:
+    before = {**ON, "machine": {"processor": "one", "cores": 2, "kernel": "6", "load_at_start": 0.3}}
+    assert "load average 0.3 at the start; quick no." in machine_line(before)
+    assert "load average 0.1 at the end; quick no." in machine_line(ON)
 
 
 def test_a_study_that_is_measured_anew_replaces_its_own_check_and_keeps_those_of_others(tmp_path: Path) -> None:
