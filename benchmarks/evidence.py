@@ -134,7 +134,7 @@ def code() -> dict[str, str]:
 def machine_line(result: Result) -> str:
     """Return the code, the machine and the options of a result in one line, and how busy the machine was.
 
-    What is made of a run is as busy as that run found the machine; others note it just after.
+    A result that rests on a run says how busy the machine was as that run began; others note it just after.
     """
     of = result.get("code", {"commit": "not noted", "date": "day not noted"})
     on, options = result["machine"], ", ".join(f"{name} {value}" for name, value in result["options"].items())
