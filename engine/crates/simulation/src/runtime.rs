@@ -103,7 +103,7 @@ const BAD_GATEWAY: u16 = 502;
 /// How long it takes at least to hear that no one listens: as on one machine. Without it, users who try again at once
 /// would do so without end at one moment.
 const REFUSAL: Nanos = 20_000;
-/// How many events lie between two ticks of which observers hear: a fraction of a second. They hear of the first at once.
+/// How many events lie between two ticks of which observers hear: a fraction of a second. They hear of the first.
 const WATCHED_EVERY: u64 = 500_000;
 /// How often the load may be woken at one moment, before it is clear that no other will come.
 const MOST_AT_ONE_MOMENT: u64 = 10_000_000;
