@@ -7,7 +7,7 @@ the wheel takes from it; in a checkout the library is there and makes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,12 +39,8 @@ def check_svg(path: Path | None) -> None:
 
 def svg_of(spec: Mapping[str, object]) -> str:
     """Draw one whole Vega-Lite specification as SVG."""
-    import vl_convert  # noqa: PLC0415 - an extra, which only this place needs
-
-    return str(vl_convert.vegalite_to_svg(dict(spec)))
+    return str(import_module(LIBRARY).vegalite_to_svg(dict(spec)))
 
 
 def _bundled() -> str:
-    import vl_convert  # noqa: PLC0415 - an extra, which only this place needs
-
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub forgets the default
+    return str(import_module(LIBRARY).javascript_bundle())
