@@ -17,16 +17,17 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from patternbench.analyze.statements.claims.claim import Claim, Level, Levels
+from patternbench.analyze.statements.claims.claim import Claim, Level
 from patternbench.analyze.statements.claims.pairs import pairs_of, same_level
 from patternbench.observe.section import Spec
+from patternbench.plan.scenarios import Scenario
 from patternbench.report.labels import RESPONSES
 from patternbench.study.claims import DeclaredClaim
 from patternbench.terms.quantities import number
 from reproductions import claimed, drawing
 from reproductions.claimed import HeldClaim
 from reproductions.markdown import spread, table, warned
-from reproductions.pages import QUICK, Page, Parts, Reader, Tables, measure_first, rounds_as, written
+from reproductions.pages import QUICK, Page, Parts, Reader, Tables, measure_first, plan_of, rounds_as, written
 
 Words = Sequence[Mapping[str, Level]]
 """What scenarios are called: by the first entry whose levels they have, under ``is``; {factor} stands for a level."""
@@ -109,8 +110,8 @@ class Comparison:
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
         """The condition and the configuration of each scenario of the study."""
-        plan = claimed.planned(self.study)
-        return {name: (_called(self.condition, at), _called(self.configuration, at)) for name, at in plan.items()}
+        words = (self.condition, self.configuration)
+        return {one.id: (_called(words[0], one), _called(words[1], one)) for one in plan_of(self.study).scenarios}
 
     @cached_property
     def compared(self) -> list[Compared]:
@@ -128,7 +129,7 @@ class Comparison:
         """Return the rounds with their condition and their configuration, in the order of the study's levels."""
         names = zip(*(self.names[scenario] for scenario in rounds["scenario"]), strict=True)
         reported = dict(zip(("condition", "configuration"), map(list, names), strict=True))
-        return rounds.assign(**reported).sort_values([*self.factors, "strategy"])
+        return rounds.assign(**reported).sort_values([*(one for one in self.factors if one in rounds), "strategy"])
 
     def response(self, one: Compared) -> Shown:
         """How the response of a claim is shown."""
@@ -153,10 +154,27 @@ def forms_of(comparisons: Mapping[str, Comparison], measured: Tables) -> dict[st
     return {study: form_of(one, measured[study]) if study in measured else one for study, one in comparisons.items()}
 
 
-def _called(words: Words, levels: Levels) -> str:
-    entry = next(one for one in words if all(same_level(levels.get(n), level) for n, level in one.items() if n != IS))
-    texts = {n: f"{level:g}" if isinstance(level, int | float) else str(level) for n, level in levels.items()}
-    return re.sub(r"{(.+?)}", lambda name: texts[name[1]], str(entry[IS]))
+def _called(words: Words, scenario: Scenario) -> str:
+    at = scenario.levels
+    entry = next(one for one in words if all(same_level(at.get(n), level) for n, level in one.items() if n != IS))
+    return re.sub(r"{(.+?)}", lambda name: _text(scenario, name[1]), str(entry[IS]))
+
+
+def _text(scenario: Scenario, factor: str) -> str:
+    """Return the level of a factor, or, where a form of its study does not vary that, what the scenario has there."""
+    level = scenario.levels[factor] if factor in scenario.levels else _found(scenario.configuration, factor.split("."))
+    return f"{level:g}" if isinstance(level, int | float) else str(level)
+
+
+def _found(part: object, path: Sequence[str]) -> object:
+    """Return what lies at a path below any part of a configuration, or nothing."""
+    if not isinstance(part, Mapping):
+        return None
+    here: object = part
+    for key in path:
+        here = here.get(key) if isinstance(here, Mapping) else None
+    below = (_found(one, path) for one in part.values())
+    return here if here is not None else next((one for one in below if one is not None), None)
 
 
 def _scaled(claim: Claim) -> Claim:

@@ -24,15 +24,20 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def spread(values: pd.Series[float], factor: float = 1.0) -> str:
     """Return the median over rounds, of those that know it, with the least and the greatest: ``41 (40 to 42)``."""
     known = values.dropna() * factor
-    ends = (number(end) for end in (known.median(), known.min(), known.max()))
-    return "{} ({} to {})".format(*ends) if len(known) else "none"
+    return _between(known.median(), known.min(), known.max()) if len(known) else "none"
 
 
 def within(value: float, low: float | None, high: float | None) -> str:
     """Return a number with its interval, where there is one: ``0.4 (0.3 to 0.5)``."""
     if low is None or high is None or not np.isfinite([low, high]).all():
         return number(value)
-    return f"{number(value)} ({number(low)} to {number(high)})"
+    return _between(value, low, high)
+
+
+def _between(value: float, low: float, high: float) -> str:
+    """Return a number with its ends, or alone where all three are printed alike."""
+    printed, *ends = (number(one) for one in (value, low, high))
+    return printed if {*ends} == {printed} else "{} ({} to {})".format(printed, *ends)
 
 
 def warned(rounds: pd.DataFrame) -> str:

@@ -127,10 +127,12 @@ def written(file: str, form: type[Form]) -> Form:
 
 
 def measure_first(study: str) -> str:
-    """Return how to measure a study, in its quick form where it has one, and about how long its loads take."""
-    form, option = (f"{study}{QUICK}", " --quick") if load(STUDIES / f"{study}.yaml").quick else (study, "")
+    """Return how to measure a study, first in its quick form where it has one, and about how long the loads take."""
+    quick = load(STUDIES / f"{study}.yaml").quick
+    form, option = (f"{study}{QUICK}", " --quick") if quick else (study, "")
     command = f"patternbench run studies/{study}.yaml{option} --out runs/{form}"
-    return f"Not measured yet: `{command}` takes about {roughly(planned_s(form))}."
+    whole = f"; the whole study, without `--quick`, takes about {roughly(planned_s(study))}" if quick else ""
+    return f"Not measured yet: `{command}` takes about {roughly(planned_s(form))}{whole}."
 
 
 @cache

@@ -70,6 +70,16 @@ class Docker:
         label = ("--quiet", "--filter", "label=com.docker.compose.project")
         return [found for kind in words for found in self(*kind, *label).split()]
 
+    def clear(self) -> None:
+        """Remove the containers, volumes and networks of projects that are there."""
+        for kind, remove in (
+            (("ps", "--all"), ("rm", "--force")),
+            (("volume", "ls"), ("volume", "rm")),
+            (("network", "ls"), ("network", "rm")),
+        ):
+            if there := self(*kind, "--quiet", "--filter", "label=com.docker.compose.project").split():
+                self(*remove, *there)
+
 
 @contextmanager
 def started(folder: Path) -> Iterator[Docker]:

@@ -309,7 +309,7 @@ EVERY: list[Surroundings] = [
     Surroundings("no network", "no interface is up", 'exec unshare -n "$@"'),
     *(Surroundings("names", repr(name[:30]), folder=name) for name in ODD_NAMES),
     *(renamed(what, what) for what in ("O", "R", "study.yaml")),
-    *(renamed(what, "/nonexistent/x") for what in ("O", "R", "study.yaml")),
+    *(renamed(what, "not/there") for what in ("O", "R", "study.yaml")),
     *(Surroundings("names", f"a study of the name {name[:30]!r}", study=name) for name in STUDY_NAMES),
     Surroundings("names", "not UTF-8", folder=NOT_UTF8),
     Surroundings("names", "very long", folder="/".join(["d" * 200] * 12)),

@@ -27,3 +27,12 @@ def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docker]:
         for name, value in up.env.items():
             patched.setenv(name, value)
         yield up
+
+
+@pytest.fixture
+def nothing_left(docker: Docker) -> Iterator[None]:
+    """Hold a test to leaving nothing of a project, and remove what it leaves, so that no other test fails for it."""
+    yield
+    there = docker.left()
+    docker.clear()
+    assert not there

@@ -23,6 +23,8 @@ from patternbench.lab.host.processes import StartError
 from patternbench.lab.topologies import of_file
 from patternbench.study.faults import Fault
 
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
 SYSTEM = """\
 patternbench-system: 1
 name: shop

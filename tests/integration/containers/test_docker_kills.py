@@ -24,6 +24,8 @@ from tests.support.docker import Docker
 from patternbench.lab.containers.link_proxies import ProxiedLinks
 from patternbench.lab.containers.service import FaultedServices
 
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
 KILLS = int(os.environ.get("PATTERNBENCH_KILLS", "3"))
 REACHED_S, GONE_S = 90.0, 60.0
 LATER_S = 0.3

@@ -11,9 +11,9 @@ local function read()
   if not file then
     return nil, err
   end
-  local content = file:read("*a")
+  local content, why = file:read("*a") -- a folder opens, and fails when it is read
   file:close()
-  return content
+  return content, why and path .. ": " .. why
 end
 
 local function parsed(content, err)

@@ -15,14 +15,15 @@ local seen = {}
 
 local not_permitted = 13
 
+-- What a file holds; nil, why, and the system's number where it can't be read. A folder opens, and fails when it is read.
 local function read(name)
   local file, err, code = io.open(name, "rb")
   if not file then
     return nil, err, code
   end
-  local content = file:read("*a")
+  local content, why, number = file:read("*a")
   file:close()
-  return content
+  return content, why and name .. ": " .. why, number
 end
 
 -- Reads a file for the rules, and remembers it among `files`.

@@ -210,23 +210,23 @@ class GatewayTest {
   }
 
   @Test
-  void whatIsKeptIsAskedForOnceUntilTheSettingsChange() {
+  void whatIsKeptIsNotAskedForUntilTheSettingsChange() {
     option(Map.of("cache", "1h"));
+    int asked = askUntilKept(LIST);
     assertAnswer(LIST, 200, CINEWORLD + " " + LIST);
-    assertAnswer(LIST, 200, CINEWORLD + " " + LIST);
-    assertThat(cineworld.requests).hasValue(1);
+    assertThat(cineworld.requests).hasValue(asked);
     option(Map.of());
     status(LIST).isOk();
-    assertThat(cineworld.requests).hasValue(2);
+    assertThat(cineworld.requests).hasValue(asked + 1);
     change(Map.of()); // as between rounds
     status(LIST).isOk();
-    assertThat(cineworld.requests).hasValue(3);
+    assertThat(cineworld.requests.get()).isGreaterThan(asked + 1);
   }
 
   @Test
   void whatIsKeptIsAnsweredWhileTheServiceIsGone() {
     option(Map.of("cache", "1h"));
-    status(LIST).isOk();
+    askUntilKept(LIST);
     services.stopAll();
     status(LIST).isOk();
   }
@@ -362,9 +362,9 @@ class GatewayTest {
   void aJoinedListIsKept() {
     all("cineworld", "dundrum", "ucd");
     option(Map.of("aggregation", "gateway", "cache", "1h"));
+    int asked = askUntilKept("/api/movie/list");
     joined("cineworld", "dundrum", "ucd");
-    joined("cineworld", "dundrum", "ucd");
-    assertThat(cineworld.requests).hasValue(1);
+    assertThat(cineworld.requests).hasValue(asked);
   }
 
   @ParameterizedTest
@@ -425,6 +425,18 @@ class GatewayTest {
             series ->
                 assertThat(series)
                     .contains("http_server_requests_seconds_count", "resilience4j_circuitbreaker"));
+  }
+
+  /** Asks until an answer comes from what is kept, which is kept only after its last byte has gone. */
+  private int askUntilKept(String path) {
+    for (int tried = 0; tried < 100; tried++) {
+      int before = cineworld.requests.get();
+      status(path).isOk();
+      if (cineworld.requests.get() == before) {
+        return before;
+      }
+    }
+    throw new AssertionError("a hundred answers, and none was kept: " + path);
   }
 
   private StatusAssertions status(String path) {
