@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from scripts.kuberay_schema import Schema, reduced
+from scripts.crd_schema import Schema, reduced
 
 MANIFESTS = Path(__file__).parent.parent / "docs" / "examples" / "kubernetes" / "faults.yaml"
 

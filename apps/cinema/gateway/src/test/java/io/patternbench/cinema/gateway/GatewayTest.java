@@ -427,7 +427,9 @@ class GatewayTest {
                     .contains("http_server_requests_seconds_count", "resilience4j_circuitbreaker"));
   }
 
-  /** Asks until an answer comes from what is kept, which is kept only after its last byte has gone. */
+  /**
+   * Asks until an answer comes from what is kept, which is kept only after its last byte has gone.
+   */
   private int askUntilKept(String path) {
     for (int tried = 0; tried < 100; tried++) {
       int before = cineworld.requests.get();
