@@ -266,8 +266,16 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
     """Return a row for each condition and configuration, with the responses that are shown."""
     named = comparison.named(rounds)
     groups = named.groupby(["condition", "configuration"], sort=False)
-    rows = ([*key, *(spread(group[one.column], one.factor) for one in comparison.shown)] for key, group in groups)
+    rows = ([*key, *(_cell(one, group) for one in comparison.shown)] for key, group in groups)
     return table([comparison.condition_is, "configuration", *(one.title for one in comparison.shown)], rows)
+
+
+def _cell(one: Shown, rounds: pd.DataFrame) -> str:
+    """Return a response of a configuration; a round that did not recover was seen no longer than to its horizon."""
+    ended = (
+        rounds.loc[rounds["recovered"] == 0, one.column] if one.column == "recovery_time" else pd.Series(dtype=float)
+    )
+    return spread(rounds[one.column], one.factor, np.inf if ended.empty else float(ended.min()))
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:

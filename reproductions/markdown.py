@@ -21,23 +21,29 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join([first, f"|{'---|' * len(heads)}", *lines])
 
 
-def spread(values: pd.Series[float], factor: float = 1.0) -> str:
-    """Return the median over rounds, of those that know it, with the least and the greatest: ``41 (40 to 42)``."""
+def spread(values: pd.Series[float], factor: float = 1.0, beyond: float = np.inf) -> str:
+    """Return the median over rounds, of those that know it, with the least and the greatest: ``41 (40 to 42)``.
+
+    What is ``beyond`` a number or at it, in the unit of the values, was seen no longer: ``over 30``.
+    """
     known = values.dropna() * factor
-    return _between(known.median(), known.min(), known.max()) if len(known) else "none"
+    if known.empty:
+        return "none"
+    most = beyond * factor
+    ends = (known.median(), known.min(), known.max())
+    return _between(*(number(end) if end < most else f"over {number(most)}" for end in ends))
 
 
 def within(value: float, low: float | None, high: float | None) -> str:
     """Return a number with its interval, where there is one: ``0.4 (0.3 to 0.5)``."""
     if low is None or high is None or not np.isfinite([low, high]).all():
         return number(value)
-    return _between(value, low, high)
+    return _between(number(value), number(low), number(high))
 
 
-def _between(value: float, low: float, high: float) -> str:
+def _between(value: str, low: str, high: str) -> str:
     """Return a number with its ends, or alone where all three are printed alike."""
-    printed, *ends = (number(one) for one in (value, low, high))
-    return printed if {*ends} == {printed} else "{} ({} to {})".format(printed, *ends)
+    return value if value == low == high else f"{value} ({low} to {high})"
 
 
 def warned(rounds: pd.DataFrame) -> str:

@@ -28,3 +28,16 @@ def test_an_interval_is_printed_where_it_says_more_than_its_number(
     low: float | None, high: float, printed: str
 ) -> None:
     assert within(0.4, low, high) == printed
+
+
+@pytest.mark.parametrize(
+    ("values", "printed"),
+    [
+        ([30.0, 30.0], "over 30"),
+        ([1.0, 8.0, 30.0], "8 (1 to over 30)"),
+        ([1.0, 30.0, 30.0], "over 30 (1 to over 30)"),
+        ([1.0, 2.0, 2.0], "2 (1 to 2)"),
+    ],
+)
+def test_a_time_that_was_seen_no_longer_is_printed_as_over_it(values: list[float], printed: str) -> None:
+    assert spread(pd.Series(values), beyond=30.0) == printed
