@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +46,22 @@ LONGEST_FIRST = (
     "test_worst_cases",
 )
 """Files whose tests take longest together. Two files run at a time: one that began last would end alone."""
+
+
+LONG = Path(__file__).parent / "long.txt"
+"""The files that ``--quick`` leaves out: their tests take longest together (scripts/checks/long_tests.py)."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the fast subset be asked for."""
+    parser.addoption("--quick", action="store_true", help=f"leave out the files of tests/{LONG.name}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what takes longest, where the fast subset is asked for."""
+    if not config.getoption("--quick") or collection_path.suffix != ".py":
+        return None
+    return collection_path.relative_to(config.rootpath).as_posix() in LONG.read_text(encoding="utf-8").split() or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -202,7 +202,7 @@ BUILDS = (Step("cargo test, build", "engine", " ".join([*CARGO_TEST, "--no-run",
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 """Two files at a time: what the tests of a file share is made once. tests/conftest.py begins with the longest."""
 PURE_GO = ("clock", "limit", "table", "wire", "verbs")
-UNIT = Suite("pytest, unit", pytest(*BY_FILE, "tests/unit", "-m", "not slow and not browser"))
+UNIT = Suite("pytest, unit", pytest(*BY_FILE, "tests/unit", "--quick", "-m", "not slow and not browser"))
 ALL = (
     Suite("cargo test, pure", cargo(PURE), tool="cargo"),
     Suite("maven, insurance", maven("apps/insurance"), again=True, tool="mvn"),
