@@ -29,8 +29,6 @@ class ProcessOutput:
     peak_kib: int
 
 
-#: Runs a command and writes what the kernel counted. Its own process: the peak memory of a child holds what its
-#: parent had when it was forked, which for a Python with pandas is more than the whole engine takes.
 LAUNCHER = """
 import json, os, sys, time
 begun = time.monotonic()
@@ -43,6 +41,8 @@ counted = {"code": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + us
 with open(sys.argv[1], "w") as file:
     json.dump(counted, file)
 """
+"""Runs a command and writes what the kernel counted. Its own process: the peak memory of a child holds what its
+parent had when it was forked, which for a Python with pandas is more than the whole engine takes."""
 
 
 def own_peak_mib() -> float:

@@ -36,7 +36,6 @@ PREDICT = Path("docs/predict.md")
 GATE = Path("docs/gate.md")
 WATCH = Path("docs/watch.md")
 
-#: What stands in which page under which name.
 PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (PERFORMANCE, engine.COMPARE): lambda: engine.committed(engine.COMPARE),
     (PERFORMANCE, engine.PROMISES): lambda: engine.committed(engine.PROMISES),
@@ -62,6 +61,7 @@ PARTS: dict[tuple[Path, str], Callable[[], str]] = {
     (RATELIMIT, memory.PART): memory.committed,
     (RATELIMIT, known.COMPARISON.part): known.committed,
 }
+"""What stands in which page under which name."""
 
 
 def main() -> None:

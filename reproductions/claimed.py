@@ -280,8 +280,8 @@ def most(counts: pd.Series) -> str:
 # response is above the bar that prediction errors are held against, errors up to that floor are not judged. Nor is it
 # judged whether something lowers a share of failures that is zero without it.
 
-#: The greatest prediction error that both papers on the insurance accept (after Menascé and Almeida): percent, points.
 BAR = 30.0
+"""The greatest error of a prediction that both papers on the insurance accept, after Menascé and Almeida: %, points."""
 CANNOT = "inconclusive: it cannot be told, since"
 
 

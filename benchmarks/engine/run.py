@@ -31,8 +31,8 @@ from benchmarks.evidence import store
 
 CONNECTIONS = 50
 RATE = 5000
-#: A rate that no generator reaches here, so that wrk2 sends as fast as it can.
 UNREACHED = 1_000_000
+"""A rate that no generator reaches here, so that wrk2 sends as fast as it can."""
 LATENESS_RUNS = 5
 LATE = ("p50", "p99", "max")
 BODY = "x" * 1000
@@ -62,8 +62,8 @@ class Case:
         return file
 
 
-#: Requests that were answered, and what the process took.
 Measured = tuple[int, ProcessOutput]
+"""Requests that were answered, and what the process took."""
 
 
 def of_wrk(output: str) -> int:
@@ -150,8 +150,8 @@ TOOLS: dict[str, Callable[[Case], Measured]] = {
     "k6, CSV log": k6_with_log,
 }
 OPEN, SECURE = f"open, {RATE:,}/s", "closed, TLS"
-#: wrk keeps no rate, and wrk2 hardly gets an answer over TLS 1.3.
 LEFT_OUT = {OPEN: ("wrk",), SECURE: ("wrk2",)}
+"""wrk keeps no rate, and wrk2 hardly gets an answer over TLS 1.3."""
 
 
 def there(name: str) -> bool:

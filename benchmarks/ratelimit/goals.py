@@ -35,7 +35,6 @@ from benchmarks.ratelimit.systems import (
 Rows = list[dict[str, Any]]
 PART = "ratelimit/filter"
 
-#: What a variant may add to the latency at p50, in microseconds.
 LATENCY = {
     "gcra, redis": 100,
     "gcra, redis-unix": 100,
@@ -44,8 +43,9 @@ LATENCY = {
     leased_by("crdt", "eager"): 50,
     "gcra, mariadb": 500,
 }
-#: Those of them that make one call to another process for every request.
+"""What a variant may add to the latency at p50, in microseconds."""
 ONE_CALL = ("gcra, redis", "gcra, redis-unix", "gcra, crdt")
+"""Those of them that make one call to another process for every request."""
 
 
 def of(rows: Rows, variant: str, column: str) -> dict[int, float]:

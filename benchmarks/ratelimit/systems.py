@@ -38,13 +38,13 @@ from ratelimit_fixture import (  # noqa: E402 - found over the path above
 BARE, NATIVE = "no filter", "nginx limit_req"
 EMPTY, SILENT = "an empty access_by_lua", "gcra, memory, no fields"
 BACKEND, ENVOY, SERVICE = "the backend alone", "envoy without limit", "envoy with envoyproxy/ratelimit"
-#: A round trip to an idle Redis, without nginx.
 PING = "a PING of Redis"
+"""A round trip to an idle Redis, without nginx."""
 LEASING = {"redis", "crdt"}
-#: How many clients come near their limit, what it allows each of them per second, and what they ask of it.
 NEAR_CLIENTS, NEAR_LIMIT, NEAR_SHARE = 20, 100, 1.1
-#: How long they do so: several of the limit's windows of a second, or its edges would decide how many are rejected.
+"""How many clients come near their limit, what it allows each of them per second, and what they ask of it."""
 NEAR_SECONDS = 3
+"""How long they do so: several of the limit's windows of a second, or its edges would decide how many are rejected."""
 LIMIT_REQ = "limit_req_zone $http_x_api_key zone=z:16m rate=1000000r/s;"
 ACCESS = 'require("ratelimit").access()'
 

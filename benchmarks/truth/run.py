@@ -38,12 +38,12 @@ from benchmarks.truth.tables import PART, printed
 from hdrh.histogram import HdrHistogram
 
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
-#: What every generator may have in flight; the backlog of each pathology stays below it.
 IN_FLIGHT = 600
-#: When in the measured part the target stands still, in seconds.
+"""What every generator may have in flight; the backlog of each pathology stays below it."""
 STOP_AT, STOP_FOR = 2.0, 1.0
-#: What wrk2 leaves out at the start of a run, in seconds: 10 s and 5 ms per connection (its src/wrk.c).
+"""When in the measured part the target stands still, in seconds."""
 WRK2_CALIBRATES = 10 + 0.005 * IN_FLIGHT
+"""What wrk2 leaves out at the start of a run, in seconds: 10 s and 5 ms per connection (its src/wrk.c)."""
 
 Times = dict[str, float | None]
 
@@ -234,8 +234,8 @@ GENERATORS: dict[str, Callable[[str, int, int, Path], GeneratorReport]] = {
 }
 
 
-#: wrk2 would begin to measure with a backlog.
 LEFT_OUT = {("1.2 times its capacity", "wrk2")}
+"""wrk2 would begin to measure with a backlog."""
 
 
 def visit(pathology: Pathology, generator: str, seconds: int) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from patternbench.analyze.statements.verdict import Conclusion
 PART = "truth/pathologies"
 NAMES = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 MARGIN_MS, MARGIN_SHARE = 1.0, 0.02
-#: Whose truth is that of whom.
 BORROWS, LENDS = "wrk2", "engine"
-#: What may be missing at the edges of a run without being called lost.
+"""Whose truth is that of whom."""
 LOST_SHARE = 0.002
+"""What may be missing at the edges of a run without being called lost."""
 HEADER = ["target", "who says so", *(f"{name}, ms" for name in NAMES.values()), "lost", "failed", "against the truth"]
 
 

@@ -26,9 +26,9 @@ from reproductions.markdown import table, warned
 FAILURES, ITEMS = "failure_rate", "items_per_s"
 NAMES: Mapping[Level, str] = {"N": "single requests", "Y": "bundles", 1: "one instance", 2: "two"}
 """What levels are called: of bundles, and of instances."""
-#: Table II: instances cost 1369.52 US$ while the cluster's own price of 356.67 US$, at 0.10 US$ per hour as listed,
-#: says 3,567 hours: 0.096 US$ per hour for each of four nodes, the list price of a machine of two processors.
 HOURS, NODES, CORES_OF_A_NODE = 356.67 / 0.10, 4, 2
+"""Table II: instances cost 1369.52 US$ while the cluster's own price of 356.67 US$, at 0.10 US$ per hour as listed,
+says 3,567 hours: 0.096 US$ per hour for each of four nodes, the list price of a machine of two processors."""
 PRICE_PER_CORE_HOUR = round(1369.52 / HOURS / NODES / CORES_OF_A_NODE, 3)
 _S_PER_HOUR, _MILLION = 3600, 1e6
 

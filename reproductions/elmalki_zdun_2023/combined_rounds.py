@@ -16,8 +16,8 @@ from patternbench.records.folder import RunFolder
 from patternbench.records.journal import DONE
 from patternbench.report.model import counting
 
-#: The greatest limit of the paper, requests per minute; what no limit counts as, which the paper does not say.
 GREATEST_LIMIT, NO_LIMIT = 1200.0, 1300.0
+"""The greatest limit of the paper, requests per minute; what no limit counts as, which the paper does not say."""
 LIMITS = tuple(float(limit) for limit in range(100, 1300, 100))
 NONE = "none"
 TIME, CPU_PER_ITEM = "AverageSuccessTime", "derived.cpu_s_per_item"

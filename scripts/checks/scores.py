@@ -17,17 +17,17 @@ from scripts.checks.skips import ROOT
 
 MUTMUT = "mutmut==3.8.1"
 KILLED, SURVIVED, UNTESTED, UNKNOWN = "killed", "survived", "untested", "unknown"
-#: What mutmut's exit codes mean; every other one (a mutant that ran out of time, or crashed) is noticed.
 OF_MUTMUT = {0: SURVIVED, 5: UNTESTED, 33: UNTESTED, None: UNKNOWN, 2: UNKNOWN, 34: UNKNOWN, 35: UNKNOWN}
-#: What PIT calls them; a mutant that never ends, or takes all memory, is noticed.
+"""What mutmut's exit codes mean; every other one (a mutant that ran out of time, or crashed) is noticed."""
 OF_PIT = {"SURVIVED": SURVIVED, "NO_COVERAGE": UNTESTED, "RUN_ERROR": UNKNOWN, "NON_VIABLE": UNKNOWN}
+"""What PIT calls them; a mutant that never ends, or takes all memory, is noticed."""
 CARGO_MUTANTS = "27.1.0"
-#: The engine's crates of pure decisions, whose files are mutated.
 PURE_CRATES = ("policies", "schedule")
-#: What cargo-mutants calls them; one that doesn't compile doesn't count, and one that never ends is noticed.
+"""The engine's crates of pure decisions, whose files are mutated."""
 OF_CARGO = {"MissedMutant": SURVIVED, "CaughtMutant": KILLED, "Timeout": KILLED}
-#: With which codes cargo-mutants ends that has done its work: all noticed, some missed, some without end.
+"""What cargo-mutants calls them; one that doesn't compile doesn't count, and one that never ends is noticed."""
 ENDS_OF_CARGO = (0, 2, 3)
+"""With which codes cargo-mutants ends that has done its work: all noticed, some missed, some without end."""
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from patternbench.report.svg import draw
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "analysis"
 TABLE = ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv"
-#: Strategy, delay in seconds, how faults slow it down, how many of 100 faults reach the caller.
 STRATEGIES = (
     ("baseline", None, 0.1, 1.0),
     ("retry", 0.05, 1.5, 0.05),
     ("retry", 0.2, 2.2, 0.04),
     ("circuit_breaker", None, 0.2, 0.5),
 )
+"""Strategy, delay in seconds, how faults slow it down, how many of 100 faults reach the caller."""
 FORMULA = "total_time ~ inmem_time + db_time + dist_time + request_bundle + method"
 
 

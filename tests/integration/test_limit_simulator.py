@@ -29,7 +29,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("luajit") is None, reason="needs luajit2 and lua-cjson"),
 ]
 
-#: Small, but with every algorithm, way of sharing, staleness and kind of arrivals.
 SMALL = Map(
     balancers=(3,),
     staleness=(Duration.parse("0ms"), Duration.parse("500ms")),
@@ -38,6 +37,7 @@ SMALL = Map(
     duration=Duration.parse("3m"),
     seed=11,
 )
+"""Small, but with every algorithm, way of sharing, staleness and kind of arrivals."""
 
 
 def test_its_judge_agrees_with_the_judge_on_every_decision(tmp_path: Path) -> None:

@@ -16,15 +16,15 @@ from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 from patternbench.terms.quantities import SECONDS, SHARES, level_text
 from patternbench.terms.responses import USUAL, WITHOUT_SUCCESSES, counted_by
 
-#: Columns of a run's rounds that are neither factor nor response (contracts/records).
 BOOKKEEPING = (
     *("round", "block", "scenario", "status", "cause", "warnings"),
     *("started", "seconds", "generator_cpu_s", "system_cpu_s", "valid"),
     *("cold", "warmed", "warm_up_attempts", "warm_up_s"),
     "simulated",
 )
-#: How the names of responses begin that a study chooses: those it derives, and series of a monitoring system.
+"""Columns of a run's rounds that are neither factor nor response (contracts/records)."""
 CHOSEN = (PREFIX, "series.")
+"""How the names of responses begin that a study chooses: those it derives, and series of a monitoring system."""
 
 
 MOST_CALLS = 1e9

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-#: Exit code for bad input; 1 is kept for a release gate that fails.
 BAD_INPUT = 2
+"""Exit code for bad input; 1 is kept for a release gate that fails."""
 
 
 def built(options: Callable[..., Options], requested: Mapping[str, object]) -> Options:

@@ -24,8 +24,8 @@ from patternbench.records.columns import Column, arrow_schema
 from patternbench.records.journal import Entry
 from patternbench.study.text.files import problem_of, read_start
 
-#: The table of a run folder that analyses read.
 ROUNDS = "rounds.parquet"
+"""The table of a run folder that analyses read."""
 _FACTORS = b"patternbench.factors"
 """The key of the factors, as ``plan.json`` holds them, in the metadata of a table of rounds."""
 _COLUMN_UNITS = b"patternbench.units"

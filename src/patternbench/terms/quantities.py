@@ -9,16 +9,16 @@ import math
 
 from patternbench.terms.responses import ROUND_COSTS, named
 
-#: Responses whose unit is the second.
 SECONDS = named("time")
-#: What is measured in seconds: those responses, and what a round costs.
+"""Responses whose unit is the second."""
 TIMES = SECONDS | {*ROUND_COSTS}
-#: Responses in percent of calls, journeys or items. They are near zero or a hundred, so differences are in points.
+"""What is measured in seconds: those responses, and what a round costs."""
 SHARES = named("percent")
+"""Responses in percent of calls, journeys or items. They are near zero or a hundred, so differences are in points."""
 MINUS = "\N{MINUS SIGN}"
 """The sign of a change that goes down, as wide as a plus; a hyphen breaks lines and looks like a dash."""
-#: How many seconds a unit of time holds.
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+"""How many seconds a unit of time holds."""
 _OTHER = {**dict.fromkeys(SHARES, "%"), **dict.fromkeys(named("rate"), "/s")}
 _SMALL = 1e-4
 _LARGE = 1e12

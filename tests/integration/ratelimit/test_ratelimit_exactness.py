@@ -25,8 +25,8 @@ from ratelimit_fixture import (
 IN_STEPS = ("lock", "transaction")
 """The ways to ask Redis in which the balancer decides between reading and writing."""
 RUNS = int(os.environ.get("RATELIMIT_RUNS", "2"))
-#: A burst on a leaky bucket lasts about half a minute: it lets through what it admits one by one.
 pytestmark = pytest.mark.timeout(max(300, 60 * RUNS))
+"""A burst on a leaky bucket lasts about half a minute: it lets through what it admits one by one."""
 
 
 @pytest.fixture(scope="module")

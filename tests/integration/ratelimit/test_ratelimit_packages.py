@@ -12,8 +12,8 @@ import pytest
 from ratelimit_fixture import FILTER, Component, eventually, free_port, listens, missing_programs, running
 
 BUILD = FILTER.parent / "packaging" / "build.sh"
-#: What a Debian system has and no package asks for: a shell and its programs, users, the loader's cache.
 ESSENTIAL = ("dash", "coreutils", "base-files", "base-passwd", "libc-bin")
+"""What a Debian system has and no package asks for: a shell and its programs, users, the loader's cache."""
 LOADED = {"mod-http-ndk.conf": "10-ndk.conf", "mod-http-lua.conf": "50-lua.conf"}
 SITE = """server {{
   listen 127.0.0.1:{port};

@@ -27,11 +27,11 @@ TABLE = str(ROOT / "studies" / "published" / "elmalki-zdun-2021-table2.csv")
 GOLDEN = ROOT / "tests" / "golden" / "analysis"
 FACTORS = [one.as_json() for one in factors({"strategy": ["baseline", "retry"], "users": [10, 80]}).values()]
 SEVERAL = "total_time + db_time ~ dist_calls + C(method)"
-#: Keys under which a table's own columns, factors and levels stand.
 NAMED_BY_THE_TABLE = (
     *("levels", "given", "others", "values", "means", "reference_levels", "term_inflation", "thresholds", "numbers"),
     *("identity", "without", "design", "at", "noise_floor_percent", "status_percent"),
 )
+"""Keys under which a table's own columns, factors and levels stand."""
 MODEL_1 = "total_time ~ inmem_time + db_time + dist_time + request_bundle + method"
 
 

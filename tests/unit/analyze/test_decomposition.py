@@ -89,8 +89,8 @@ def test_a_fit_by_blocks_of_rows_has_the_numbers_of_a_plain_one(rows: int) -> No
     assert differences(found, plain) == []
 
 
-#: Numbers of the orthonormal columns, whose signs a decomposition may choose.
 SIGNED = ("inference.root", "inference.core", "spread.coefficients")
+"""Numbers of the orthonormal columns, whose signs a decomposition may choose."""
 
 
 def differences(found: object, plain: object, path: str = "") -> list[str]:

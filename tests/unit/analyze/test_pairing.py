@@ -13,8 +13,8 @@ from patternbench.analyze.statements.estimate import of_weighted_calls
 from patternbench.analyze.statements.pairing import _of_all_pairs, between_changes
 
 CHANGE_OF_CHANGES = np.array([1.0, -1.0, -1.0, 1.0])
-#: Two and five failures of 1,200 calls each, in three rounds that look alike.
 ALIKE = {"baseline": 100 * 2 / 400, "retry": 100 * 5 / 400}
+"""Two and five failures of 1,200 calls each, in three rounds that look alike."""
 
 
 def shares(**rates: float) -> pd.DataFrame:

@@ -19,8 +19,8 @@ from patternbench.plan.expand import expand
 from patternbench.study.load import load
 
 SIZES, BLOCKS = (10, 30), 5
-#: Of the made-up rounds: seconds of one request, and of an item in a bundle.
 REQUEST_S, ITEM_S = 0.01, 0.002
+"""Of the made-up rounds: seconds of one request, and of an item in a bundle."""
 
 
 def made_up(

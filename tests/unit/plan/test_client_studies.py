@@ -19,7 +19,6 @@ from patternbench.run.before import evidence
 from patternbench.study.load import load
 
 OF_CLIENTS = ("libraries", "libraries-quick", "resilience-patterns-all")
-#: Of studies that are to be run whole in one sitting, in minutes.
 LONGEST = {
     "anti-patterns-hedged-overload": 5,
     "anti-patterns-layers": 5,
@@ -36,10 +35,11 @@ LONGEST = {
     "rule-of-thumb": 60,
     "standard-handler-quick": 5,
 }
-#: Whose service is restarted for each round.
+"""Of studies that are to be run whole in one sitting, in minutes."""
 RESTARTED = ("layers", "mesh")
-#: The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt.
+"""Whose service is restarted for each round."""
 COMPARED, FAR = (0.5, 0.95), 0.03
+"""The parts of good calls whose times libraries.yaml compares, and how far each is to be from a further attempt."""
 QUICK = {f"{name}-quick": name for name in ("libraries", "mesh", "published-pair", "rule-of-thumb", "standard-handler")}
 OF_THE_MESH = {"retries": 0, "outlier_failures": "none", "max_requests": "none", "adaptive_limit": "none"}
 

@@ -16,8 +16,8 @@ from patternbench.ratelimit.analyze.throttling import (
     summarize_with_scale,
 )
 
-#: No deadline: how long an example takes depends on what else this machine does.
 slowly = settings(deadline=None, max_examples=40)
+"""No deadline: how long an example takes depends on what else this machine does."""
 rows = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.booleans(), st.integers(0, 3)),
     min_size=1,

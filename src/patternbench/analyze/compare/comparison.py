@@ -56,8 +56,8 @@ ONE_RUN_A_SIDE = Note(
     "not come from what was changed. To compare versions, let one study run both in turn (its page: "
     "docs/find-the-right-retry.md), give several runs a side (A1,A2 B1,B2), or say how far runs differ (--run-spread).",
 )
-#: Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006).
 _DELTA_WORDS = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"), (1.01, "large"))
+"""Limits of Cliff's delta between negligible, small, medium and large (Romano et al. 2006)."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from patternbench.analyze.load.columns import Columns
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 from patternbench.terms.quantities import number
 
-#: Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial.
 PUBLISHED_WINDOW = 10_000
+"""Window of the Savitzky-Golay filter that the case-study paper used, and its polynomial."""
 _POLYNOMIAL = 2
 _SMALLEST_WINDOW = 5
 _SHARE = 20
@@ -24,12 +24,12 @@ _FEWEST_LEVELS = 4
 _KNEE_LEVELS = 6
 _SIMULATIONS = 1000
 _ALPHA = 0.05
-#: Distinct loads, and distinct statuses, at most: more are those of another column. The knee takes their square.
 MOST_LEVELS, MOST_STATUSES = 2000, 100
-#: The column of a run's requests that says which block they are from.
+"""Distinct loads, and distinct statuses, at most: more are those of another column. The knee takes their square."""
 _BLOCK = "block"
-#: Prefixes of statuses that aren't failures; journeys have "good" instead of a status.
+"""The column of a run's requests that says which block they are from."""
 _WELL = ("2", "3", "good")
+"""Prefixes of statuses that aren't failures; journeys have "good" instead of a status."""
 
 
 @dataclass(frozen=True)

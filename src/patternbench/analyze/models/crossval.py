@@ -13,8 +13,8 @@ from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization
 
-#: Up to this many scenarios each is left out in turn; above it they are dealt into ten folds.
 LEAVE_ONE_OUT_UP_TO = 50
+"""Up to this many scenarios each is left out in turn; above it they are dealt into ten folds."""
 _FOLDS = 10
 _ESTIMABLE = 1e-8
 _LOGS = {"log": np.e, "log2": 2.0, "log10": 10.0}

@@ -18,10 +18,10 @@ from statsmodels.tsa.stattools import acovf, q_stat
 from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import regression
 
-#: Significance level at which an assumption counts as violated.
 ALPHA = 0.05
-#: The Henze-Zirkler test compares all pairs of rows; above this many it looks at a seeded sample of them.
+"""Significance level at which an assumption counts as violated."""
 PAIRS_AT_MOST = 2000
+"""The Henze-Zirkler test compares all pairs of rows; above this many it looks at a seeded sample of them."""
 _MOST_LAGS = 10
 _QQ_POINTS = 400
 _TAIL_POINTS = 50

@@ -24,16 +24,16 @@ from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 Bools = npt.NDArray[np.bool_]
 _CONTEXT = {"sqrt": np.sqrt}
-#: A column counts as numbers with mistakes in it when at least this share of its text reads as numbers.
 _MOSTLY_NUMBERS = 0.5
-#: A column is called a combination of others when less than this share of its length is its own.
+"""A column counts as numbers with mistakes in it when at least this share of its text reads as numbers."""
 _OWN_SHARE = 1e-7
+"""A column is called a combination of others when less than this share of its length is its own."""
 _NEGLIGIBLE = 1e-6
-#: A column that varies by less than this share of its mean varies by rounding alone.
 _ROUNDING = 1e-13
+"""A column that varies by less than this share of its mean varies by rounding alone."""
 _NAMED_AT_MOST = 3
-#: Coefficients of a model at most. The time of a fit grows with their cube, and no one reads more of them.
 MOST_COEFFICIENTS = 200
+"""Coefficients of a model at most. The time of a fit grows with their cube, and no one reads more of them."""
 
 
 @dataclass(frozen=True)

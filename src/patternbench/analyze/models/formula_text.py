@@ -20,10 +20,10 @@ from patternbench.terms.data_problems import DataError, DataProblem, raise_if_an
 if TYPE_CHECKING:
     from formulaic import Formula
 
-#: Functions a formula may call. All are stateless, so that a saved model predicts what it was fitted as.
 FUNCTIONS = ("C", "I", "log", "log2", "log10", "exp", "sqrt")
-#: A formula that multiplies out to more terms than this is refused: no table can carry it.
+"""Functions a formula may call. All are stateless, so that a saved model predicts what it was fitted as."""
 MOST_TERMS = 1000
+"""A formula that multiplies out to more terms than this is refused: no table can carry it."""
 _LONGEST = 4000
 _LARGEST_POWER = 20.0
 
@@ -61,10 +61,10 @@ class Parsed:
     responses: tuple[str, ...]
     left: tuple[str, ...]
     right: tuple[str, ...]
-    #: columns that the formula itself declares categorical with C(...)
     categorical: tuple[str, ...]
-    #: columns of the right side within a function other than C(...)
+    """columns that the formula itself declares categorical with C(...)"""
     arithmetic: tuple[str, ...]
+    """columns of the right side within a function other than C(...)"""
     random: Random | None = None
 
     def shown(self, text: object) -> str:

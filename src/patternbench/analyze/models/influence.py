@@ -19,8 +19,8 @@ from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import ALONE, LinearFit
 from patternbench.terms.data_problems import Note
 
-#: At most this many rows are named; how many were flagged is always said.
 NAMED = 10
+"""At most this many rows are named; how many were flagged is always said."""
 _OUTLIER_LEVEL = 0.05
 _HIGH_LEVERAGE = 3.0
 _IDENTITY = 4

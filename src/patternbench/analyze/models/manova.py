@@ -12,13 +12,13 @@ from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import Block, DesignMatrix
 from patternbench.analyze.models.linear import Factorization
 
-#: Names of the four statistics as statsmodels prints them, and ours.
 _NAMES = {
     "Pillai's trace": "pillai",
     "Wilks' lambda": "wilks",
     "Hotelling-Lawley trace": "hotelling_lawley",
     "Roy's greatest root": "roy",
 }
+"""Names of the four statistics as statsmodels prints them, and ours."""
 
 
 @dataclass(frozen=True)

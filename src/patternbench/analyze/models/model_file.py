@@ -9,10 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from patternbench.terms.data_problems import DataError, DataProblem
 from patternbench.terms.factors import FactorRow
 
-#: Name and version of the format; a reader refuses any other.
 FORMAT = "patternbench/models/1"
+"""Name and version of the format; a reader refuses any other."""
 REMAKE = "Make it again: patternbench fit ... --save FILE."
-#: What a part must be, by what pydantic calls it when it is something else.
 _KINDS = {
     "string_type": "text",
     "float_type": "a number",
@@ -22,6 +21,7 @@ _KINDS = {
     "model_type": "an object",
     "bool_type": "true or false",
 }
+"""What a part must be, by what pydantic calls it when it is something else."""
 
 
 class ModelFilePart(BaseModel):

@@ -21,8 +21,8 @@ from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
 MOST_DECIDED = 50
 """Levels that a category which decides has at most."""
-#: From this share of values on a factor applies at a level, and what lacks there is missing.
 _MOSTLY = 0.5
+"""From this share of values on a factor applies at a level, and what lacks there is missing."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from patternbench.analyze.models.mixed import MixedFit
 from patternbench.analyze.models.robust import Remedy
 
 _LEAST_SHARE = 1e-6
-#: A power of the mean has two terms; a third lets the power change with the mean.
 _TERMS = (2, 3)
+"""A power of the mean has two terms; a third lets the power change with the mean."""
 
 
 @dataclass(frozen=True)

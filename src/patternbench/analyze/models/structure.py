@@ -22,10 +22,10 @@ from patternbench.analyze.models.diagnostics import Test, ljung_box_test
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization, LinearFit, exact_fit_note
 
-#: The column of a run's table that says when a round ran.
 RUN_ORDER = "started"
-#: A random effect needs this many groups.
+"""The column of a run's table that says when a round ran."""
 FEWEST_GROUPS = 3
+"""A random effect needs this many groups."""
 _TWO = 2
 _MOST_CELLS = 200
 _OWN = 1e-8

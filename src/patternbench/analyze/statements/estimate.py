@@ -36,8 +36,8 @@ from scipy import optimize, special, stats
 from patternbench.analyze.arrays import Floats
 from patternbench.terms.quantities import SHARES
 
-#: One number, or an array of them.
 Numbers = float | Floats
+"""One number, or an array of them."""
 TRIM = 0.2
 """The share of rounds that typical ones leave out at each end."""
 TYPICAL_FROM = 8
@@ -45,14 +45,14 @@ TYPICAL_FROM = 8
 _FEWER = 0.5
 _FEWEST = 2
 _LEAST_P = 1e-100
-#: At 1e-100 the quantiles of the beta distribution are no longer found, at 1e-60 they are.
 _LEAST_OF_INTERVALS = 1e-60
-#: How many times Hall's p counts in ``firm_p``: at 3 rounds, 2 leaves 5.6 % wrong and 3 leaves 5.2 % (20,000 draws).
+"""At 1e-100 the quantiles of the beta distribution are no longer found, at 1e-60 they are."""
 _HALLS = 3
-#: A skewness below this changes no digit of Hall's transformation that counts.
+"""How many times Hall's p counts in ``firm_p``: at 3 rounds, 2 leaves 5.6 % wrong and 3 leaves 5.2 % (20,000 draws)."""
 _EVEN = 1e-6
-#: Relative to the values, a spread or a difference below this is the rounding of doubles.
+"""A skewness below this changes no digit of Hall's transformation that counts."""
 _ROUNDING = 1e-12
+"""Relative to the values, a spread or a difference below this is the rounding of doubles."""
 
 
 @dataclass(frozen=True)

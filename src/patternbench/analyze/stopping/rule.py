@@ -29,17 +29,17 @@ from patternbench.terms.data_problems import DataError, DataProblem, plural, rai
 from patternbench.terms.quantities import SECONDS, UNITS, quantity
 
 _PATHS = 4_000
-#: How far below the claim a simulated coverage may lie: three of its standard errors.
 _SIMULATED = 0.002
-#: Wanted half width over the standard deviation of a round; from hopeless to trivial.
+"""How far below the claim a simulated coverage may lie: three of its standard errors."""
 _NOISES = np.geomspace(0.05, 8.0, 32)
-#: Which part of the error probability (5 %, as the claim is of 95 %) the first and last look give up, mildest first.
+"""Wanted half width over the standard deviation of a round; from hopeless to trivial."""
 _ENDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
-#: Which part the looks between them may give up at most: 98.5 % instead of 95 %.
+"""Which part of the error probability (5 %, as the claim is of 95 %) the first and last look give up, mildest first."""
 _STRICTEST = 0.7
+"""Which part the looks between them may give up at most: 98.5 % instead of 95 %."""
 _FEWEST = 3
-#: Rounds that are all equal are believed from here on: of two values that are as likely, six are alike 3 times in 100.
 _EQUAL_FROM = 6
+"""From how many rounds on it is believed that all are equal: six of two equally likely values are, 3 times in 100."""
 Floats = npt.NDArray[np.float64]
 Looks = npt.NDArray[np.int64]
 Look = tuple[int, int]

@@ -20,16 +20,16 @@ from patternbench.analyze.stopping.rule import StoppingRule
 from patternbench.terms.data_problems import plural
 from patternbench.terms.quantities import SECONDS, quantity
 
-#: From this many rounds on a scenario's outliers are looked for: the middle half of fewer is too often narrow by luck.
 OUTLIERS_FROM = 8
-#: An outlier lies this many robust standard deviations from the median; of normal rounds 3 scenarios in 1,000 have one.
+"""How many rounds of a scenario outliers are looked for in: the middle half of fewer is too often narrow by luck."""
 FAR = 12.0
-#: From this many rounds on their order is tested: fewer have fewer than 20 orders, so that no p can reach 5 %.
+"""How many robust standard deviations an outlier is off the median; of normal rounds 3 scenarios in 1,000 have one."""
 ORDER_FROM = 5
-#: Two groups of rounds: the least number and share of each, and how many of their own spreads their means lie apart.
+"""From this many rounds on their order is tested: fewer have fewer than 20 orders, so that no p can reach 5 %."""
 GROUP_FROM, GROUP_SHARE, APART = 3, 0.05, 5.0
-#: How many of their own spreads are empty between the two groups.
+"""Two groups of rounds: the least number and share of each, and how many of their own spreads their means lie apart."""
 EMPTY = 0.7
+"""How many of their own spreads are empty between the two groups."""
 _FEWEST_RATIOS = 3
 _ALPHA = 0.05
 _ORDERS = 999

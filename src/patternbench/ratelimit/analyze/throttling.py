@@ -24,8 +24,8 @@ import pandas as pd
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-#: By how much the judge's window is stretched and shrunk for the tolerance band.
 DEFAULT_TOLERANCE_US = 20_000
+"""By how much the judge's window is stretched and shrunk for the tolerance band."""
 NO_LIMITER = "no limiter"
 EXACT_LOG = "exact log"
 

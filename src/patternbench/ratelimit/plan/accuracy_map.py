@@ -21,8 +21,8 @@ ARRIVALS = ("steady", "poisson", "bursty", "on_off")
 ROUTINGS = ("round_robin", "random", "sticky")
 MOST_BALANCERS = 64
 MOST_PER_MINUTE = 1_000_000
-#: In one scenario: minutes of CPU.
 MOST_REQUESTS = 100_000_000
+"""In one scenario: minutes of CPU."""
 AT_ONCE = Duration(0)
 WINDOW, RUN, BAND, LEASE_LIFE = (Duration.parse(text) for text in ("60s", "10m", "20ms", "5s"))
 LATENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "1s"))
@@ -44,9 +44,9 @@ class ClientGroup:
         return cls(int(clients), float(rate))
 
 
-#: The 100 clients of Kalyanasundaram et al. 2025. Their Table III prints 5, 25 and 75 percent, which is 105;
-#: their scripts and their throughput say 5, 20 and 75.
 PAPER_CLIENTS = (ClientGroup(5, 120), ClientGroup(20, 90), ClientGroup(75, 30))
+"""The 100 clients of Kalyanasundaram et al. 2025. Their Table III prints 5, 25 and 75 percent, which is 105;
+their scripts and their throughput say 5, 20 and 75."""
 
 
 @dataclass(frozen=True)

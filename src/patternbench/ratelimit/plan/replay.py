@@ -17,8 +17,8 @@ from patternbench.terms.units import Duration
 
 NO_LEASE = LeaseTerms(mode="")
 """The lease terms for the simulator if there is no lease."""
-#: How many windows of a round's requests a map is made of, and what it varies.
 WINDOWS = 10
+"""How many windows of a round's requests a map is made of, and what it varies."""
 ALL = 100
 BALANCERS = (1, 2, 4, 8, 16, 32, 64)
 STALENESS = tuple(Duration.parse(text) for text in ("0ms", "10ms", "100ms", "1s"))

@@ -18,8 +18,8 @@ from patternbench.terms.quantities import titled, unit_of
 
 _LOOKS = {"worse": COLOURS[1], "better": COLOURS[2], "": COLOURS[0]}
 _OPEN = "#8a8f98"
-#: Scenarios to draw at most: those that changed most.
 SHOWN = 30
+"""Scenarios to draw at most: those that changed most."""
 
 
 def differences_figure(comparison: Comparison, response: str) -> Spec | None:
