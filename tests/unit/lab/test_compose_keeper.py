@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -262,3 +264,45 @@ def test_a_keeper_starts_nothing_without_what_it_must_know(
         keeper.main()
     assert refused.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith(f"the following arguments are required: {lacking}")
+
+
+def ends_in_any_line(at: int, is_ended_before: bool) -> tuple[int, int]:
+    """Keep nothing up, and get a signal to end at a line of the keeper; return its lines and how often it took down."""
+    lines, down = 0, 0
+
+    def take_down() -> None:
+        nonlocal down
+        down += 1
+
+    def keep_up() -> None:
+        if is_ended_before:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename != keeper.__file__:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at:
+                os.kill(os.getpid(), signal.SIGTERM)
+        return trace
+
+    before, tracing = signal.getsignal(signal.SIGTERM), sys.gettrace()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.settrace(trace)
+    try:
+        keeper.kept_up(keep_up, take_down, "it")
+    finally:
+        sys.settrace(tracing)
+        signal.signal(signal.SIGTERM, before)
+    return lines, down
+
+
+@pytest.mark.parametrize("is_ended_before", [False, True])
+def test_a_signal_to_end_at_any_moment_takes_down_once(is_ended_before: bool) -> None:
+    """A second one that came just before signals were ignored left the whole project."""
+    lines, _ = ends_in_any_line(0, is_ended_before)
+    assert lines > 5
+    downs = {at: ends_in_any_line(at, is_ended_before)[1] for at in range(1, lines + 1)}
+    assert downs == dict.fromkeys(downs, 1)

@@ -255,18 +255,43 @@ def kept_up(keep_up: Callable[[], None], take_down: Callable[[], None], what: st
 
     Both may raise ProjectFailed: its reasons are printed, since the end of a run must not hide them.
     """
-    signal.signal(signal.SIGTERM, _ended)
+    end = _EndSignal()
+    signal.signal(signal.SIGTERM, end)
     why = ""
     try:
-        keep_up()
+        try:
+            end.begin()
+            keep_up()
+        finally:
+            end.interrupts = False
     except ProjectFailed as error:
         why = str(error)
     except ProjectEnded:
         pass
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         left = _left(take_down, what)
     return refused("; ".join(filter(None, (why, left)))) if why or left else 0
+
+
+class _EndSignal:
+    """The signal to end: the first one interrupts what is kept up; others, at any moment, nothing more.
+
+    Two may come, one from who started us and one from our guard. One that interrupted the taking down would leave all.
+    """
+
+    def __init__(self) -> None:
+        self.interrupts, self._came = False, False
+
+    def __call__(self, *_: object) -> None:
+        first, self._came = not self._came, True
+        if first and self.interrupts:
+            raise ProjectEnded
+
+    def begin(self) -> None:
+        """Be interrupted from now on, and at once by a signal that came before."""
+        self.interrupts = True
+        if self._came:
+            raise ProjectEnded
 
 
 def _left(take_down: Callable[[], None], what: str) -> str:
@@ -284,10 +309,6 @@ def _bell() -> int:
     signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
     signal.signal(LOOK, lambda *_: None)
     return hear
-
-
-def _ended(*_: object) -> NoReturn:
-    raise ProjectEnded
 
 
 def refused(why: str) -> int:
