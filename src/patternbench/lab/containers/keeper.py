@@ -269,6 +269,7 @@ def kept_up(keep_up: Callable[[], None], take_down: Callable[[], None], what: st
     except ProjectEnded:
         pass
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # also for the engine's commands, which inherit that
         left = _left(take_down, what)
     return refused("; ".join(filter(None, (why, left)))) if why or left else 0
 
