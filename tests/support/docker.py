@@ -67,18 +67,21 @@ class Docker:
     def left(self, kinds: Sequence[tuple[str, ...]] = (("ps", "--all"), ("volume", "ls"))) -> list[str]:
         """Return the containers, volumes and networks of projects that are there."""
         words = [*kinds, ("network", "ls")]
-        label = ("--quiet", "--filter", "label=com.docker.compose.project")
-        return [found for kind in words for found in self(*kind, *label).split()]
+        return [found for kind in words for found in self._of_projects(kind)]
 
     def clear(self) -> None:
         """Remove the containers, volumes and networks of projects that are there."""
-        for kind, remove in (
-            (("ps", "--all"), ("rm", "--force")),
-            (("volume", "ls"), ("volume", "rm")),
-            (("network", "ls"), ("network", "rm")),
-        ):
-            if there := self(*kind, "--quiet", "--filter", "label=com.docker.compose.project").split():
+        removed = {
+            ("ps", "--all"): ("rm", "--force"),
+            ("volume", "ls"): ("volume", "rm"),
+            ("network", "ls"): ("network", "rm"),
+        }
+        for kind, remove in removed.items():
+            if there := self._of_projects(kind):
                 self(*remove, *there)
+
+    def _of_projects(self, kind: tuple[str, ...]) -> list[str]:
+        return self(*kind, "--quiet", "--filter", "label=com.docker.compose.project").split()
 
 
 @contextmanager

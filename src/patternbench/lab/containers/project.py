@@ -25,8 +25,8 @@ from patternbench.lab.containers.service import FaultedServices
 from patternbench.lab.containers.states import PROJECT, ContainerState, ProjectChange
 from patternbench.lab.host.ready import LOOPBACK
 
-DOWN_S = 40
-"""How long a busy engine may take to take a project down, in addition to what containers are given to end."""
+DOWN_S = 10
+"""How long the engine may take to take a project down, in addition to what containers are given to end."""
 GLANCE_S = 0.2
 CHECK_S = 2.0
 """How often a health check is carried out that the engine does not carry out by itself."""
