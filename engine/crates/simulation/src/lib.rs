@@ -7,6 +7,7 @@
 //!
 //! [`Runtime`]: patternbench_load::Runtime
 
+mod agenda;
 mod cluster;
 mod downstream;
 mod faults;

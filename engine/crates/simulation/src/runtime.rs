@@ -1,6 +1,7 @@
 //! The runtime in simulated time: connections that carry requests to services, and answers back, in order of time.
 
 use crate::Nanos;
+use crate::agenda::Agenda;
 use crate::cluster::Cluster;
 use crate::downstream::{CallId, Called, Downstream, Happens, Told};
 use crate::faults::{End, FaultKind, Faults, nanos};
@@ -11,19 +12,14 @@ use crate::watch::Watch;
 use patternbench_load::{Exchange, Runtime};
 use patternbench_policies::outcome::Outcome;
 use patternbench_policies::stack::{Decision, Stack};
-use patternbench_wire::{AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
+use patternbench_wire::{Answer, AnswerParser, Expected, Failure, Limits, Progress, Readiness, Target};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64;
 use slab::Slab;
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
-
-/// What happens next; in the order of times, and then of what was planned first.
-type Planned = Reverse<(Nanos, u64, Event)>;
 
 /// What can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +90,23 @@ struct Path {
     faults: Faults,
 }
 
+/// The bytes of the answers of a status, and what they say to who wants to keep none of them.
+struct KnownAnswer {
+    status: u16,
+    text: Vec<u8>,
+    read: Result<Option<Answer>, Failure>,
+}
+
+impl KnownAnswer {
+    fn of(status: u16) -> Self {
+        let text = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").into_bytes();
+        let mut parser = AnswerParser::new(Limits::default());
+        parser.begin(Expected::default());
+        let read = parser.feed(&text);
+        Self { status, text, read }
+    }
+}
+
 /// The number of no request.
 const NOTHING: u32 = 0;
 /// The link over which load comes in.
@@ -117,15 +130,14 @@ pub struct Simulated {
     links: Vec<Path>,
     entry: usize,
     random: Pcg64,
-    planned: BinaryHeap<Planned>,
+    agenda: Agenda<Event>,
     asked: Slab<Asked>,
     numbers: u32,
-    plans: u64,
     events: Rc<Cell<u64>>,
     /// The number of events from which on observers are told of a tick again.
     watched_from: u64,
     downstream: Downstream,
-    answers: Vec<(u16, Vec<u8>)>,
+    answers: Vec<KnownAnswer>,
     /// How often the load has been woken at the present moment, and how often it may be.
     woken: u64,
     most_woken: u64,
@@ -137,6 +149,8 @@ pub struct Simulated {
 pub struct Link {
     key: u64,
     parser: AnswerParser,
+    /// Whether nothing of the next answer is kept.
+    is_plain: bool,
     line: Rc<Line>,
     /// When it can be used, and how often its service had crashed by then.
     opened: Nanos,
@@ -178,10 +192,9 @@ impl Simulated {
             links,
             entry: model.entry,
             random: Pcg64::seed_from_u64(model.seed),
-            planned: BinaryHeap::new(),
+            agenda: Agenda::new(),
             asked: Slab::new(),
             numbers: NOTHING,
-            plans: 0,
             events: Rc::default(),
             watched_from: 0,
             downstream: Downstream::default(),
@@ -226,8 +239,7 @@ impl Simulated {
 
     fn expect(&mut self, at: Nanos, event: Event) {
         if at < Nanos::MAX {
-            self.planned.push(Reverse((at, self.plans, event)));
-            self.plans += 1;
+            self.agenda.note(at, event);
         }
     }
 
@@ -559,21 +571,20 @@ impl Simulated {
         }
     }
 
-    /// The bytes of an answer.
-    fn text(&mut self, status: u16) -> &[u8] {
-        let known = self.answers.iter().position(|(known, _)| *known == status);
+    /// The answers of a status.
+    fn known(&mut self, status: u16) -> &KnownAnswer {
+        let known = self.answers.iter().position(|known| known.status == status);
         let place = known.unwrap_or_else(|| {
-            let text = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n");
-            self.answers.push((status, text.into_bytes()));
+            self.answers.push(KnownAnswer::of(status));
             self.answers.len() - 1
         });
-        &self.answers[place].1
+        &self.answers[place]
     }
 
     /// Lets time pass until something is ready, or the alarm goes off.
     fn pass(&mut self, alarm: Nanos, ready: &mut Vec<Readiness>) {
         while ready.is_empty() {
-            let next = self.planned.peek().map(|Reverse((at, ..))| *at);
+            let next = self.agenda.due();
             if self.is_decided(next.map_or(alarm, |at| at.min(alarm))) {
                 return;
             }
@@ -582,7 +593,7 @@ impl Simulated {
                 return;
             };
             self.now = self.now.max(at);
-            if let Some(Reverse((_, _, event))) = self.planned.pop() {
+            if let Some(event) = self.agenda.take() {
                 self.happen(event, ready);
             }
         }
@@ -724,6 +735,7 @@ impl Runtime for Simulated {
         Ok(Link {
             key,
             parser: AnswerParser::new(Limits::default()),
+            is_plain: true,
             line: Rc::default(),
             opened: self.now.saturating_add(self.connect),
             crashes: self.services[self.entry].crashes,
@@ -738,6 +750,7 @@ impl Runtime for Simulated {
         }
         let operation = entry.operation(request);
         link.parser.begin(expected);
+        link.is_plain = expected == Expected::default();
         link.line.told.set(None);
         let asker = Asker::Connection {
             key: link.key,
@@ -752,8 +765,13 @@ impl Runtime for Simulated {
         match link.line.told.take() {
             Some(Told::Status(status)) => {
                 link.line.awaited.set(NOTHING);
-                let text = self.text(status);
-                Ok(link.parser.feed(text)?.map_or(Progress::Waiting, Progress::Done))
+                let known = self.known(status);
+                let read = if link.is_plain {
+                    known.read
+                } else {
+                    link.parser.feed(&known.text)
+                };
+                Ok(read?.map_or(Progress::Waiting, Progress::Done))
             }
             Some(Told::Reset) => Err(Failure::Reset),
             Some(Told::Refused) => Err(Failure::Refused),
