@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.change_points import changes
+from patternbench.terms.arrays import Floats
 
 RUNS, FIRST, STEP_AT, NEAR = 100, 20, 60, 3
 Noise = Callable[[np.random.Generator, int], Floats]

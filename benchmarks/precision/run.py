@@ -25,8 +25,8 @@ from benchmarks.common import ENGINE
 from benchmarks.evidence import Result, store
 from benchmarks.precision.tables import BEFORE, PART, printed
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.neighbours import at_one_speed
+from patternbench.terms.arrays import Floats
 
 CONFIGURATIONS = 20
 CPU = "cpu_per_call"

@@ -1,9 +1,9 @@
 """Modules that take long to load, loaded when one of their names is first asked for.
 
-``plan``, and a mistake in a study, need neither tables nor statistics nor HTTP, but modules that they share with other
-commands import what does, and loading that takes several times as long as what they do. So the command begins with
-these modules as ones that load themselves. A run loads them for good before its first thread starts, as two threads
-must not begin to load the same module.
+``plan``, and a mistake in a study, need neither arrays nor tables nor statistics nor HTTP, but modules that they share
+with other commands import what does, and loading that takes several times as long as what they do. So the command
+begins with these modules as ones that load themselves. A run loads them for good before its first thread starts, as two
+threads must not begin to load the same module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
 
-LIBRARIES = ("pandas", "pyarrow", "scipy", "httpx", "httpcore")
+NUMPY = "numpy"
+LIBRARIES = (NUMPY, "pandas", "pyarrow", "scipy", "httpx", "httpcore")
 SLOW = (
     *LIBRARIES,
     *("pyarrow.parquet", "pyarrow.compute", "scipy.stats", "scipy.special", "scipy.optimize", "scipy.signal"),
@@ -36,6 +37,8 @@ class DeferredModule(ModuleType):
         """Load the module, and return what it has under that name."""
         spec = self.__spec__
         self.__class__ = ModuleType  # type: ignore[assignment]  # from here on it is like any other
+        if self.__name__ != NUMPY and NUMPY in sys.modules:
+            getattr(sys.modules[NUMPY], "", None)  # libraries ask for its inner modules, which it must have made ready
         if spec is not None and spec.loader is not None:
             spec.loader.exec_module(self)
         return getattr(self, name)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from patternbench.analyze.boundary.comparison import ratio
@@ -29,8 +28,8 @@ from patternbench.analyze.boundary.search import (
     next_dose,
 )
 from patternbench.analyze.statements.verdict import Verdict
+from patternbench.terms.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 SEARCH = Search(tuple(float(dose) for dose in range(30, 101, 2)), 4.0, 40)
 """Between 30 and 100 % of the capacity, to within 4 points, in at most 40 rounds."""
 _DENSE: Floats = np.linspace(-400, 600, 20_001)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.compare.comparison import ComparisonOptions, difference, judged
@@ -34,10 +33,10 @@ from patternbench.report.layout import layout
 from patternbench.report.model import RunReport
 from patternbench.report.sections.findings import findings, headlines
 from patternbench.study.model.meaning import Meaning
+from patternbench.terms.arrays import Floats
 from patternbench.terms.responses import HEADLINES
 from patternbench.terms.roles import Role, Unit
 
-Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Floats]
 
 ROUNDS = (3, 6, 10, 30)

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 from tests.support import noises, services
@@ -33,8 +32,8 @@ from patternbench.analyze.models.fit import fit_formulas
 from patternbench.analyze.models.words import effects
 from patternbench.analyze.noise import trend
 from patternbench.analyze.stopping.rule import StoppingRule, decide
+from patternbench.terms.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 MACHINES = services.MACHINES
 RULE = StoppingRule("p95", 0.05, relative=True, fewest=3, most=30)
 CALLS = 500

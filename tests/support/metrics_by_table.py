@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.failures import CAUSES, TOO_MANY_REQUESTS
 from patternbench.analyze.metrics import CURVE, QUANTILES, STEP_RESPONSES, TABLE_2
+from patternbench.terms.arrays import Bools, Floats, Ints
 from patternbench.terms.responses import OF_ITEMS, OF_JOURNEYS
 
 JOURNEYS = tuple(response.name for response in OF_JOURNEYS)
@@ -19,9 +19,9 @@ ITEMS = tuple(response.name for response in OF_ITEMS)
 _COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
 _MICRO = 1e-6
 
-_Floats: TypeAlias = npt.NDArray[np.float64]
-_Ints: TypeAlias = npt.NDArray[np.int64]
-_Bools: TypeAlias = npt.NDArray[np.bool_]
+_Floats: TypeAlias = Floats
+_Ints: TypeAlias = Ints
+_Bools: TypeAlias = Bools
 _UserNames: TypeAlias = dict[str, "_Ints | pd.Index"]
 
 
@@ -420,9 +420,7 @@ def of_items(rows: pd.DataFrame, last: _Ints, success: _Bools, span: float) -> M
     return {"items": total, "items_per_s": rate, "item_failure_rate": 100.0 * (total - good) / total}
 
 
-def failures_by_cause(
-    rows: pd.DataFrame, last: npt.NDArray[np.int64], success: npt.NDArray[np.bool_]
-) -> dict[str, float]:
+def failures_by_cause(rows: pd.DataFrame, last: Ints, success: Bools) -> dict[str, float]:
     """Give the share of calls that failed by each cause, in percent of all calls; NaN where there was no call.
 
     ``rows`` are attempts of ``contracts/records``, ``last`` is the position of each call's deciding row, ``success``

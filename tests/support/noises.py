@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
 
-Floats = npt.NDArray[np.float64]
+from patternbench.terms.arrays import Floats
+
 Shape = tuple[int, int, int]
 Noise = Callable[..., Floats]
 Order = npt.NDArray[np.int_] | None

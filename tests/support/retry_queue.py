@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 from scipy.sparse.linalg import expm_multiply
 
 from patternbench.analyze.boundary.likelihood import HALF
+from patternbench.terms.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 USUAL = 8
 """Up to this many attempts at the server nearly all calls are answered in time."""
 MOST, MOST_AGAIN = 140, 24

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 from tests.support import noises
 
-Floats = npt.NDArray[np.float64]
+from patternbench.terms.arrays import Floats
+
 SPEED, OBJECTIVE_S, ROUND_S = 100.0, 0.1, 5.0
 _QUIET = 0.0005
 

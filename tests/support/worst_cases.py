@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from tests.support import noises
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import Estimate, over_blocks, paired, typical_paired
+from patternbench.terms.arrays import Floats
 
 ALPHA, RUNS = 0.05, 4000
 PART = "worst cases"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataProblem
-
-Floats = npt.NDArray[np.float64]
 
 _LARGEST = 1e100
 """The largest number, and the inverse of the smallest one, that can be squared and added up safely."""

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.arrays import Floats
+from patternbench.terms.arrays import Floats
 
 SCENARIO = "scenario"
 _ALPHA = 0.05

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from patternbench.terms.arrays import Floats, Ints
 
 LEAST = 1.1
 """How much larger the last third of the blocks must be than the first to matter."""
@@ -24,8 +25,6 @@ _ALL_ORDERS = 6
 """Up to this many blocks every order is looked at; of more, so many that are drawn."""
 _DRAWN = 4_999
 _FEWEST = 4
-
-_Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def grown(amounts: Mapping[str, pd.DataFrame], seed: int = 1) -> list[StateGrowt
     ]
 
 
-def trend_p(values: _Floats, seed: int = 1) -> float:
+def trend_p(values: Floats, seed: int = 1) -> float:
     """Return the p that values in order rise no more than in any other order."""
     orders = _orders(len(values), seed)
     observed = _concordance(values[None, :])[0]
@@ -65,16 +64,16 @@ def trend_p(values: _Floats, seed: int = 1) -> float:
     return float((1 + (others >= observed).sum()) / (len(orders) + 1))
 
 
-def _orders(count: int, seed: int) -> npt.NDArray[np.int64]:
+def _orders(count: int, seed: int) -> Ints:
     if count <= _ALL_ORDERS:
         return np.array(list(permutations(range(count))))
     return np.argsort(np.random.default_rng(seed).random((_DRAWN, count)), axis=1)
 
 
-def _concordance(rows: _Floats) -> _Floats:
+def _concordance(rows: Floats) -> Floats:
     """Kendall's S of each row: pairs that rise minus pairs that fall."""
     before, after = np.triu_indices(rows.shape[1], 1)
-    signs: _Floats = np.sign(rows[:, after] - rows[:, before]).sum(axis=1)
+    signs: Floats = np.sign(rows[:, after] - rows[:, before]).sum(axis=1)
     return signs
 
 
@@ -82,11 +81,11 @@ def _can_show(frame: pd.DataFrame) -> bool:
     return frame["block"].nunique() >= _FEWEST and bool(np.ptp(_of_blocks(frame)) > 0)
 
 
-def _of_blocks(frame: pd.DataFrame) -> _Floats:
+def _of_blocks(frame: pd.DataFrame) -> Floats:
     """Return the median of each block, of the logarithms against the median of each scenario."""
     logs = pd.Series(np.log(frame["value"].to_numpy(float)), index=frame.index)
     against = logs - logs.groupby(frame["scenario"]).transform("median")
-    medians: _Floats = against.groupby(frame["block"]).median().sort_index().to_numpy(float)
+    medians: Floats = against.groupby(frame["block"]).median().sort_index().to_numpy(float)
     return medians
 
 

@@ -9,7 +9,7 @@ since those inside one round share its conditions and are not repetitions.
   rounds: 93.75 %). Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import stats
+
+from patternbench.analyze.groups import rows_of_groups
+from patternbench.terms.arrays import Floats
 
 CONFIDENCE = 0.95
 
@@ -66,19 +69,23 @@ class GroupedRounds:
     """Rounds in groups of equal values in the columns ``by``, so that many tables need no grouping of their own."""
 
     def __init__(self, rounds: pd.DataFrame, by: Sequence[str]) -> None:
-        self._rounds = rounds
-        self._order, self._starts, self._keys = _groups(rounds, list(by))
+        self._rounds, self._groups = rounds, rows_of_groups(rounds, by)
+        self._keys = rounds.iloc[[rows[0] for rows in self._groups]][list(by)].reset_index(drop=True)
 
     def medians(self, responses: Sequence[str], confidence: float = CONFIDENCE) -> pd.DataFrame:
         """Return what ``median_table`` does."""
         rows = [
             (response, *_fields(median_interval(values, confidence)))
             for response in responses
-            for values in np.split(self._rounds[response].to_numpy(float)[self._order], self._starts)[1:]
+            for values in self._of_each_group(response)
         ]
         measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
         repeated = pd.concat([self._keys] * len(responses), ignore_index=True) if responses else self._keys[:0]
         return pd.concat([repeated, measured], axis=1)
+
+    def _of_each_group(self, response: str) -> Iterator[Floats]:
+        values = self._rounds[response].to_numpy(float)
+        return (values[rows] for rows in self._groups)
 
 
 @lru_cache(maxsize=1024)
@@ -88,14 +95,6 @@ def _order_statistics(count: int, confidence: float) -> tuple[int, float]:
     while 1 - 2 * stats.binom.cdf(cut + 1, count, 0.5) >= confidence:
         cut += 1
     return cut, float(1 - 2 * stats.binom.cdf(cut, count, 0.5))
-
-
-def _groups(rounds: pd.DataFrame, by: list[str]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], pd.DataFrame]:
-    """Give an order of rows that brings groups together, where each starts in it, and the groups' keys."""
-    number = rounds.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
-    order = np.argsort(number, kind="stable")
-    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-    return order, starts, rounds.iloc[order[starts]][by].reset_index(drop=True)
 
 
 def _fields(interval: MedianInterval) -> tuple[float, float, float, int, float]:

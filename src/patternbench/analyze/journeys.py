@@ -13,17 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from patternbench.analyze.round_sums import MICRO, RoundSums
+from patternbench.terms.arrays import Bools, Floats, Ints
 from patternbench.terms.responses import OF_ITEMS, OF_JOURNEYS
 
 JOURNEYS = tuple(response.name for response in OF_JOURNEYS)
 ITEMS = tuple(response.name for response in OF_ITEMS)
-
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
-_Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -33,15 +29,15 @@ class JourneyTimes:
     Times are in microseconds.
     """
 
-    took_us: _Ints
-    good: _Bools
-    began_us: _Ints
-    in_calls_us: _Ints
+    took_us: Ints
+    good: Bools
+    began_us: Ints
+    in_calls_us: Ints
 
     @property
-    def seconds(self) -> _Floats:
+    def seconds(self) -> Floats:
         """The seconds of every journey."""
-        seconds: _Floats = self.took_us.astype(np.float64) * MICRO
+        seconds: Floats = self.took_us.astype(np.float64) * MICRO
         return seconds
 
 

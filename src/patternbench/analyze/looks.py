@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.neighbours import at_one_speed
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.analyze.statements.estimate import TYPICAL_FROM
 from patternbench.analyze.stopping.warnings import outliers
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import Note, plural
 from patternbench.terms.quantities import SHARES
 

@@ -35,14 +35,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.blocks import Blocks, Ints, NameCodes, in_blocks
+from patternbench.analyze.blocks import Blocks, NameCodes, in_blocks
 from patternbench.analyze.failures import failures_by_cause
 from patternbench.analyze.journeys import JourneyTimes, journey_times, of_items, of_journeys
 from patternbench.analyze.round_sums import MICRO, OrderedTimes, RoundSums, Times, add_up
 from patternbench.terms import responses
+from patternbench.terms.arrays import AnyInts, Floats, Ints
 
 QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 """Names of the quantiles that every kind of time is summarised by."""
@@ -61,7 +61,6 @@ STEP_RESPONSES = responses.OF_STEPS
 
 CURVE_COLUMNS = ["kind", "quantile", "seconds"]
 _HALF = 0.5
-_Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def _journeys(sums: RoundSums, span: float) -> dict[str, float]:
     }
 
 
-def _in_order(spans: Ints) -> OrderedTimes:
+def _in_order(spans: AnyInts) -> OrderedTimes:
     times = Times()
     times.add(spans)
     return times.ordered()
@@ -242,11 +241,11 @@ def _steps(attempts: Blocks) -> Iterator[tuple[str, str]]:
         yield from ((group, one) for one in steps.in_order() if (groups.number(group), steps.number(one)) in found)
 
 
-def _seconds(spans: npt.NDArray[np.int64]) -> _Floats:
+def _seconds(spans: Ints) -> Floats:
     return spans.astype(np.float64) * MICRO
 
 
-def _totals(sums: RoundSums) -> dict[str, _Floats]:
+def _totals(sums: RoundSums) -> dict[str, Floats]:
     """Add up, for each user, calls, attempts and times."""
     users = sums.users
     return {
@@ -263,7 +262,7 @@ def _totals(sums: RoundSums) -> dict[str, _Floats]:
     }
 
 
-def _table_2(per_user: dict[str, _Floats], span: float) -> dict[str, float]:
+def _table_2(per_user: dict[str, Floats], span: float) -> dict[str, float]:
     """Put a round's users together: counts add up, total times are means, averages are over attempts."""
     summed = {name: float(values.sum()) for name, values in per_user.items()}
     count = len(per_user["TotalCalls"])
@@ -295,7 +294,7 @@ def _quantiles(prefix: str, ordered: OrderedTimes) -> dict[str, float]:
     return {f"{prefix}{name}": float(value) for name, value in zip(QUANTILES, values, strict=True)}
 
 
-def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> _Floats:
+def _quantiles_of(ordered: OrderedTimes, shares: Sequence[float]) -> Floats:
     """Quantiles of times in order, interpolated linearly between the two nearest.
 
     To the last digit what ``numpy.quantile`` gives of the seconds, which it would have to copy and to sort.
@@ -317,7 +316,7 @@ def _span(sums: RoundSums, length_s: float | None = None) -> float:
     return max(float(sums.last_us - sums.first_us) * MICRO, length_s or 0.0)
 
 
-def _ratio(above: _Floats, below: _Floats) -> _Floats:
+def _ratio(above: Floats, below: Floats) -> Floats:
     positive = np.where(below > 0, below, np.nan)
     return np.asarray(above / positive, dtype=np.float64)
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import is_relative
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, Note, raise_if_any
 from patternbench.terms.quantities import number
 

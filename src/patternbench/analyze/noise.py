@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
 from patternbench.analyze.intervals import median_interval
 from patternbench.analyze.statements.estimate import is_relative
+from patternbench.analyze.students_t import quantile
+from patternbench.terms.arrays import Floats
 
 _FLOOR, _ALPHA = 0.95, 0.05
 _FEWEST_FOR_A_SPREAD = 2
@@ -69,7 +70,7 @@ def floors(rounds: pd.DataFrame, responses: Sequence[str]) -> dict[str, Floor]:
     return {name: floor_of(name, [group[name].to_numpy(float) for group in groups]) for name in responses}
 
 
-def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Floor:
+def floor_of(response: str, scenarios: Sequence[Floats]) -> Floor:
     """Sum up the noise floors of a response from its values per scenario (one value per round)."""
     finite = [values[np.isfinite(values)] for values in scenarios]
     usable = [values for values in finite if len(values) >= _FEWEST_FOR_A_SPREAD]
@@ -80,13 +81,13 @@ def floor_of(response: str, scenarios: Sequence[npt.NDArray[np.float64]]) -> Flo
     return Floor(float(np.median(floors)), max(floors), in_percent, len(usable), min(map(len, usable)))
 
 
-def scenario_floor(values: npt.NDArray[np.float64], in_percent: bool) -> float:
+def scenario_floor(values: Floats, in_percent: bool) -> float:
     """Return the difference that two means of these rounds stay below 95 times in 100; NaN below two rounds."""
     count = len(values)
     if count < _FEWEST_FOR_A_SPREAD:
         return float("nan")
     spread = (np.log(values) if in_percent else values).std(ddof=1)
-    reach = float(stats.t.ppf((1 + _FLOOR) / 2, count - 1) * spread * np.sqrt(2 / count))
+    reach = float(quantile((1 + _FLOOR) / 2, count - 1.0) * spread * np.sqrt(2 / count))
     return float(100 * np.expm1(reach)) if in_percent else reach
 
 

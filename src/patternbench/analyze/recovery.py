@@ -12,17 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
+
+from patternbench.terms.arrays import Bools, Floats, Ints
 
 _SLOWER = 3.0
 _USUAL = 0.95
 _FEWEST = 20
 _AS_BEFORE = 0.8
 _BY_CHANCE = 0.01
-
-_Floats = npt.NDArray[np.float64]
-_Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Recovery:
     recovered_after: float | None
 
 
-def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: float) -> Recovery | None:
+def recovery(began: Floats, seconds: Floats, good: Bools, start: float, end: float) -> Recovery | None:
     """Judge the operations of one round, of which one entry each says when it began, how long it took, if it was good.
 
     Times are in seconds of the round; the disturbance lasts from ``start`` to ``end``. None when fewer than 20 good
@@ -62,7 +60,7 @@ def recovery(began: _Floats, seconds: _Floats, good: _Bools, start: float, end: 
     return Recovery(affected, float(disturbed[0]), recovered)
 
 
-def _disturbed(since: _Floats, as_before: _Bools, usual: float) -> npt.NDArray[np.int64]:
+def _disturbed(since: Floats, as_before: Bools, usual: float) -> Ints:
     """Return the seconds since the begin, by number, in which too few operations were as before.
 
     ``usual`` is the share of those that were so before the begin. By chance alone a second of a round in which nothing

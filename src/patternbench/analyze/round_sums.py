@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.blocks import Blocks, Ints, NameCodes, slices
+from patternbench.analyze.blocks import Blocks, NameCodes, slices
 from patternbench.analyze.failures import TOO_MANY_REQUESTS
+from patternbench.terms.arrays import AnyInts, Bools, Floats, Ints
 
 COLUMNS = ("user", "call", "attempt", "intended_us", "start_us", "end_us", "outcome", "success", "warm_up")
 """The columns that attempts must have."""
@@ -33,9 +34,7 @@ _MANY = 1 << 20
 _COUNTED_BELOW = 1 << 22
 """Times of this many microseconds (4.2 s) or more are kept one by one."""
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Column = Ints | Bools
+Column = AnyInts | Bools
 
 
 # --- first pass: whose call each row is
@@ -51,14 +50,14 @@ class RowPlaces:
     them that touch the warm-up.
     """
 
-    user: Ints
-    call: Ints
+    user: AnyInts
+    call: AnyInts
     measured: Bools
-    rows: Ints
-    users: Ints
+    rows: AnyInts
+    users: AnyInts
     groups: Sequence[str] | None
-    journey: Ints | None
-    journeys: Ints
+    journey: AnyInts | None
+    journeys: AnyInts
     warm: Bools
 
 
@@ -86,16 +85,16 @@ def places(attempts: Blocks) -> RowPlaces:
 class _Identities:
     """The columns that say whose call each row is, in as few bytes as they take; groups by number."""
 
-    user: Ints
-    call: Ints
+    user: AnyInts
+    call: AnyInts
     warm: Bools
-    group: Ints | None
-    journey: Ints | None
+    group: AnyInts | None
+    journey: AnyInts | None
 
 
 def _identities(attempts: Blocks, names: NameCodes) -> _Identities:
     expected = [name for name in _IDENTITY if name in attempts.columns]
-    pieces: dict[str, list[Ints]] = {name: [] for name in expected}
+    pieces: dict[str, list[AnyInts]] = {name: [] for name in expected}
     warm: list[Bools] = []
     for block in attempts.blocks([*expected, "warm_up"]):
         warm.append(block["warm_up"].to_numpy(bool))
@@ -108,14 +107,14 @@ def _identities(attempts: Blocks, names: NameCodes) -> _Identities:
     return _Identities(whole.pop("user"), whole.pop("call"), marks, whole.get("group"), whole.get("journey"))
 
 
-def narrow(values: npt.NDArray[np.int64]) -> Ints:
+def narrow(values: Ints) -> AnyInts:
     """Whole numbers in four bytes each, if they fit."""
     small = np.iinfo(np.int32)
     fits = values.min(initial=0) >= small.min and values.max(initial=0) <= small.max
     return values.astype(np.int32) if fits else values
 
 
-def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints, int]:
+def _users(user: AnyInts, group: AnyInts | None, names: NameCodes) -> tuple[AnyInts, AnyInts, int]:
     """Return the keys of all users in order (by group, then by number), and each row's user as a place in them.
 
     A key is the place of the group times a width, which comes third, plus the number.
@@ -128,21 +127,21 @@ def _users(user: Ints, group: Ints | None, names: NameCodes) -> tuple[Ints, Ints
     return *numbered(ranks[group] * width + user), width
 
 
-def _names_of(keys: Ints, width: int, names: NameCodes | None) -> tuple[Ints, Sequence[str] | None]:
+def _names_of(keys: AnyInts, width: int, names: NameCodes | None) -> tuple[AnyInts, Sequence[str] | None]:
     if names is None:
         return keys, None
     labels = names.in_order()
     return keys % width, [labels[place] for place in (keys // width).tolist()]
 
 
-def _calls(user: Ints, call: Ints, users: int) -> tuple[Ints, int]:
+def _calls(user: AnyInts, call: AnyInts, users: int) -> tuple[AnyInts, int]:
     """Each row's call as a number among those of all users, and how many numbers there are."""
     most = np.zeros(users, dtype=np.int64)
     for part in slices(len(user)):
         np.maximum.at(most, user[part], call[part])
     begin = np.concatenate([[0], np.cumsum(most + 1)])
     total = int(begin[-1]) if users else 0
-    made: Ints = np.empty(len(user), dtype=np.int32 if total <= np.iinfo(np.int32).max else np.int64)
+    made: AnyInts = np.empty(len(user), dtype=np.int32 if total <= np.iinfo(np.int32).max else np.int64)
     for part in slices(len(user)):
         made[part] = begin[user[part]] + call[part]
     if total <= _DENSE * len(user) + _FEW:
@@ -151,7 +150,7 @@ def _calls(user: Ints, call: Ints, users: int) -> tuple[Ints, int]:
     return narrow(number.astype(np.int64)), len(distinct)
 
 
-def numbered(values: Ints) -> tuple[Ints, Ints]:
+def numbered(values: AnyInts) -> tuple[AnyInts, AnyInts]:
     """Return the distinct values in order, and each value's place among them."""
     most = int(values.max(initial=-1))
     if values.min(initial=0) < 0 or most > _DENSE * len(values) + _FEW:
@@ -162,14 +161,14 @@ def numbered(values: Ints) -> tuple[Ints, Ints]:
     return found, values if len(found) == most + 1 else _looked_up(values, there)
 
 
-def _marked_values(values: Ints, count: int) -> Bools:
+def _marked_values(values: AnyInts, count: int) -> Bools:
     there = np.zeros(count, dtype=bool)
     for part in slices(len(values)):
         there[values[part]] = True
     return there
 
 
-def _looked_up(values: Ints, there: Bools) -> Ints:
+def _looked_up(values: AnyInts, there: Bools) -> AnyInts:
     """Return the place of each value among those that are there."""
     place, found = np.cumsum(there, dtype=np.int32) - 1, np.empty(len(values), dtype=np.int32)
     for part in slices(len(values)):
@@ -177,7 +176,7 @@ def _looked_up(values: Ints, there: Bools) -> Ints:
     return found
 
 
-def _of_warm_calls(call: Ints, warm: Bools, count: int) -> Bools:
+def _of_warm_calls(call: AnyInts, warm: Bools, count: int) -> Bools:
     """Whether any row of each row's call is warm."""
     if not warm.any():
         return np.zeros(len(call), dtype=bool)
@@ -189,14 +188,14 @@ def _of_warm_calls(call: Ints, warm: Bools, count: int) -> Bools:
     return of_row
 
 
-def _rows_per_call(call: Ints, count: int) -> Ints:
+def _rows_per_call(call: AnyInts, count: int) -> AnyInts:
     rows = np.zeros(count, dtype=np.uint32)
     for part in slices(len(call)):
         np.add.at(rows, call[part], np.uint32(1))
     return rows.astype(np.uint8) if rows.max(initial=0) <= np.iinfo(np.uint8).max else rows
 
 
-def _users_that_count(user: Ints, measured: Bools, users: int) -> tuple[Ints, Ints]:
+def _users_that_count(user: AnyInts, measured: Bools, users: int) -> tuple[AnyInts, AnyInts]:
     """Which users have a row that counts, and each row's user as a place among them."""
     there = np.zeros(users, dtype=bool)
     for part in slices(len(user)):
@@ -213,16 +212,16 @@ def _users_that_count(user: Ints, measured: Bools, users: int) -> tuple[Ints, In
 class Rows:
     """Rows that count, as columns of equal length. The columns that a round lacks are empty."""
 
-    user: Ints
-    call: Ints
-    attempt: Ints
-    intended: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    outcome: Ints
+    user: AnyInts
+    call: AnyInts
+    attempt: AnyInts
+    intended: Ints
+    start: Ints
+    end: Ints
+    outcome: AnyInts
     success: Bools
     limited: Bools
-    journey: Ints
+    journey: AnyInts
     ends: Bools
     items: Floats
     failed_items: Floats
@@ -244,13 +243,13 @@ class Rows:
 class Times:
     """Times in whole microseconds, of which only how often each occurs is kept once they are many."""
 
-    pending: list[Ints] = field(default_factory=list)
+    pending: list[AnyInts] = field(default_factory=list)
     waiting: int = 0
     counts: npt.NDArray[np.uint32] | None = None
     """How often each time below ``_COUNTED_BELOW`` occurs."""
-    others: list[Ints] = field(default_factory=list)
+    others: list[AnyInts] = field(default_factory=list)
 
-    def add(self, spans: Ints) -> None:
+    def add(self, spans: AnyInts) -> None:
         """Add times."""
         self.pending.append(narrow(spans.astype(np.int64, copy=False)))
         self.waiting += len(spans)
@@ -276,7 +275,7 @@ class Times:
         return OrderedTimes(others[:first], np.cumsum(self.counts, dtype=np.int64), others[first:])
 
 
-def _in_one(pieces: Sequence[Ints]) -> Ints:
+def _in_one(pieces: Sequence[AnyInts]) -> AnyInts:
     return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 
 
@@ -284,9 +283,9 @@ def _in_one(pieces: Sequence[Ints]) -> Ints:
 class OrderedTimes:
     """Times in order: some, then those that are counted (how many are at most each whole number), then others."""
 
-    first: Ints
-    counted: npt.NDArray[np.int64] | None
-    last: Ints
+    first: AnyInts
+    counted: Ints | None
+    last: AnyInts
 
     def __len__(self) -> int:
         return len(self.first) + self._count() + len(self.last)
@@ -294,7 +293,7 @@ class OrderedTimes:
     def _count(self) -> int:
         return 0 if self.counted is None else int(self.counted[-1])
 
-    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def at(self, places: Ints) -> Ints:
         """Return the times at places of the order, from 0."""
         if self.counted is None:
             return self.first[places].astype(np.int64)
@@ -305,7 +304,7 @@ class OrderedTimes:
         return found
 
 
-def _no_ends(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _no_ends(count: int) -> tuple[Ints, Ints]:
     """Return a first moment that any is before, and a last one that any is after, for each of a number of things."""
     ends = np.iinfo(np.int64)
     return np.full(count, ends.max), np.full(count, ends.min)
@@ -315,8 +314,8 @@ def _no_ends(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 class Users:
     """What each user came to, by number."""
 
-    first_us: npt.NDArray[np.int64]
-    last_us: npt.NDArray[np.int64]
+    first_us: Ints
+    last_us: Ints
     good_calls: Floats
     calls: Floats
     good: Floats
@@ -337,12 +336,12 @@ class Journeys:
     ``in_calls`` are the times of its calls added up: what lies between them is left out.
     """
 
-    began: npt.NDArray[np.int64]
-    ended: npt.NDArray[np.int64]
+    began: Ints
+    ended: Ints
     there: Bools
     over: Bools
     failed: Bools
-    in_calls: npt.NDArray[np.int64]
+    in_calls: Ints
 
     @classmethod
     def none_yet(cls, count: int) -> Journeys:
@@ -375,7 +374,7 @@ class RoundSums:
     good_calls: Times = field(default_factory=Times)
     good_attempts: Times = field(default_factory=Times)
     failed_attempts: Times = field(default_factory=Times)
-    outcomes: Ints = field(default_factory=lambda: np.zeros(_FEW // 2, dtype=np.int64))
+    outcomes: AnyInts = field(default_factory=lambda: np.zeros(_FEW // 2, dtype=np.int64))
     count: int = 0
     good: int = 0
     in_time: int = 0
@@ -413,7 +412,7 @@ class RoundSums:
         self.failed_attempts.add(span[~success & ~cancelled[sent]])
         self.sent += len(span)
 
-    def add_calls(self, last: Rows, intended: npt.NDArray[np.int64]) -> None:
+    def add_calls(self, last: Rows, intended: Ints) -> None:
         """Add calls by the row that decided each, and by when each should have begun."""
         span, good = last.end - intended, last.success
         self.sent_calls.add(span[last.attempt > 0])
@@ -501,7 +500,7 @@ def _floats(block: pd.DataFrame, name: str) -> Floats:
     return block[name].to_numpy(float, na_value=np.nan) if name in block else np.empty(0)
 
 
-def _decide(waiting: Rows, came: Ints, left: Ints, sums: RoundSums) -> Rows:
+def _decide(waiting: Rows, came: AnyInts, left: AnyInts, sums: RoundSums) -> Rows:
     """Add the calls whose last row has come, and give the rows of the others."""
     np.subtract.at(left, came, left.dtype.type(1))
     complete = left[waiting.call] == 0

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats, out_of_scale
+from patternbench.analyze.arrays import out_of_scale
 from patternbench.analyze.derived import PREFIX
+from patternbench.analyze.groups import rows_of_groups
 from patternbench.analyze.metrics import RESPONSES
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 from patternbench.terms.quantities import SECONDS, SHARES, level_text
@@ -146,8 +148,22 @@ def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]
     """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
     keys = list(columns.factors) or ["scenario"]
     table = _with_numbered_blocks(table)
-    groups = table.groupby(keys, sort=False, dropna=False)
-    return [_scenario(key, keys, rows, columns) for key, rows in groups]
+    numbers = {name: _numbers(table[name]) for name in _numeric_columns(table, columns)}
+    groups = rows_of_groups(table, keys)
+    first = [rows[0] for rows in groups]
+    levels = zip(*(table[name].iloc[first].tolist() for name in keys), strict=True)
+    return [
+        _scenario(levels_of(keys, own, columns.factor_table), {n: v[rows] for n, v in numbers.items()}, columns)
+        for own, rows in zip(levels, groups, strict=True)
+    ]
+
+
+def _numeric_columns(table: pd.DataFrame, columns: ColumnRoles) -> set[str]:
+    """Return the columns that the scenarios' numbers come from: blocks, responses, and what shares are counted by."""
+    counters = {counted_by(name) for name in columns.responses if name in SHARES}
+    return {*columns.responses} | {
+        name for name in {"block"} | counters if name in table and pd.api.types.is_numeric_dtype(table[name])
+    }
 
 
 def _with_numbered_blocks(table: pd.DataFrame) -> pd.DataFrame:
@@ -159,11 +175,11 @@ def _with_numbered_blocks(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(block=numbers.where(blocks.notna()))
 
 
-def _scenario(key: object, keys: Sequence[str], rows: pd.DataFrame, columns: ColumnRoles) -> ScenarioRounds:
-    levels = levels_of(keys, key if isinstance(key, tuple) else (key,), columns.factor_table)
-    values = {name: finite(rows[name]) for name in columns.responses}
-    blocks, counts = _blocks(rows, columns), _counts(rows, columns)
-    return ScenarioRounds(label(levels), levels, values, blocks, counts, columns.typical)
+def _scenario(levels: dict[str, object], rows: Mapping[str, Floats], columns: ColumnRoles) -> ScenarioRounds:
+    values = {name: rows[name][np.isfinite(rows[name])] for name in columns.responses}
+    return ScenarioRounds(
+        label(levels), levels, values, _blocks(rows, columns), _counts(rows, columns), columns.typical
+    )
 
 
 def levels_of(names: Sequence[str], values: Iterable[object], factors: FactorTable) -> dict[str, object]:
@@ -171,32 +187,26 @@ def levels_of(names: Sequence[str], values: Iterable[object], factors: FactorTab
     return {n: factors.level(n, _plain(v)) for n, v in zip(names, values, strict=True) if not _is_missing(v)}
 
 
-def _blocks(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
+def _blocks(rows: Mapping[str, Floats], columns: ColumnRoles) -> dict[str, Floats]:
     """Return the block of each finite value, per response; none when a block holds several rounds of the scenario."""
-    if "block" not in rows or rows["block"].isna().any() or rows["block"].duplicated().any():
+    blocks = rows.get("block")
+    if blocks is None or np.isnan(blocks).any() or len(np.unique(blocks)) < len(blocks):
         return {}
-    return {name: _where_finite(rows[name], rows["block"]) for name in columns.responses}
+    return {name: blocks[np.isfinite(rows[name])] for name in columns.responses}
 
 
-def _counts(rows: pd.DataFrame, columns: ColumnRoles) -> dict[str, Floats]:
+def _counts(rows: Mapping[str, Floats], columns: ColumnRoles) -> dict[str, Floats]:
     """Of how many calls, journeys or items each finite value of a share is; none where that can't be."""
     counters = {name: counted_by(name) for name in columns.responses if name in SHARES}
-    numeric = {name: by for name, by in counters.items() if by in rows and pd.api.types.is_numeric_dtype(rows[by])}
-    return {name: _where_finite(rows[name], rows[by]) for name, by in numeric.items() if _can_be(rows[name], rows[by])}
+    known = {name: by for name, by in counters.items() if by in rows and _can_be(rows[name], rows[by])}
+    return {name: rows[by][np.isfinite(rows[name])] for name, by in known.items()}
 
 
-def _can_be(shares: pd.Series, calls: pd.Series) -> bool:
+def _can_be(shares: Floats, calls: Floats) -> bool:
     """Whether these are shares in percent of these calls: tables of others may hold anything under such names."""
-    percents, counts = finite(shares), finite(calls)
+    percents, counts = shares[np.isfinite(shares)], calls[np.isfinite(calls)]
     within = (percents >= 0).all() and (percents <= 100 + _ROUNDING).all()
     return bool(within and (counts >= 0).all() and counts.sum() <= MOST_CALLS)
-
-
-def _where_finite(column: pd.Series, other: pd.Series) -> Floats:
-    """Return the values of another column in the rows where this one is finite."""
-    values: Floats = other.to_numpy(dtype=float, na_value=np.nan)
-    kept: Floats = values[np.isfinite(column.to_numpy(dtype=float, na_value=np.nan))]
-    return kept
 
 
 def _is_missing(value: object) -> bool:
@@ -209,9 +219,14 @@ def _plain(value: object) -> object:
 
 def finite(column: pd.Series) -> Floats:
     """Return the finite values of a column."""
-    values = column.to_numpy(dtype=float, na_value=np.nan)
-    kept: Floats = values[np.isfinite(values)]
-    return kept
+    values = _numbers(column)
+    return values[np.isfinite(values)]
+
+
+def _numbers(column: pd.Series) -> Floats:
+    """Return the values of a column as numbers; NaN where one is missing."""
+    values: Floats = column.to_numpy(dtype=float, na_value=np.nan)
+    return values
 
 
 def label(levels: Mapping[str, object]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from patternbench.analyze.arrays import Floats
+from patternbench.terms.arrays import Floats
 
 FEWEST = 5
 """Rounds of either kind, with fewer of which nothing is said."""

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.blocks import Blocks, in_blocks
 from patternbench.analyze.round_sums import OrderedTimes, add_up
+from patternbench.terms.arrays import Ints
 
 CALL, ATTEMPT = "call", "attempt"
-Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class CountedTimes:
 
     kind: str
     good: bool
-    values_us: Whole
-    counts: Whole
+    values_us: Ints
+    counts: Ints
 
     @property
     def count(self) -> int:
@@ -67,7 +66,7 @@ def round_times(attempts: pd.DataFrame | Blocks) -> RoundTimes:
     )
 
 
-def _distinct(ordered: OrderedTimes) -> tuple[Whole, Whole]:
+def _distinct(ordered: OrderedTimes) -> tuple[Ints, Ints]:
     """Return each time that occurs, in order, and how often it does."""
     counted = np.empty(0, np.int64) if ordered.counted is None else np.diff(ordered.counted, prepend=np.int64(0))
     near = np.flatnonzero(counted)
@@ -76,7 +75,7 @@ def _distinct(ordered: OrderedTimes) -> tuple[Whole, Whole]:
     return values, np.concatenate([firsts, counted[near], lasts]).astype(np.int64)
 
 
-def _without(every: tuple[Whole, Whole], some: tuple[Whole, Whole]) -> tuple[Whole, Whole]:
+def _without(every: tuple[Ints, Ints], some: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     """Return the times of all that are not among some of them."""
     values, counts = every[0], every[1].copy()
     counts[np.searchsorted(values, some[0])] -= some[1]

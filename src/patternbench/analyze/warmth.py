@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import special
+
+from patternbench.terms.arrays import Floats
 
 BATCHES, FIRST, LAST = 16, 4, 8
 FEWEST = 500
@@ -24,8 +25,6 @@ COLUMNS = ["group", "step", "attempt", "start_us", "end_us", "success", "warm_up
 """The columns of attempts that are used."""
 _ALPHA = 0.001
 _MICRO = 1e-6
-
-_Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,21 +52,21 @@ def drift_of(attempts: pd.DataFrame) -> Drift | None:
     return _until_settled(rows, medians, ratio)
 
 
-def _logarithms(rows: pd.DataFrame) -> _Floats:
+def _logarithms(rows: pd.DataFrame) -> Floats:
     """Return the logarithm of each service time over the median of its group's step."""
     times = pd.Series(np.log(np.maximum((rows["end_us"] - rows["start_us"]).to_numpy(float), 1.0)), index=rows.index)
     medians = times.groupby([rows["group"].astype(str), rows["step"].astype(str)]).transform("median")
     return (times - medians).to_numpy(float)
 
 
-def _is_slower(medians: _Floats) -> bool:
+def _is_slower(medians: Floats) -> bool:
     last = medians[-LAST:]
     error = float(last.std(ddof=1)) * np.sqrt(1 / FIRST + 1 / LAST)
     difference = float(medians[:FIRST].mean() - last.mean())
     return bool(difference > error * float(special.stdtrit(LAST - 1, 1 - _ALPHA)))
 
 
-def _until_settled(rows: pd.DataFrame, medians: _Floats, ratio: float) -> Drift:
+def _until_settled(rows: pd.DataFrame, medians: Floats, ratio: float) -> Drift:
     """Return the drift up to the end of the last batch of the first half that is still slower by a tenth."""
     slow = np.flatnonzero(medians[:-LAST] - medians[-LAST:].mean() > np.log(LEAST))
     batches = int(slow[-1]) + 1 if len(slow) else FIRST

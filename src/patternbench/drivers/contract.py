@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
-from patternbench.records.batches import OUTCOMES, Batch, Ints
+from patternbench.records.batches import OUTCOMES, Batch
+from patternbench.terms.arrays import Bools, Ints
 
-Scalar = TypeVar("Scalar", bound=np.generic)
-Flags = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Scalar = TypeVar("Scalar", bound="np.generic")
 
 BATCH_ROWS = 10_000
 LONGEST_LINE = 16 * 1024 * 1024
@@ -233,7 +235,7 @@ def _check_rows(number: int, batch: Batch) -> None:
     _refuse(number, "duration_us", batch.duration_us, rejected & (batch.duration_us != 0), "0 when rejected")
 
 
-def _refuse(number: int, name: str, column: Ints, wrong: Flags, allowed: str) -> None:
+def _refuse(number: int, name: str, column: Ints, wrong: Bools, allowed: str) -> None:
     if wrong.any():
         at = int(wrong.argmax())
         raise ContractViolation(number, f"batch.{name}[{at}]", int(column[at]), allowed)
@@ -248,7 +250,7 @@ class _LastRows:
     call: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     attempt: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     end_us: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    succeeded: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
+    succeeded: Bools = field(default_factory=lambda: np.empty(0, np.bool_))
 
     def follow(self, number: int, batch: Batch) -> None:
         """Check that the batch continues where its users left off, and remember where they are now."""
@@ -277,8 +279,8 @@ class _SortedRows:
     attempt: Ints
     start_us: Ints
     end_us: Ints
-    succeeded: Flags
-    is_first: Flags
+    succeeded: Bools
+    is_first: Bools
 
 
 def _sorted(batch: Batch) -> _SortedRows:
@@ -330,7 +332,7 @@ def _before(rows: _SortedRows, column: npt.NDArray[Scalar], last: npt.NDArray[Sc
     return np.where(rows.is_first, last[rows.user], np.roll(column, 1))
 
 
-def _first(wrong: Flags) -> int | None:
+def _first(wrong: Bools) -> int | None:
     return int(wrong.argmax()) if wrong.any() else None
 
 

@@ -37,6 +37,10 @@ from patternbench.terms.units import NS_PER_US
 
 TRACE = "trace.json"
 US_PER_S = 1_000_000
+LONGEST_ANSWER = 300
+"""Characters of the answer to a failed set-up that its message repeats."""
+LATE = "late_schedule"
+"""The engine's warning that it began calls later than they were due."""
 
 
 def run(
@@ -164,11 +168,6 @@ def _take(made: Path, into: Path) -> None:
     finally:
         os.close(handle)
     replace_durably(made, into)
-
-
-LONGEST_ANSWER = 300
-"""Characters of the answer to a failed set-up that its message repeats."""
-LATE = "late_schedule"
 
 
 def warnings(summary: LoadSummary, bounded: bool = True) -> list[RoundWarning]:

@@ -550,7 +550,7 @@ def longest_wait(task: Task) -> int:
 
 
 def _steps(sends: Population, values: Mapping[str, str]) -> Iterator[Step | Request]:
-    """Yield the request of a scenario with these ``values`` of placeholders."""
+    """Yield the request, or the steps of journeys that apply with these ``values`` of placeholders."""
     if sends.request:
         yield sends.request
     several = [journey for _, journey in depends.remaining(sends.journeys or [], values)]

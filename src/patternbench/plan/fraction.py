@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations as pairs_of
 
 import numpy as np
-import numpy.typing as npt
 
 from patternbench.plan.factors import Factors, Level, is_baseline
 from patternbench.study.models import Design
+from patternbench.terms.arrays import Floats, Ints
 from patternbench.terms.problems import InputError, Problem
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+Rows = Floats | Ints
 """A row for each combination: of each factor the index of its level."""
 Levels = Mapping[str, Level]
 WHO = ("client", "strategy")

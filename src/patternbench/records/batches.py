@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from patternbench.terms.arrays import Ints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 OUTCOMES = ("answered", "timeout", "connection_error", "rejected")
 """The outcomes in the order of a batch's codes."""
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from patternbench.analyze.recovery import recovery
 from patternbench.recovery.responses import AFFECTED, EARLY, LOAD, PEAK, PLATEAU, RECOVERED, SINCE, TIME
+from patternbench.terms.arrays import Bools, Floats
 
 US_PER_S = 1e6
 COLUMNS = ("user", "group", "call", "attempt", "intended_us", "start_us", "end_us", "success")
@@ -20,8 +20,6 @@ _EARLY_S = 1.0
 """How long after a fault's end its early signs are read."""
 _NAN = float("nan")
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Calls:
@@ -29,7 +27,7 @@ class Calls:
 
     began: Floats
     seconds: Floats
-    good: npt.NDArray[np.bool_]
+    good: Bools
     attempts: Floats
     sent: Floats
 

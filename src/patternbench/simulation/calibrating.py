@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from patternbench import __version__
-from patternbench.analyze.arrays import Floats
 from patternbench.drivers import simulated
 from patternbench.simulation import checking, evidence, fitting, refusals
 from patternbench.simulation.checking import HeldOutPart
@@ -27,6 +26,7 @@ from patternbench.simulation.model_file import (
     calls_of,
 )
 from patternbench.study.model.system import NamedSystem
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import plural
 from patternbench.terms.problems import InputError, Problem, distinct
 from patternbench.terms.units import Duration

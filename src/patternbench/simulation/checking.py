@@ -9,7 +9,6 @@ from typing import TypedDict
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.recommend.objectives import parse_limit, parse_objective
 from patternbench.analyze.statements import predicted
 from patternbench.analyze.statements.predicted import PredictionError, RoundsOfBoth
@@ -23,6 +22,7 @@ from patternbench.simulation.model_file import SimulationModel
 from patternbench.simulation.prepared import unwatched
 from patternbench.simulation.scratch_runs import Rehearsal
 from patternbench.study.models import Study
+from patternbench.terms.arrays import Floats
 from patternbench.terms.nearness import Nearness
 from patternbench.terms.quantities import SHARES
 from patternbench.terms.responses import BY_NAME, USUAL, counted_by

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from patternbench.analyze.arrays import Floats
 from patternbench.plan.expand import factors_of_stored
 from patternbench.plan.factors import BASELINE, Factor, Level
 from patternbench.plan.scenarios import Scenario
@@ -30,6 +29,7 @@ from patternbench.study.capacity import DeclaredCapacity
 from patternbench.study.load import StudyFile, dotted
 from patternbench.study.models import Study
 from patternbench.study.text.files import read_text
+from patternbench.terms.arrays import Floats
 from patternbench.terms.problems import InputError, Problem, did_you_mean
 from patternbench.terms.quantities import level_text
 from patternbench.terms.roles import Role

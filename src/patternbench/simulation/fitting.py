@@ -21,7 +21,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from scipy import optimize
 
-from patternbench.analyze.arrays import Floats
 from patternbench.drivers import choice
 from patternbench.drivers.driver import Task
 from patternbench.drivers.simulated import NOWHERE, job, run, without_answers
@@ -31,6 +30,7 @@ from patternbench.records.load_summaries import LoadSummary
 from patternbench.simulation.engine_model import engine_model
 from patternbench.simulation.model_file import SimulationModel
 from patternbench.study.models import Study
+from patternbench.terms.arrays import Floats
 
 TRIALS = 40
 """How many trials each number of workers gets at most."""

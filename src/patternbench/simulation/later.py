@@ -21,7 +21,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow.parquet as pq
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements import predicted
 from patternbench.analyze.statements.predicted import PredictionError, RoundsOfBoth
 from patternbench.drivers.driver import DriverError
@@ -33,6 +32,7 @@ from patternbench.records.load_summaries import ATTEMPTS
 from patternbench.simulation.checking import judged, rounded
 from patternbench.simulation.engine_model import bare_model
 from patternbench.simulation.model_file import ServiceAt, SimulationModel
+from patternbench.terms.arrays import Floats
 from patternbench.terms.nearness import Nearness
 from patternbench.terms.problems import InputError, Problem
 

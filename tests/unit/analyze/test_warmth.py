@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
 from patternbench.analyze.warmth import FEWEST, drift_of
-
-Floats = npt.NDArray[np.float64]
+from patternbench.terms.arrays import Floats
 
 
 def rows(milliseconds: Floats, steps: int = 1) -> pd.DataFrame:

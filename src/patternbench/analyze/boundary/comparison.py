@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
-from patternbench.analyze.boundary.likelihood import PLACES, profile, threshold
+from patternbench.analyze.boundary.likelihood import profile, threshold, tried_places
 from patternbench.analyze.boundary.search import DoseTrial, Search, outcomes
 from patternbench.analyze.statements.verdict import Conclusion, Expected, Verdict, conclude
+from patternbench.terms.arrays import Floats
 
 HIGHER, LOWER = Expected("higher", low=1.0), Expected("lower", high=1.0)
 """What may be expected of a ratio: above one, or below."""
@@ -64,7 +64,7 @@ def ratio(
     """
     both = min(len(of), len(to))
     of, to = of[:both], to[:both]
-    doses = search.doses[0] + PLACES * (search.doses[-1] - search.doses[0])
+    doses = search.doses[0] + tried_places() * (search.doses[-1] - search.doses[0])
     there = doses > 0
     one, other = (profile(outcomes(tries, search), share)[there] for tries in (of, to))
     together = np.array([_together(one, other, doses[there], float(each)) for each in _RATIOS])

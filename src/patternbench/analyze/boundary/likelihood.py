@@ -19,19 +19,27 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from patternbench.analyze.arrays import Floats
+from patternbench.terms.arrays import Floats
 
 HALF, FEW = 0.5, 0.05
 """The share of lost rounds at the boundary, and at the safe dose."""
-PLACES: Floats = np.linspace(-0.8, 1.2, 201)
-"""Where a share is looked for: beyond the range too, since an end may lie outside."""
-SLOPES: Floats = np.geomspace(1.0, 1000.0, 31)
-"""From a curve that rises over six times the range to a step."""
 WIDER = 1.2
 """By how much more the ends may be less likely than many rounds would need: doses are chosen by the rounds before them,
 and a search ends once its interval is narrow. With 1 the interval of a shallow curve holds it in 92 of 100 searches."""
 _LEAST = 1e-300
 """The least determinant of which a logarithm is taken."""
+
+
+@lru_cache(maxsize=1)
+def tried_places() -> Floats:
+    """Return where a share is looked for: beyond the range too, since an end may lie outside."""
+    return np.linspace(-0.8, 1.2, 201)
+
+
+@lru_cache(maxsize=1)
+def tried_slopes() -> Floats:
+    """Return how steep a curve may be: from one that rises over six times the range to a step."""
+    return np.geomspace(1.0, 1000.0, 31)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ def curve(seen: Outcomes) -> Curve:
     """Return the likeliest curve that rises."""
     likely = penalised(seen, HALF)
     place, slope = np.unravel_index(int(likely.argmax()), likely.shape)
-    return Curve(float(PLACES[place]), float(SLOPES[slope]))
+    return Curve(float(tried_places()[place]), float(tried_slopes()[slope]))
 
 
 def located(seen: Outcomes, share: float, level: float) -> ShareLocation:
@@ -101,7 +109,7 @@ def located(seen: Outcomes, share: float, level: float) -> ShareLocation:
     least = likely.max() - threshold(level)
     inside = np.flatnonzero(likely >= least)
     return ShareLocation(
-        float(PLACES[likely.argmax()]), _end(likely, least, inside[0], -1), _end(likely, least, inside[-1], 1)
+        float(tried_places()[likely.argmax()]), _end(likely, least, inside[0], -1), _end(likely, least, inside[-1], 1)
     )
 
 
@@ -113,9 +121,9 @@ def threshold(level: float) -> float:
 def _end(likely: Floats, least: float, inside: int, step: int) -> float | None:
     """Where the profile falls below the least, between a place inside and the next one outside."""
     outside = inside + step
-    if not 0 <= outside < len(PLACES):
+    if not 0 <= outside < len(tried_places()):
         return None
-    return float(np.interp(least, likely[[outside, inside]], PLACES[[outside, inside]]))
+    return float(np.interp(least, likely[[outside, inside]], tried_places()[[outside, inside]]))
 
 
 def profile(seen: Outcomes, share: float) -> Floats:
@@ -134,7 +142,7 @@ def penalised(seen: Outcomes, share: float) -> Floats:
 @lru_cache(maxsize=16)
 def likelihood(seen: Outcomes, share: float) -> Floats:
     """Return the log-likelihood at each place and slope."""
-    total = np.zeros((len(PLACES), len(SLOPES)))
+    total = np.zeros((len(tried_places()), len(tried_slopes())))
     for place, held, lost in zip(seen.places, seen.held, seen.lost, strict=True):
         of_lost, of_held, _ = _at(place, share)
         total += held * of_held + lost * of_lost
@@ -157,7 +165,7 @@ def _information(seen: Outcomes, share: float) -> Floats:
 @lru_cache(maxsize=512)
 def _at(place: float, share: float) -> tuple[Floats, Floats, Floats]:
     """Return for a round at a place the log-chance to be lost, that to be held, and its weight in the information."""
-    logits = SLOPES * (place - PLACES[:, None]) + special.logit(share)
+    logits = tried_slopes() * (place - tried_places()[:, None]) + special.logit(share)
     lost, held = special.log_expit(logits), special.log_expit(-logits)
     return lost, held, np.exp(lost + held)
 

@@ -8,6 +8,7 @@ about where it lies and how steep it is (Wu, Journal of the American Statistical
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -102,8 +103,8 @@ class SearchAnswer:
     over: bool
     rounds: int
     lost: int
-    first: float = np.nan
-    last: float = np.nan
+    first: float = math.nan
+    last: float = math.nan
     at_first: tuple[int, int] = (0, 0)
     at_last: tuple[int, int] = (0, 0)
     boundary: Bound | None = None

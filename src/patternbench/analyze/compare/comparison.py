@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
 from patternbench.analyze.noise import floor_of, scenario_floor
 from patternbench.analyze.rounds import (
@@ -28,7 +27,7 @@ from patternbench.analyze.rounds import (
     scenarios,
     varying,
 )
-from patternbench.analyze.statements.estimate import Estimate, Numbers, is_relative, middle, percent, with_run_spread
+from patternbench.analyze.statements.estimate import Estimate, is_relative, middle, percent, with_run_spread
 from patternbench.analyze.statements.family import false_discoveries, together
 from patternbench.analyze.statements.pairing import (
     Pair,
@@ -42,6 +41,7 @@ from patternbench.analyze.statements.pairing import (
 from patternbench.analyze.statements.power import errors_to_find
 from patternbench.analyze.statements.shown import PValues, Shown
 from patternbench.analyze.statements.verdict import Verdict
+from patternbench.terms.arrays import Floats, Numbers
 from patternbench.terms.data_problems import DataError, DataProblem, Note, and_more, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 from patternbench.terms.quantities import level_text

@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.gate import Condition
 from patternbench.analyze.statements.estimate import paired
+from patternbench.terms.arrays import Floats, Ints
 
 DRAWS = 2_000
 EFFECTS = (0.0, 5.0, 10.0, 30.0)
 """Changes in percent, in the direction of the condition, at which a gate is simulated."""
 _WHOLE = 100.0
-Verdicts = npt.NDArray[np.int64]
+Verdicts = Ints
 
 
 @dataclass(frozen=True)

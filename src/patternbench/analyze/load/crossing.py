@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from patternbench.analyze.arrays import Floats
+from patternbench.terms.arrays import Floats
 
 CENSORED = 1.5
 """A logit this far from the objective's (4.5 times its odds) counts only as above or below: nearer it is a line."""

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import signal, stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.load.columns import Columns
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 from patternbench.terms.quantities import number
 

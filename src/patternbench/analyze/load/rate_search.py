@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.load.crossing import Logits, crossing, logits
 from patternbench.analyze.stopping.warnings import order_p
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem
 
 _OBJECTIVE = re.compile(r"^\s*p([0-9]{2,4})\s*<=\s*([0-9]+(?:\.[0-9]+)?)\s*(us|ms|s)\s*$")

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from patternbench.analyze.arrays import Floats, out_of_scale
+from patternbench.analyze.arrays import out_of_scale
 from patternbench.analyze.blocks import Blocks
 from patternbench.analyze.models.decomposition import triangle_of
 from patternbench.analyze.models.first_look import MOST_LEVELS, FirstLook, first_look
@@ -36,6 +36,7 @@ from patternbench.analyze.models.formula_text import Parsed, at, parse_formula, 
 from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
 from patternbench.analyze.models.linear import Summary
 from patternbench.analyze.threads import one_thread
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataProblem, Note, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 

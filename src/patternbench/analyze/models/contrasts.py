@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula import DesignMatrix, right_side
+from patternbench.terms.arrays import Floats
 
 _MOST_LEVELS = 5
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization
+from patternbench.terms.arrays import Floats, Ints
 
 LEAVE_ONE_OUT_UP_TO = 50
 """Up to this many scenarios each is left out in turn; above it they are dealt into ten folds."""
@@ -74,7 +73,7 @@ def prediction_errors(response: str, y: Floats, predicted: Floats) -> Errors:
     return Errors(int(scored.sum()), mape, float(widest * (gaps / widest).mean()), rmse, note)
 
 
-def scenario_of_rows(design: DesignMatrix, scenarios: pd.Series | None) -> npt.NDArray[np.int64]:
+def scenario_of_rows(design: DesignMatrix, scenarios: pd.Series | None) -> Ints:
     """Return each used row's scenario number: by the given column, else by the factor values.
 
     Numbers follow the sorted values, so that the order of the rows does not matter.
@@ -84,12 +83,12 @@ def scenario_of_rows(design: DesignMatrix, scenarios: pd.Series | None) -> npt.N
     return design.cells
 
 
-def _codes(values: pd.Series) -> npt.NDArray[np.int64]:
+def _codes(values: pd.Series) -> Ints:
     codes, _ = pd.factorize(values.astype(str), sort=True)
     return np.asarray(codes).astype(np.int64)
 
 
-def deal_folds(groups: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def deal_folds(groups: Ints, rng: np.random.Generator) -> Ints:
     """Return each row's fold: whole groups, one each up to 50 groups, else dealt into ten at random."""
     count = int(groups.max()) + 1
     if count <= LEAVE_ONE_OUT_UP_TO:
@@ -98,7 +97,7 @@ def deal_folds(groups: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.N
 
 
 def cross_validate(
-    design: DesignMatrix, factorization: Factorization, groups: npt.NDArray[np.int64], rng: np.random.Generator
+    design: DesignMatrix, factorization: Factorization, groups: Ints, rng: np.random.Generator
 ) -> tuple[CrossValidation, ...]:
     """Predict every scenario from a fit without it, for each response; one result per response.
 

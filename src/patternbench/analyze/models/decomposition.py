@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.blocks import slices
+from patternbench.terms.arrays import Floats
 
 ROWS = 1 << 12
 """Rows of a block: ten columns of them take a third of a megabyte, which is in the cache of any processor."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 from scipy.spatial.distance import pdist
 from scipy.special import log_ndtr
@@ -15,8 +14,8 @@ from statsmodels.stats.diagnostic import normal_ad
 from statsmodels.stats.stattools import jarque_bera
 from statsmodels.tsa.stattools import acovf, q_stat
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import regression
+from patternbench.terms.arrays import Floats, Ints
 
 ALPHA = 0.05
 """Significance level at which an assumption counts as violated."""
@@ -213,7 +212,7 @@ class Histogram:
     """Counts of residuals between consecutive edges (one more edge than counts)."""
 
     edges: Floats
-    counts: npt.NDArray[np.int64]
+    counts: Ints
 
 
 @dataclass(frozen=True)
@@ -258,7 +257,7 @@ def _quantile_points(values: Floats, quantile: Quantile) -> QuantilePoints:
     return QuantilePoints(quantile((chosen + 0.5) / n), ordered[chosen], rule)
 
 
-def shown_ranks(n: int) -> npt.NDArray[np.int64]:
+def shown_ranks(n: int) -> Ints:
     """Choose which of ``n`` ordered values to draw: all when few; else both tails and an even middle."""
     if n <= _QQ_POINTS:
         return np.arange(n)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.blocks import Blocks
@@ -35,10 +34,11 @@ from patternbench.analyze.models.nesting import (
     decider,
     nested_note,
 )
+from patternbench.terms.arrays import Bools, Ints
 from patternbench.terms.data_problems import DataProblem, Note, plural, raise_if_any
 from patternbench.terms.factors import FactorTable
 
-Rows = npt.NDArray[np.int64]
+Rows = Ints
 MOST_LEVELS = 1 << 16
 """Levels of a category that are kept apart. An id has as many as there are rows, and memory holds no table of them."""
 
@@ -113,7 +113,7 @@ def _categories(parsed: Parsed, frame: pd.DataFrame) -> list[str]:
     return [name for name in parsed.right if name in parsed.categorical or not is_number(frame[name])]
 
 
-def _bad_cells(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _bad_cells(frame: pd.DataFrame) -> Bools:
     """Which cells are missing or infinite."""
     cells = [
         ~np.isfinite(column.to_numpy(float, na_value=np.nan)) if is_number(column) else column.isna().to_numpy()

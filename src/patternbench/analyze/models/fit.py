@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.covariates import moved_by_scenarios
 from patternbench.analyze.models.crossval import (
     CrossValidation,
@@ -45,6 +43,7 @@ from patternbench.analyze.models.manova import TermTest, manova
 from patternbench.analyze.models.robust import Grouping, Remedy, remedies
 from patternbench.analyze.models.structure import FEWEST_GROUPS, SharedTests, structure_tests
 from patternbench.analyze.threads import one_thread
+from patternbench.terms.arrays import Floats, Ints
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, gathered, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
@@ -354,7 +353,7 @@ def _recommended(normality: Test) -> str:
     return "The residuals are not jointly normal: read Pillai's trace, which withstands this best."
 
 
-def shown_rows(n: int, most: int, seed: int) -> npt.NDArray[np.int64]:
+def shown_rows(n: int, most: int, seed: int) -> Ints:
     """Choose the rows to draw: all up to ``most``, else that many at random (seeded), in order."""
     if n <= most:
         return np.arange(n)

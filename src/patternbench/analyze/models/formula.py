@@ -8,21 +8,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from formulaic import Formula, ModelMatrix
 from formulaic.materializers import PandasMaterializer
 
-from patternbench.analyze.arrays import Floats, out_of_scale
+from patternbench.analyze.arrays import out_of_scale
 from patternbench.analyze.blocks import Blocks
 from patternbench.analyze.models.decomposition import triangle_of
 from patternbench.analyze.models.formula_text import Parsed, at, parse_formula
 from patternbench.analyze.models.nesting import Nest, Nested, by_kind, crossing_problems, nest
 from patternbench.analyze.round_sums import numbered
+from patternbench.terms.arrays import Bools, Floats, Ints
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, plural, raise_if_any
 from patternbench.terms.factors import NOTHING_KNOWN, FactorTable
 
-Bools = npt.NDArray[np.bool_]
 _CONTEXT = {"sqrt": np.sqrt}
 _MOSTLY_NUMBERS = 0.5
 """A column counts as numbers with mistakes in it when at least this share of its text reads as numbers."""
@@ -60,7 +59,7 @@ class DesignMatrix:
     y: Floats
     columns: tuple[str, ...]
     blocks: tuple[Block, ...]
-    rows: npt.NDArray[np.int64]
+    rows: Ints
     frame: pd.DataFrame
     levels: Mapping[str, tuple[object, ...]]
     ranges: Mapping[str, tuple[float, float]]
@@ -78,7 +77,7 @@ class DesignMatrix:
         return _some_of(right_side(self.parsed, self.frame)[0], self.kept)
 
     @cached_property
-    def cells(self) -> npt.NDArray[np.int64]:
+    def cells(self) -> Ints:
         """The number of each row's combination of factor values, in the order of the sorted values."""
         return combinations([self.frame[name] for name in self.parsed.right])
 
@@ -110,9 +109,9 @@ class DesignMatrix:
         return np.asarray(scaled.T @ scaled, dtype=np.float64)
 
 
-def combinations(columns: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
+def combinations(columns: Sequence[pd.Series]) -> Ints:
     """Return the number of each row's combination of values, in the order of the sorted values."""
-    number: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
+    number: Ints = np.zeros(len(columns[0]), dtype=np.int64)
     count = 1
     for column in columns:
         codes, size = _sorted_codes(column)
@@ -123,7 +122,7 @@ def combinations(columns: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
     return numbered(number)[1].astype(np.int64)
 
 
-def _sorted_codes(column: pd.Series) -> tuple[npt.NDArray[np.int64], int]:
+def _sorted_codes(column: pd.Series) -> tuple[Ints, int]:
     """Return the place of each value among those of a column, and how many there are."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return np.asarray(column.cat.codes, dtype=np.int64), len(column.cat.categories)
@@ -154,7 +153,7 @@ class _UsableRows:
     """The rows of a table that a formula can use, their positions in it, and what there is to say of them."""
 
     frame: pd.DataFrame
-    rows: npt.NDArray[np.int64]
+    rows: Ints
     notes: Sequence[Note]
     nests: tuple[Nest, ...]
     factors: FactorTable
@@ -312,7 +311,7 @@ class _Cells:
 
 def _complete_rows(
     parsed: Parsed, table: pd.DataFrame, explained: Sequence[str]
-) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[Note]]:
+) -> tuple[pd.DataFrame, Ints, list[Note]]:
     names = list(dict.fromkeys((*parsed.left, *parsed.right)))
     frame = pd.DataFrame({name: table[name] for name in names}, copy=False)  # shares the table's memory
     missing = {name: frame[name].isna().to_numpy() for name in names}
@@ -329,7 +328,7 @@ def _complete_rows(
 
 
 @lru_cache(maxsize=1)
-def _every_row(count: int) -> npt.NDArray[np.int64]:
+def _every_row(count: int) -> Ints:
     """Return the positions of all rows of a table, which the designs of several formulas share."""
     rows = np.arange(count)
     rows.flags.writeable = False
@@ -483,7 +482,7 @@ def names_as_responses(y: Floats, parsed: Parsed) -> list[DataProblem]:
     return [DataProblem(what, at(parsed.text), "Take it out there.")]
 
 
-def not_finite(matrix: Floats, names: Sequence[str], rows: npt.NDArray[np.int64]) -> list[DataProblem]:
+def not_finite(matrix: Floats, names: Sequence[str], rows: Ints) -> list[DataProblem]:
     """Say which columns of a matrix are not finite; ``rows`` are its rows' positions in the table."""
     problems = []
     for j in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist():

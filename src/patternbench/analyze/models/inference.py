@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 from statsmodels.stats.contrast import ContrastResults
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix
+from patternbench.terms.arrays import Bools, Floats
 
 LEAST_SQUARES = "least squares"
 _FEWEST_DF = 1.0
@@ -109,7 +108,7 @@ class Inference:
             Coefficient(name, b, se, low, high, t, p, vif.get(name)) for name, b, se, (low, high), t, p in rows
         )
 
-    def _varies(self) -> npt.NDArray[np.bool_]:
+    def _varies(self) -> Bools:
         """Which coefficients have a variance that is more than what rounding leaves of the terms it is a sum of."""
         size = np.abs(self.root)
         terms = np.einsum("ij,jk,ik->i", size, np.abs(self.core), size)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import ALONE, LinearFit
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import Note
 
 NAMED = 10

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from statsmodels.regression.linear_model import OLS, OLSResults
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.decomposition import decomposed
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.inference import LEAST_SQUARES, Coefficient, Inference
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import Note
 
 ALONE = 1 - 1e-10

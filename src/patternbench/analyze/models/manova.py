@@ -8,9 +8,9 @@ import numpy as np
 from scipy import linalg, stats
 from statsmodels.multivariate.multivariate_ols import multivariate_stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import Block, DesignMatrix
 from patternbench.analyze.models.linear import Factorization
+from patternbench.terms.arrays import Floats
 
 _NAMES = {
     "Pillai's trace": "pillai",

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.inference import Inference, VarianceParts
 from patternbench.analyze.models.linear import Factorization, LinearFit
+from patternbench.terms.arrays import Floats, Ints
 
 MIXED = "mixed model"
 
@@ -89,7 +88,7 @@ def random_columns(design: DesignMatrix, slopes: Sequence[str]) -> Floats:
     return random
 
 
-def _rows_of(groups: pd.Series) -> list[npt.NDArray[np.int64]]:
+def _rows_of(groups: pd.Series) -> list[Ints]:
     codes, names = pd.factorize(groups.to_numpy())
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
@@ -117,7 +116,7 @@ class _Sums:
 
 
 def _information(
-    x: Floats, z: Floats, rows: list[npt.NDArray[np.int64]], variances: tuple[Floats, float]
+    x: Floats, z: Floats, rows: list[Ints], variances: tuple[Floats, float]
 ) -> tuple[Floats, VarianceParts]:
     """Return the covariance of the coefficients, its derivatives by the variances, and the variances' covariance."""
     directions = _directions(z.shape[1])

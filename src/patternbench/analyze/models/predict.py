@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.formula import right_side
 from patternbench.analyze.models.model_file import REMAKE
 from patternbench.analyze.models.saved_model import SavedModel
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, Note, did_you_mean, raise_if_any
 
 

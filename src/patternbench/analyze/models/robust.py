@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.sandwich_covariance import S_white_simple
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.crossval import undo_log
 from patternbench.analyze.models.diagnostics import Test, anderson_darling_test, breusch_pagan_test, failed
 from patternbench.analyze.models.formula_text import Random, ticked
@@ -18,6 +16,7 @@ from patternbench.analyze.models.inference import Coefficient, Inference
 from patternbench.analyze.models.linear import ALONE, LinearFit, fit_linear, inflation
 from patternbench.analyze.models.mixed import MixedFit, fit_mixed
 from patternbench.analyze.models.structure import LEVELS, Structure
+from patternbench.terms.arrays import Floats, Ints
 from patternbench.terms.data_problems import plural
 
 HC3 = "robust HC3 standard errors"
@@ -205,7 +204,7 @@ def leave_groups_out(fit: LinearFit, groups: pd.Series) -> Inference | None:
     return Inference(JACKKNIFE, fit.beta, fit.basis.r_inverse, core, count - 1)
 
 
-def _products(fit: LinearFit, rows: npt.NDArray[np.int64]) -> Floats:
+def _products(fit: LinearFit, rows: Ints) -> Floats:
     """Return q'q and q'y of some rows, side by side (p x (p + 1))."""
     q = fit.basis.q[rows]
     return np.column_stack([q.T @ q, q.T @ fit.y[rows]])

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import ModelResult
 from patternbench.analyze.models.formula_text import Parsed, parse_formula
 from patternbench.analyze.models.inference import LEAST_SQUARES, Inference, VarianceParts
@@ -22,6 +21,7 @@ from patternbench.analyze.models.model_file import (
 )
 from patternbench.analyze.models.nesting import Nest
 from patternbench.analyze.models.spread import Spread, spread_of
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem
 from patternbench.terms.factors import FactorTable
 

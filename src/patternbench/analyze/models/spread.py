@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import statsmodels.api as sm
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.linear import LinearFit
 from patternbench.analyze.models.mixed import MixedFit
 from patternbench.analyze.models.robust import Remedy
+from patternbench.terms.arrays import Floats
 
 _LEAST_SHARE = 1e-6
 _TERMS = (2, 3)

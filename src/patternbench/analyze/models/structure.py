@@ -12,15 +12,14 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import sparse, stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.decomposition import triangle_of
 from patternbench.analyze.models.diagnostics import Test, ljung_box_test
 from patternbench.analyze.models.formula import DesignMatrix
 from patternbench.analyze.models.linear import Factorization, LinearFit, exact_fit_note
+from patternbench.terms.arrays import Floats, Ints
 
 RUN_ORDER = "started"
 """The column of a run's table that says when a round ran."""
@@ -32,7 +31,6 @@ _OWN = 1e-8
 _ROUNDING = 1e-12
 _OWN_PRODUCT = 1e-11
 """The least own share of a combination's mean, a difference of products, which rounding leaves at 1e-15."""
-_Codes = npt.NDArray[np.int64]
 _Rest = tuple[float, int]
 """The sum of squares that a model leaves of a response, and its degrees of freedom."""
 _Kind = Literal["model", "means"]
@@ -66,12 +64,12 @@ class SharedTests:
     _kept: dict[tuple[str, _Kind], list[tuple[str, _Residuals]]] = field(default_factory=dict)
 
     @cached_property
-    def codes(self) -> _Codes | None:
+    def codes(self) -> Ints | None:
         """The number of each row's group."""
         return _groups(self.design, self.table, self.group)
 
     @cached_property
-    def categories(self) -> list[tuple[str, _Codes]]:
+    def categories(self) -> list[tuple[str, Ints]]:
         """The categories that vary within groups, as the number of each row's level."""
         return [] if self.codes is None else list(_categories(self.design, self.codes))
 
@@ -81,7 +79,7 @@ class SharedTests:
             return _ModelSpace(self.basis.q)
         return None if int(self.design.cells.max()) + 1 > _MOST_CELLS else _MeansSpace(self.design.cells)
 
-    def rests(self, what: str, kind: _Kind, codes: _Codes, base: _Space) -> list[tuple[str, _Residuals]]:
+    def rests(self, what: str, kind: _Kind, codes: Ints, base: _Space) -> list[tuple[str, _Residuals]]:
         """Return what GROUPS, ``SLOPES`` or ``LEVELS`` leave of all responses, for each factor that may have them."""
         if (what, kind) not in self._kept:
             self._kept[what, kind] = list(_RESTS[what](self, codes, base))
@@ -137,7 +135,7 @@ class _Groups:
 # ----------------------------------------------------------------------------------------------------
 
 
-def lack_of_fit_test(fit: LinearFit, cells: _Codes) -> Test:
+def lack_of_fit_test(fit: LinearFit, cells: Ints) -> Test:
     """Test the shape of ``fit`` against the means of rows with equal factor values (``cells``), which have any shape.
 
     F = ((RSS - SSPE) / (df - dfPE)) / (SSPE / dfPE), the pure-error test (Draper & Smith 1998, section 2.1).
@@ -167,7 +165,7 @@ def _f_test(name: str, assumption: str, smaller: _Rest, larger: _Rest, of: str =
     return Test(name, assumption, f, float(stats.f.sf(f, extra, large_df)), f"{of}F({extra}, {large_df}).")
 
 
-def _around(values: Floats, codes: _Codes) -> Floats:
+def _around(values: Floats, codes: Ints) -> Floats:
     """Return the values around the mean of their group."""
     return _GroupCentring(codes)(values)
 
@@ -183,11 +181,11 @@ class _GroupCentring:
     ``codes`` (n) has the number of each row's group.
     """
 
-    codes: _Codes
+    codes: Ints
     column: Floats | None = None
 
     @cached_property
-    def _counts(self) -> _Codes:
+    def _counts(self) -> Ints:
         return np.maximum(np.bincount(self.codes), 1)
 
     @cached_property
@@ -275,7 +273,7 @@ class _MeansSpace:
     Its columns, one a combination, are never made: they would take many times the memory of the table.
     """
 
-    cells: _Codes
+    cells: Ints
 
     @cached_property
     def _lengths(self) -> Floats:
@@ -316,7 +314,7 @@ class _MeansSpace:
 # ----------------------------------------------------------------------------------------------------
 
 
-def _groups(design: DesignMatrix, table: pd.DataFrame, group: str | None) -> _Codes | None:
+def _groups(design: DesignMatrix, table: pd.DataFrame, group: str | None) -> Ints | None:
     """Return the number of each row's group; None where the column is too few or too many groups."""
     if group is None or not design.intercept:
         return None
@@ -329,7 +327,7 @@ def _untested(fit: LinearFit) -> _Groups:
     return _Groups((), (), fit.residuals)
 
 
-def _group_tests(fit: LinearFit, around: SharedTests, kind: _Kind, codes: _Codes) -> _Groups:
+def _group_tests(fit: LinearFit, around: SharedTests, kind: _Kind, codes: Ints) -> _Groups:
     if int(codes.max()) + 1 < FEWEST_GROUPS:
         return _untested(fit)
     base, group = around.base(kind), str(around.group)
@@ -362,13 +360,13 @@ def _strongest_test(tried: Sequence[Test]) -> list[Test]:
     return [_corrected(tried[_strongest(tried)], len(tried))] if tried else []
 
 
-def _of_groups(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
+def _of_groups(around: SharedTests, codes: Ints, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what its own mean for each group leaves; its rows are kept, because every response needs them."""
     left, df = base.beside(_GroupCentring(codes), around.design.y.T)
     yield "", _Residuals(_squares(left), df, lambda: left)
 
 
-def _of_levels(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
+def _of_levels(around: SharedTests, codes: Ints, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what its own mean for each level of a category in each group leaves.
 
     Where each group holds one row of each level, nothing is left to compare with: the difference between groups is
@@ -379,7 +377,7 @@ def _of_levels(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tup
         yield name, _beside(around, base, _GroupCentring(cells))
 
 
-def _of_slopes(around: SharedTests, codes: _Codes, base: _Space) -> Iterator[tuple[str, _Residuals]]:
+def _of_slopes(around: SharedTests, codes: Ints, base: _Space) -> Iterator[tuple[str, _Residuals]]:
     """Yield what a mean and its own slope for each group leave."""
     for name, column in _varying(around.design, codes):
         yield name, _beside(around, base, _GroupCentring(codes, column))
@@ -398,7 +396,7 @@ def _squares(left: Floats) -> Floats:
     return np.array([_square(one) for one in left])
 
 
-def _crossed(categories: Sequence[tuple[str, _Codes]], codes: _Codes) -> tuple[str, ...]:
+def _crossed(categories: Sequence[tuple[str, Ints]], codes: Ints) -> tuple[str, ...]:
     """Return the factors that vary within groups and have rows to spare there, so that other rows hide what differs.
 
     A test of whether their effects differ between groups misses most of it at few groups, and what it misses makes
@@ -408,12 +406,12 @@ def _crossed(categories: Sequence[tuple[str, _Codes]], codes: _Codes) -> tuple[s
     return tuple(name for name, level in categories if len(codes) > _count(codes, level))
 
 
-def _count(codes: _Codes, level: _Codes) -> int:
+def _count(codes: Ints, level: Ints) -> int:
     """Return how many combinations of group and level there are."""
     return len(pd.unique(codes * (int(level.max()) + 1) + level))
 
 
-def _categories(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, _Codes]]:
+def _categories(design: DesignMatrix, codes: Ints) -> Iterator[tuple[str, Ints]]:
     """Yield the categories with a term of their own that vary within groups, as the number of each row's level."""
     for name in (block.reads[0] for block in design.blocks if len(block.reads) == 1):
         if name not in design.levels:
@@ -435,7 +433,7 @@ def _corrected(test: Test, tried: int) -> Test:
     return replace(test, p=min(test.p * tried, 1.0), note=f"{test.note} The strongest of {tried}, corrected.")
 
 
-def _varying(design: DesignMatrix, codes: _Codes) -> Iterator[tuple[str, Floats]]:
+def _varying(design: DesignMatrix, codes: Ints) -> Iterator[tuple[str, Floats]]:
     """Yield the numeric factors with a term of their own that vary within groups, around their groups' means."""
     for block in design.blocks:
         if len(block.reads) != 1 or block.reads[0] not in design.ranges or block.name != block.reads[0]:

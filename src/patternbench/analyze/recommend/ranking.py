@@ -22,16 +22,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.recommend.objectives import Constraint, Objective
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import Estimate, is_relative, middle, paired
 from patternbench.analyze.statements.family import any_error
 from patternbench.analyze.statements.pairing import against
 from patternbench.analyze.statements.shown import UNSURE, PValue, PValues, all_of, either, least
+from patternbench.terms.arrays import Bools, Floats
 from patternbench.terms.quantities import SHARES
 
 RARE = 0.2
@@ -90,7 +89,7 @@ class Ranking:
     """
 
     order: tuple[int, ...]
-    feasible: npt.NDArray[np.bool_]
+    feasible: Bools
     centres: Mapping[str, Floats]
     in_percent: Mapping[str, bool]
     limits: Sequence[PValue]
@@ -208,7 +207,7 @@ def _in_the_same_blocks(
     return middles
 
 
-def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int) -> npt.NDArray[np.bool_]:
+def keeps(values: Mapping[str, Floats], limits: Sequence[Constraint], count: int) -> Bools:
     """Return which configurations (the last axis) keep all limits."""
     shape = next(iter(values.values())).shape if values else (count,)
     kept = np.ones(shape, dtype=bool)

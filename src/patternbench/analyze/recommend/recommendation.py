@@ -14,10 +14,8 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.comparison import Interval, interval_of, or_none, percent_interval
 from patternbench.analyze.looks import AS_MEASURED, Looks, looked_at
 from patternbench.analyze.recommend.judging import Judge, Judgement
@@ -41,6 +39,7 @@ from patternbench.analyze.statements.sentences import change_text, changed
 from patternbench.analyze.statements.shown import Shown
 from patternbench.analyze.statements.verdict import ChoiceVerdict
 from patternbench.analyze.stopping.choice import ChoiceRule
+from patternbench.terms.arrays import Bools, Floats, Ints
 from patternbench.terms.data_problems import (
     DataError,
     DataProblem,
@@ -430,7 +429,7 @@ class _Chooser:
             falls = next(one.at_most for one in self.limits if one.response == response)
         return values if falls else -values
 
-    def _wins(self, draws: Mapping[str, Floats], feasible: npt.NDArray[np.bool_]) -> Floats:
+    def _wins(self, draws: Mapping[str, Floats], feasible: Bools) -> Floats:
         """Return the share of resamples in which each comes first. Equal ones share it."""
         first = self.objectives[0].response
         cost = np.where(feasible, self._costs(first, draws[first]), np.inf)
@@ -575,7 +574,7 @@ def resampled_centres(
 
     With ``typical`` they are means of typical rounds, as ``middle`` has them.
     """
-    drawn: dict[int, npt.NDArray[np.int64]] = {}
+    drawn: dict[int, Ints] = {}
     for size in sorted({len(values) for values in groups}):
         drawn[size] = rng.integers(0, size, (resamples, size))
     scaled = [np.log(values) if in_percent else values for values in groups]
@@ -583,7 +582,7 @@ def resampled_centres(
     return np.exp(middles) if in_percent else middles
 
 
-def pareto_front(costs: Floats) -> npt.NDArray[np.bool_]:
+def pareto_front(costs: Floats) -> Bools:
     """Return which rows of ``costs`` (n x k, less is better) no other row beats.
 
     A row beats another when it is nowhere worse and somewhere better.

@@ -25,13 +25,12 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special, stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.statements.estimate import Estimate, paired
 from patternbench.analyze.statements.verdict import Verdict
+from patternbench.terms.arrays import Floats, Ints
 
 FEWEST_SIDE = 10
 """Runs on each side of a change."""
@@ -166,7 +165,7 @@ class _Side:
         return cls(mean, squares / (count - 1) / count, third, count)
 
 
-def splits(values: Floats, sizes: npt.NDArray[np.int64]) -> Estimate:
+def splits(values: Floats, sizes: Ints) -> Estimate:
     """Return how far later runs lie above earlier ones, for each number of earlier ones (at least three a side).
 
     It is what ``estimate.apart`` gives for each split by itself, from the sums of powers of all of them at once.

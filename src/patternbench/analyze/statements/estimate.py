@@ -28,16 +28,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
-from patternbench.analyze.arrays import Floats
+from patternbench.analyze.students_t import chance_above, quantile, upper_quantile
+from patternbench.terms.arrays import Bools, Floats, Numbers
 from patternbench.terms.quantities import SHARES
 
-Numbers = float | Floats
-"""One number, or an array of them."""
 TRIM = 0.2
 """The share of rounds that typical ones leave out at each end."""
 TYPICAL_FROM = 8
@@ -107,7 +107,7 @@ class Estimate:
 
         It is at least that of the calls, and exactly that of shares that never vary from round to round.
         """
-        by_t = 2 * stats.t.sf(np.abs(self.in_errors), self.df)
+        by_t = 2 * chance_above(np.abs(self.in_errors), self.df)
         if self.calls is not None:
             return np.maximum(np.where(self._is_constant, 0.0, by_t), self.calls.p)[()]
         return np.where(self._is_constant, self.least_p, by_t)[()]
@@ -117,8 +117,8 @@ class Estimate:
         """The p that also holds where rounds scatter unevenly: at least three times that of Hall's transformed t."""
         t = np.where(self._is_constant, 0.0, self.in_errors)
         even = t + self.skew * t**2 / 3 + np.square(self.skew) * t**3 / 27 + self.skew / 6
-        by_hall = np.minimum(_HALLS * 2 * stats.t.sf(np.abs(even), self.df), 1.0)
-        return np.where(self._is_constant | (np.asarray(self.skew) == 0), self.p, np.maximum(self.p, by_hall))[()]
+        by_hall, p = np.minimum(_HALLS * 2 * chance_above(np.abs(even), self.df), 1.0), self.p
+        return np.where(self._is_constant | (np.asarray(self.skew) == 0), p, np.maximum(p, by_hall))[()]
 
     def shifted(self, by: float) -> Estimate:
         """Return the same difference less a known one, so that its p are those against that one."""
@@ -127,7 +127,7 @@ class Estimate:
     def firm_ends(self, level: float) -> tuple[Numbers, Numbers]:
         """Both ends of the interval that leaves out exactly what firm_p does: it is at least as wide as ``ends``."""
         low, high = self._ends_of_rounds(level)
-        reach = stats.t.ppf(1 - (1 - level) / 2 / _HALLS, self.df)
+        reach = quantile(1 - (1 - level) / 2 / _HALLS, self.df)
         known = ~self._is_constant & (np.asarray(self.skew) != 0)
         skew = np.where(known, self.skew, 1.0)
         hall = [self.value - self.error * _back(end, skew) for end in (reach, -reach)]
@@ -156,7 +156,7 @@ class Estimate:
         return self._no_surer(self._ends_of_rounds(level), level, self.p)
 
     def _ends_of_rounds(self, level: float) -> tuple[Numbers, Numbers]:
-        reach = stats.t.ppf((1 + level) / 2, self.df) * self.error
+        reach = quantile((1 + level) / 2, self.df) * self.error
         if self.calls is None:
             reach = np.where(self._is_constant & (np.asarray(self.least_p) > 1 - level), np.nan, reach)[()]
         return self.value - reach, self.value + reach
@@ -172,12 +172,12 @@ class Estimate:
         if not low <= 0 <= high:
             return low, high
         # The intervals of both shares are less sure than the exact test, whose p the nearer end follows.
-        errors = stats.t.ppf((1 + level) / 2, self.df) / stats.t.isf(np.maximum(p, _LEAST_P) / 2, self.df)
+        errors = quantile((1 + level) / 2, self.df) / upper_quantile(np.maximum(p, _LEAST_P) / 2, self.df)
         nearer = self.value * (1 - errors)
         return (nearer, high) if self.value > 0 else (low, nearer)
 
     @property
-    def _is_constant(self) -> npt.NDArray[np.bool_]:
+    def _is_constant(self) -> Bools:
         return np.asarray((self.error == 0) & (self.value != 0))
 
 
@@ -366,7 +366,14 @@ def of_all_calls(percents: tuple[Floats, Floats], calls: tuple[Floats, Floats]) 
 
     ``percents`` has one share a round, ``calls`` how many calls it is of; rounds without a known number don't count.
     """
-    return float(stats.fisher_exact(_hits_and_misses(percents, calls).astype(int)).pvalue)
+    (a, b), (c, d) = _hits_and_misses(percents, calls).astype(int).tolist()
+    return _of_table(a, b, c, d)
+
+
+@lru_cache(maxsize=4096)
+def _of_table(a: int, b: int, c: int, d: int) -> float:
+    """Return the p of Fisher's exact test; one report asks for that of the same table again and again."""
+    return float(stats.fisher_exact(np.array([[a, b], [c, d]])).pvalue)
 
 
 def _hits_and_misses(percents: Sequence[Floats], calls: Sequence[Floats]) -> Floats:
@@ -410,8 +417,8 @@ def _reach(table: Floats, sides: Floats, p: float) -> float:
     """How far the interval of a weighted sum of shares (hits and misses) reaches towards zero, of a positive sum."""
     hits, misses = table.T
     with np.errstate(all="ignore"):
-        low = np.where(hits > 0, stats.beta.ppf(p / 2, hits, misses + 1), 0.0)
-        high = np.where(misses > 0, stats.beta.isf(p / 2, hits + 1, misses), 1.0)
+        low = np.where(hits > 0, special.betaincinv(hits, misses + 1, p / 2), 0.0)
+        high = np.where(misses > 0, special.betainccinv(hits + 1, misses, p / 2), 1.0)
     ends, total = np.where(sides > 0, low, high), hits + misses
     # Without a call a share may be anything.
     gaps = np.where(total > 0, np.abs(hits / np.maximum(total, 1.0) - ends), 1.0)

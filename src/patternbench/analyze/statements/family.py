@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
+from patternbench.terms.arrays import Floats
 
 
 def false_discoveries(p: Floats) -> Floats:

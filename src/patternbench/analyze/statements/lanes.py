@@ -28,7 +28,6 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.statements.estimate import Estimate, apart, in_unit, is_relative, paired
 from patternbench.analyze.statements.family import false_discoveries
@@ -38,6 +37,7 @@ from patternbench.analyze.statements.pairing import Pair, by_block
 from patternbench.analyze.statements.sentences import ChangeText, change_text
 from patternbench.analyze.statements.shown import UNSURE, PValue, PValues, Shown
 from patternbench.analyze.statements.verdict import Verdict, same_within
+from patternbench.terms.arrays import Floats
 from patternbench.terms.quantities import SHARES
 
 Groups = Sequence[Floats]

@@ -12,10 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.intervals import CONFIDENCE
 from patternbench.analyze.rounds import ColumnRoles, ScenarioRounds, scenarios
 from patternbench.analyze.statements.estimate import in_unit, is_relative
@@ -24,6 +22,7 @@ from patternbench.analyze.statements.pairing import over_conditions
 from patternbench.analyze.statements.sentences import ChangeText, change_text
 from patternbench.analyze.statements.shown import PValues, Shown
 from patternbench.analyze.statements.verdict import DIFFERS, Verdict
+from patternbench.terms.arrays import Bools, Floats
 from patternbench.terms.responses import Better
 
 FALSE_DISCOVERIES = 0.05
@@ -177,7 +176,7 @@ def _judged(table: pd.DataFrame, better: Directions, looks: int) -> pd.DataFrame
     return table.assign(verdict=[_verdict(better[response], p, change, how) for response, p, change, how in judged])
 
 
-def _corrected(p: Floats, bears: npt.NDArray[np.bool_]) -> Floats:
+def _corrected(p: Floats, bears: Bools) -> Floats:
     """Correct those that bear a verdict for their number, and the rest for theirs."""
     reported, rest = (false_discoveries(np.where(which, p, np.nan)) for which in (bears, ~bears))
     return np.where(bears, reported, rest)

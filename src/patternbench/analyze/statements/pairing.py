@@ -12,9 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import (
     TYPICAL_FROM,
@@ -35,9 +33,10 @@ from patternbench.analyze.statements.estimate import (
     typical_apart,
     typical_paired,
 )
+from patternbench.terms.arrays import Floats, Ints
 from patternbench.terms.factors import FactorTable
 
-Rows = npt.NDArray[np.int64]
+Rows = Ints
 Pair = tuple[ScenarioRounds, ScenarioRounds]
 """A scenario after the one that it is compared with."""
 
@@ -126,12 +125,21 @@ def are_paired(a: ScenarioRounds, b: ScenarioRounds, response: str) -> bool:
 
 def estimates(a: ScenarioRounds, b: ScenarioRounds, response: str) -> tuple[Estimate, Estimate | None]:
     """Return the difference of B from A in the response's unit, and on the log scale if all values are positive."""
+    return _difference(a, b, response), _ratio(a, b, response)
+
+
+def _difference(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Estimate:
     x, y = a.values[response], b.values[response]
     if not (len(x) and len(y)):
-        return UNKNOWN, None
-    estimate = _estimator(a, b, response)
-    ratio = estimate(np.log(x), np.log(y)) if min(x.min(), y.min()) > 0 else None
-    return _by_calls(estimate(x, y), a, b, response), ratio
+        return UNKNOWN
+    return _by_calls(_estimator(a, b, response)(x, y), a, b, response)
+
+
+def _ratio(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Estimate | None:
+    x, y = a.values[response], b.values[response]
+    if not (len(x) and len(y) and min(x.min(), y.min()) > 0):
+        return None
+    return _estimator(a, b, response)(np.log(x), np.log(y))
 
 
 def _estimator(a: ScenarioRounds, b: ScenarioRounds, response: str) -> Callable[[Floats, Floats], Estimate]:
@@ -152,8 +160,8 @@ def _by_calls(estimate: Estimate, a: ScenarioRounds, b: ScenarioRounds, response
 def against(a: ScenarioRounds, b: ScenarioRounds, response: str, in_percent: bool) -> Estimate:
     """Estimate B's difference from A in one response, paired by the blocks that both have; unknown without any."""
     (a, b), _ = matched_by_block(a, b, [response])
-    plain, ratio = estimates(a, b, response)
-    return ratio if in_percent and ratio is not None else plain
+    ratio = _ratio(a, b, response) if in_percent else None
+    return _difference(a, b, response) if ratio is None else ratio
 
 
 def over_conditions(pairs: Sequence[Pair], response: str, in_percent: bool) -> tuple[Estimate, int]:

@@ -7,6 +7,8 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize, stats
 
+from patternbench.analyze.students_t import quantile, upper_quantile
+
 POWER = 0.8
 """How often rounds should find a change that is there."""
 FEWEST, MOST = 3, 10_000
@@ -15,14 +17,14 @@ FEWEST, MOST = 3, 10_000
 @lru_cache(maxsize=4096)
 def errors_to_find(df: float, level: float) -> float:
     """How many standard errors a difference must be to be found with 80 % power at a confidence."""
-    critical = stats.t.ppf((1 + level) / 2, df)
+    critical = float(quantile((1 + level) / 2, df))
     return float(optimize.brentq(lambda shift: stats.nct.sf(critical, df, shift) - POWER, 0.0, 40 * critical + 40))
 
 
 @lru_cache(maxsize=4096)
 def errors_shown(df: float, alpha: float) -> float:
     """How many standard errors a difference must be measured as to be shown at a one-sided p of ``alpha``."""
-    return float(stats.t.isf(alpha, df))
+    return float(upper_quantile(alpha, df))
 
 
 @lru_cache(maxsize=4096)
@@ -31,8 +33,8 @@ def errors_to_agree(df: float, level: float) -> float:
 
     Both ends of the interval must lie within: the chance that |t| <= margin / error - t of the interval.
     """
-    critical = float(stats.t.ppf((1 + level) / 2, df))
-    return critical + float(stats.t.ppf((1 + POWER) / 2, df))
+    critical = float(quantile((1 + level) / 2, df))
+    return critical + float(quantile((1 + POWER) / 2, df))
 
 
 def smallest_shown(spread: float, rounds: int, level: float, margin: bool = False) -> float:

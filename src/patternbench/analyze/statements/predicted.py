@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import (
     Estimate,
     apart,
@@ -31,6 +30,7 @@ from patternbench.analyze.statements.estimate import (
 )
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.verdict import Expected, same_within
+from patternbench.terms.arrays import Floats
 from patternbench.terms.nearness import Nearness
 
 LEVEL = 0.95

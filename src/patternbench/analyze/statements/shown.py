@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import Estimate
 from patternbench.analyze.statements.family import bar
+from patternbench.terms.arrays import Floats
 
 IF_EVEN = "if rounds scatter evenly to both sides"
 

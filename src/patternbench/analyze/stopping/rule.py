@@ -22,17 +22,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from patternbench.terms.arrays import Floats, Ints
 from patternbench.terms.data_problems import DataError, DataProblem, plural, raise_if_any
 from patternbench.terms.quantities import SECONDS, UNITS, quantity
 
 _PATHS = 4_000
 _SIMULATED = 0.002
 """How far below the claim a simulated coverage may lie: three of its standard errors."""
-_NOISES = np.geomspace(0.05, 8.0, 32)
-"""Wanted half width over the standard deviation of a round; from hopeless to trivial."""
+_MOST_NOISE, _LEAST_NOISE, _NOISES = 0.05, 8.0, 32
+"""Wanted half width over the standard deviation of a round, from hopeless to trivial, and how many are tried."""
 _ENDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
 """Which part of the error probability (5 %, as the claim is of 95 %) the first and last look give up, mildest first."""
 _STRICTEST = 0.7
@@ -40,8 +40,6 @@ _STRICTEST = 0.7
 _FEWEST = 3
 _EQUAL_FROM = 6
 """From how many rounds on it is believed that all are equal: six of two equally likely values are, 3 times in 100."""
-Floats = npt.NDArray[np.float64]
-Looks = npt.NDArray[np.int64]
 Look = tuple[int, int]
 """A look: at how many rounds it was taken, and how many come until the next one."""
 _WIDTH = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|us|ms|s|m)?\s*$")
@@ -183,7 +181,7 @@ def confidences(
 ) -> tuple[float, ...]:
     """Return the confidence for each number of rounds, ``fewest`` to ``most``, that makes the stopped interval cover.
 
-    Looks are those that were ``taken``, then every ``step`` rounds, and at ``most``. With few looks the first and the
+    Ints are those that were ``taken``, then every ``step`` rounds, and at ``most``. With few looks the first and the
     last give up less. Where lanes come or are lost, the looks to come are planned again, for what those before them
     used.
     """
@@ -219,7 +217,7 @@ def _confidences(
     return tuple(_planned(looks[-1] - fewest + 1, end, strict or end).tolist())
 
 
-def _least_strict(errors: Floats, looks: Looks, end: float, expected: float, used: tuple[float, ...]) -> float | None:
+def _least_strict(errors: Floats, looks: Ints, end: float, expected: float, used: tuple[float, ...]) -> float | None:
     """Find by bisection the lowest confidence between the ends that covers as ``expected``, or None when none does."""
 
     def covers(strict: float) -> bool:
@@ -244,7 +242,7 @@ def _planned(looks: int, end: float, between: float) -> Floats:
     return planned
 
 
-def _standard_errors(looks: Looks, rng: np.random.Generator) -> Floats:
+def _standard_errors(looks: Ints, rng: np.random.Generator) -> Floats:
     """Return s_n / sqrt(n) of unit-variance rounds along simulated paths: paths x looks."""
     squares = rng.chisquare(1, (_PATHS, int(looks[-1]) - 1)).cumsum(axis=1)
     variances = squares[:, looks - 2] / (looks - 1)
@@ -252,13 +250,13 @@ def _standard_errors(looks: Looks, rng: np.random.Generator) -> Floats:
     return errors
 
 
-def worst_coverage(errors: Floats, looks: Looks, planned: Floats) -> float:
+def worst_coverage(errors: Floats, looks: Ints, planned: Floats) -> float:
     """Return the lowest coverage over all noises when each look uses its ``planned`` confidence."""
     halves = errors * special.stdtrit(looks - 1, (1 + planned) / 2)
-    return min(_coverage(halves, looks, float(noise)) for noise in _NOISES)
+    return min(_coverage(halves, looks, float(noise)) for noise in np.geomspace(_MOST_NOISE, _LEAST_NOISE, _NOISES))
 
 
-def _coverage(halves: Floats, looks: Looks, expected: float) -> float:
+def _coverage(halves: Floats, looks: Ints, expected: float) -> float:
     narrow = halves <= expected
     stopped = np.where(narrow.any(axis=1), narrow.argmax(axis=1), len(looks) - 1)
     half = np.take_along_axis(halves, stopped[:, None], axis=1)[:, 0]

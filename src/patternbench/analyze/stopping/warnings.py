@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.stopping.rule import StoppingRule
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import plural
 from patternbench.terms.quantities import SECONDS, quantity
 

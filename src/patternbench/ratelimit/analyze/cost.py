@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from patternbench.analyze.intervals import CONFIDENCE, median_interval
 from patternbench.analyze.statements.estimate import Estimate, over_blocks, paired
 from patternbench.analyze.statements.shown import PValue, PValues, Shown
 from patternbench.ratelimit.analyze.throttling import LimitRule, by_client, summarize_with_scale
+from patternbench.terms.arrays import Floats
 
 REJECTED = 429
 MEASURED = "measured"
@@ -140,7 +140,7 @@ class MeanInterval:
         return float(self.estimate.p)
 
 
-def mean_interval(values: npt.NDArray[np.float64]) -> MeanInterval:
+def mean_interval(values: Floats) -> MeanInterval:
     """Return the mean of values with its interval; one value has none, and no value has no mean."""
     return MeanInterval(paired(np.zeros_like(values), values), len(values))
 

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from patternbench.terms.arrays import Bools, Ints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 DEFAULT_TOLERANCE_US = 20_000
 """By how much the judge's window is stretched and shrunk for the tolerance band."""

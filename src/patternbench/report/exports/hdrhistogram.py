@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from patternbench.analyze.times import CountedTimes, Whole
+from patternbench.analyze.times import CountedTimes
 from patternbench.records.journal import Entry
 from patternbench.report.exports.rounds import ExportedRun
+from patternbench.terms.arrays import Ints
 from patternbench.terms.visible import visible
 
 DIGITS = 3
@@ -60,7 +61,7 @@ def _line(entry: Entry, times: CountedTimes, since: float) -> str:
     return f"Tag={tag},{since:.3f},{entry.seconds:.3f},{most / 1000:.3f},{encoded(times.values_us, times.counts)}"
 
 
-def encoded(values: Whole, counts: Whole) -> str:
+def encoded(values: Ints, counts: Ints) -> str:
     """Return a histogram of times in order as a log holds it: compressed, in base 64."""
     cells = np.bincount(cells_of(values), weights=counts.astype(np.float64)).astype(np.int64)
     content = b"".join(_words_of(cells))
@@ -69,14 +70,14 @@ def encoded(values: Whole, counts: Whole) -> str:
     return base64.b64encode(struct.pack(">II", _COMPRESSED, len(payload)) + payload).decode("ascii")
 
 
-def cells_of(values: Whole) -> Whole:
+def cells_of(values: Ints) -> Ints:
     """Return the number of the cell of each time: those below 2,048 have their own, then their width doubles."""
     width = np.frexp((values | ((2 << HALF_BITS) - 1)).astype(np.float64))[1].astype(np.int64) - (HALF_BITS + 1)
-    cells: Whole = ((width + 1) << HALF_BITS) + (values >> width) - (1 << HALF_BITS)
+    cells: Ints = ((width + 1) << HALF_BITS) + (values >> width) - (1 << HALF_BITS)
     return cells
 
 
-def _words_of(cells: Whole) -> Iterator[bytes]:
+def _words_of(cells: Ints) -> Iterator[bytes]:
     """Yield counts as words of variable length; cells without a time are one negative word for all in a row."""
     empty = 0
     for count in cells.tolist():

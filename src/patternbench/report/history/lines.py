@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.change_points import FEWEST_SIDE, Course, Stretch, course
 from patternbench.analyze.statements.sentences import Ends, changed
 from patternbench.analyze.statements.verdict import Verdict
 from patternbench.records.history import HistoryRun, Kind, MachineFacts, RecordedEffect
+from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import plural
 from patternbench.terms.quantities import number
 

@@ -29,8 +29,8 @@ from patternbench.records.stored import PlannedLook
 from patternbench.report.choice_rule import choice_rule_of
 from patternbench.report.first_screen import FirstScreen
 from patternbench.report.model import RunReport
-from patternbench.report.pages import comparison_figures as comparison_section_figures
 from patternbench.report.pages.chosen import wins
+from patternbench.report.pages.comparison_figures import trade_off_figure
 from patternbench.report.sections import boundary, chosen_rounds, claims, predicted
 from patternbench.report.sections.choosing import ASSUMED, how_surely
 from patternbench.report.sections.criteria import DEFAULT, known_of
@@ -291,7 +291,7 @@ def _change(one: Against) -> str:
 def _choice_figures(recommendation: Recommendation) -> list[Figure]:
     first = wins(recommendation)
     last = next((choice for choice in reversed(recommendation.choices) if choice.chosen), recommendation.choices[-1])
-    spec = comparison_section_figures.trade_off_figure(last, recommendation.conditions, recommendation.units)
+    spec = trade_off_figure(last, recommendation.conditions, recommendation.units)
     caption = (
         "Each point is a configuration. The line joins those that no other one beats in both. The choice has a ring."
     )

@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import linalg
 
 from patternbench.analyze.boundary.likelihood import HALF
 from patternbench.analyze.boundary.search import DoseTrial, Search, SearchOutcome, answer, next_dose
+from patternbench.terms.arrays import Floats
 
 SERVED, PATIENT, RETRIES = 20.0, 10, 1
 """Served per second; how many ahead a call waits for; how often it is sent again."""
@@ -25,7 +25,7 @@ MOST = 400
 SEARCH = Search(tuple(np.arange(4.0, 20.01, 0.5).tolist()), 1.0, 40)
 
 
-def generator(rate: float, served: float) -> npt.NDArray[np.float64]:
+def generator(rate: float, served: float) -> Floats:
     """The rates at which the number of attempts at the server changes."""
     chain = np.zeros((MOST + 1, MOST + 1))
     for waiting in range(MOST + 1):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.change_points import changes, course
+from patternbench.terms.arrays import Floats
 
 Draw = Callable[[np.random.Generator, int], Floats]
 HISTORIES, MOST = 150, 80

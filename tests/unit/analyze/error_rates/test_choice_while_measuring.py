@@ -11,11 +11,11 @@ import pytest
 from benchmarks.replay.replaying import Replayed, replayed
 from tests.support import noises
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.recommend.judging import Judge
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.stopping.choice import ChoiceRule
+from patternbench.terms.arrays import Floats
 from patternbench.terms.factors import NOTHING_KNOWN
 
 pytestmark = pytest.mark.slow

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.gate import parse_condition
 from patternbench.analyze.compare.gated_error_rates import GateRates, gate_rates
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.stopping.looking import confidence_of_each, planned_looks
+from patternbench.terms.arrays import Floats
 
 FEWEST, MOST, LEVEL = 6, 40, 0.95
 LOOKS = planned_looks(FEWEST, MOST)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.lanes import Heterogeneity, heterogeneity, shown
 from patternbench.analyze.statements.shown import Shown
+from patternbench.terms.arrays import Floats
 
 pytestmark = pytest.mark.slow
 RUNS, MARGIN = 200, float(np.log(1.1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import over_blocks, paired
+from patternbench.terms.arrays import Floats
 
 ALPHA, RUNS = 0.05, 2000
 BOUND = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / RUNS)

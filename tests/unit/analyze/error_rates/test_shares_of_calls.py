@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import Estimate
 from patternbench.analyze.statements.pairing import against, between_changes, over_conditions
 from patternbench.analyze.statements.verdict import same_within
+from patternbench.terms.arrays import Floats
 
 RUNS, DOUBT = 300, 0.05
 WITHIN_A_POINT = same_within(-1.0, 1.0)

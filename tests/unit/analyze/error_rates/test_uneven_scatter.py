@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tests.support import noises
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.recommend.objectives import Objective
 from patternbench.analyze.recommend.ranking import Ranking, rank
 from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import over_blocks, paired
+from patternbench.terms.arrays import Floats
 
 pytestmark = pytest.mark.slow
 every_number_of_rounds = pytest.mark.parametrize("rounds", [3, 6, 10])

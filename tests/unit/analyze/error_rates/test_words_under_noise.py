@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from tests.support import noises
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.compare.comparison import (
     Comparison,
     ComparisonOptions,
@@ -31,6 +30,7 @@ from patternbench.analyze.rounds import ScenarioRounds
 from patternbench.analyze.statements.estimate import paired
 from patternbench.analyze.statements.family import together
 from patternbench.analyze.statements.pairing import over_conditions
+from patternbench.terms.arrays import Floats
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.estimate import Estimate, _back, apart, is_relative, middle, over, paired
+from patternbench.terms.arrays import Floats
 
 sides = st.lists(st.floats(0.01, 100), min_size=4, max_size=4)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.statements.predicted import (
     PredictionError,
     RoundsOfBoth,
@@ -13,6 +12,7 @@ from patternbench.analyze.statements.predicted import (
     median_error,
     overall,
 )
+from patternbench.terms.arrays import Floats
 from patternbench.terms.nearness import Nearness
 
 RUNS = 400
