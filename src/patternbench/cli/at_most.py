@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from patternbench.cli.load import DurationType
-from patternbench.run.lanes.places import HERE, Place
+from patternbench.cli.parameter_types import DurationType
 from patternbench.run.time_bound import TimeBound
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
+
+if TYPE_CHECKING:
+    from patternbench.run.lanes.places import Place
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -28,6 +30,8 @@ def at_most_option(command: Command) -> Command:
 
 def time_bound_of(at_most: Duration | None, place: Place) -> TimeBound:
     """Return the bound that the option asks for. Raises InputError for lanes, which begin blocks side by side."""
+    from patternbench.run.lanes.places import HERE  # noqa: PLC0415 - slow to import, and a mistake needs none of it
+
     if at_most is None:
         return TimeBound()
     if place is not HERE:

@@ -26,7 +26,7 @@ from patternbench.analyze.load.rate_search import (
 from patternbench.analyze.load.rate_search import capacity as estimate
 from patternbench.cli import output
 from patternbench.cli.execution import carry_out
-from patternbench.cli.load import DurationType, RateType
+from patternbench.cli.parameter_types import DurationType, RateType
 from patternbench.cli.shared import BAD_INPUT, quick_option, write_page
 from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers.driver import DriverError

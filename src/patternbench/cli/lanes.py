@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
-from patternbench.run.lanes.places import HERE, Place
 from patternbench.study.models import Order
 from patternbench.terms.problems import InputError, Problem
+
+if TYPE_CHECKING:
+    from patternbench.run.lanes.places import Place
 
 RAY = "ray"
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -53,6 +55,8 @@ def place_of(
     order: Order, *, on: str | None, lanes: int | None, trust_cluster: bool, lane_here: bool, send_package: bool
 ) -> Place:
     """Return the place that the options name. Raises InputError for options or an order that don't go with it."""
+    from patternbench.run.lanes.places import HERE  # noqa: PLC0415 - slow to import, and a mistake needs none of it
+
     if on is None:
         alone = {
             "--lanes": lanes,

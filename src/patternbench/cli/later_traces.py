@@ -14,11 +14,11 @@ from statistics import median
 import numpy as np
 
 from patternbench import __version__
-from patternbench.analyze.arrays import Floats
 from patternbench.cli.traced_graph import TRACES, graph_of, name_of
 from patternbench.simulation import evidence, later
 from patternbench.simulation.later import LaterTraffic, TracedBlock
 from patternbench.simulation.model_file import Provenance, SimulationModel
+from patternbench.terms.arrays import Floats
 from patternbench.terms.problems import InputError, Problem
 from patternbench.terms.units import Duration
 from patternbench.traces.analyze.calls import NS_PER_S, target_of

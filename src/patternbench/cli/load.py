@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import math
 import os
 import tempfile
 from collections.abc import Iterator
@@ -19,19 +18,18 @@ from patternbench.cli.lanes import SEND_PACKAGE, cluster_of
 from patternbench.cli.load_defaults import TIMEOUT, USERS
 from patternbench.cli.load_study import Options, RequestedJob, job_of
 from patternbench.cli.load_view import History, ending, live
+from patternbench.cli.parameter_types import DurationType, RateType, WeightsType
 from patternbench.cli.shared import built
 from patternbench.cli.terminal import PlainConsole
 from patternbench.drivers.driver import DriverError
 from patternbench.drivers.engine import JobError, as_problem
 from patternbench.drivers.split_load import HERE, EarlyEndError, GeneratorPlace, opened
 from patternbench.records.load_summaries import LoadSummary
-from patternbench.study.model.parts import rate_of
 from patternbench.terms.problems import InputError, Problem, reason
-from patternbench.terms.units import Duration
 
 DONE, NOTHING_GOOD, NOT_VALID, INTERRUPTED = 0, 1, 3, 130
 MOST_GENERATORS = 100
-"""As in a study (study/models.py), which help is written without."""
+"""As in a study (study/models.py). The help of the command, which says it, is written without loading that."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REPORTED = (
     "requests",
@@ -50,67 +48,6 @@ REPORTED = (
 
 ``--out`` keeps the whole summary.
 """
-
-
-LONGEST = Duration.parse("24h")
-"""The longest that a command's round may last, like that of a study."""
-HIGHEST_RATE = 1e7
-"""Calls per second; more than any machine makes, so that a search for a rate ends."""
-
-
-LOWEST_RATE = 1e-5
-"""Per second: about one a day, the longest that anything lasts."""
-
-
-class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
-    """A length of time with its unit."""
-
-    name = "duration"
-
-    def __init__(self, positive: bool = False) -> None:
-        self.positive = positive
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
-        """Return the duration, or a usage error that shows how one is written."""
-        try:
-            duration = value if isinstance(value, Duration) else Duration.parse(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if self.positive and not duration.us:
-            self.fail(f"{value} must be longer than 0, such as 5s", param, ctx)
-        if duration.us > LONGEST.us:
-            self.fail(f"{value} is too long; at most {LONGEST} are allowed, as in a study", param, ctx)
-        return duration
-
-
-class RateType(click.ParamType):  # type: ignore[type-arg]
-    """A rate: a number per second, or text with its unit."""
-
-    name = "rate"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the rate per second, or a usage error that shows how one is written."""
-        try:
-            rate = rate_of(str(value)) if "/" in str(value) else float(str(value))
-        except ValueError:
-            rate = math.nan
-        if not LOWEST_RATE <= rate <= HIGHEST_RATE:
-            allowed = f"at least {LOWEST_RATE:.5f} and at most {HIGHEST_RATE:,.0f} per second"
-            self.fail(f"{value!r} is not a rate; write for example 500 or 120/m, {allowed}", param, ctx)
-        return rate
-
-
-class WeightsType(click.ParamType):  # type: ignore[type-arg]
-    """Whole numbers with commas between them."""
-
-    name = "weights"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Return the weights, or a usage error that shows how they are written."""
-        try:
-            return value if isinstance(value, tuple) else tuple(int(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} isn't a list of weights; write for example 3,1", param, ctx)
 
 
 @click.command(epilog="Example: patternbench load http://127.0.0.1:8080/ --rate 500 --duration 30s")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from patternbench.cli import output
 from patternbench.cli.at_most import at_most_option, time_bound_of
-from patternbench.cli.execution import carry_out
 from patternbench.cli.lanes import LaneOptions, lane_options, place_of
 from patternbench.cli.shared import no_commands_option, quick_option, watch_option
-from patternbench.run import prepared_run
 from patternbench.run.before import inspection
-from patternbench.run.prepared_run import PreparedRun
 from patternbench.study.load import StudyFile
 from patternbench.terms.units import Duration
+
+if TYPE_CHECKING:
+    from patternbench.run.prepared_run import PreparedRun
 
 RUNS = Path("runs")
 
@@ -56,10 +56,14 @@ def run(
     file = StudyFile.read(study_file, quick)
     for sentence in inspection.warnings_of(file.as_written):
         output.note(sentence)
+    study = file.study()
+    from patternbench.cli.execution import carry_out  # noqa: PLC0415 - a mistake in a study is said without it
+    from patternbench.run import prepared_run  # noqa: PLC0415 - as above
+
     folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    place = place_of(file.study().order, **lanes)
+    place = place_of(study.order, **lanes)
     bound = time_bound_of(at_most, place)
-    if file.study().design.screen:
+    if study.design.screen:
         prepared = _screened(file, folder, skip_unavailable, no_commands, numbered=out is None)
     else:
         prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
@@ -70,6 +74,7 @@ def _screened(
     file: StudyFile, folder: Path, skip_unavailable: bool, no_commands: bool, *, numbered: bool
 ) -> PreparedRun:
     """Prepare a run of the scenarios that a model finds promising, and keep what it said of them."""
+    from patternbench.run import prepared_run  # noqa: PLC0415 - as above
     from patternbench.simulation.screening import StudyScreen  # noqa: PLC0415 - slow to import, and few studies have one
 
     output.note("simulating all scenarios, to choose which are measured")

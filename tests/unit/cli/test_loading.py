@@ -74,6 +74,18 @@ def test_a_mistake_in_a_study_is_said_without_loading_them(command: str, tmp_pat
     assert loaded(command, str(study), names=(*SLOW, *FIGURES)) == "loaded: 2"
 
 
+def test_a_mistake_in_a_study_is_said_before_what_plans_is_loaded(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text((ROOT / "studies/quickstart.yaml").read_text().replace("users:", "usres:"))
+    planning = ("patternbench.cli.planned", "patternbench.lab.systems", "patternbench.drivers.driver")
+    assert loaded("plan", str(study), names=planning) == "loaded: 2"
+
+
+def test_the_plan_of_the_quickstart_loads_no_components_that_it_has_not() -> None:
+    others = [f"patternbench.lab.components.{kind}" for kind in ("rabbitmq", "mariadb", "jvm_app", "nginx")]
+    assert loaded("plan", "studies/quickstart.yaml", names=others) == "loaded: 0"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_is_whole_and_loads_nothing_that_only_its_work_needs(
     command: str, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from tests.support.factors import factors
 from tests.support.studies import ROOT, study
 
-from patternbench.cli import example, plan
+from patternbench.cli import example, planned
 from patternbench.cli.execution import Bar
 from patternbench.cli.narrow import fitting
 from patternbench.cli.output import MOST_PROBLEMS, complain, note
@@ -104,9 +104,9 @@ def test_a_table_of_one_column_is_printed_in_a_terminal_that_is_narrower() -> No
 
 def test_a_plan_lists_levels_that_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
     read = study().model_copy(update={"name": "[/x]"})
-    planned = expand(study())
-    planned = replace(planned, factors={**planned.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
-    plan.show(read, planned, Reconfigurations(read, Inputs(Path())), everything=True)
+    expanded = expand(study())
+    expanded = replace(expanded, factors={**expanded.factors, **factors({"path": ["/[/x]", "/[bold]"]})})
+    planned.show(read, expanded, Reconfigurations(read, Inputs(Path())), None)
     message = capsys.readouterr().out
     assert message.startswith("[/x]: ")
     assert "/[/x], /[bold]" in message
@@ -219,7 +219,7 @@ def test_a_plan_names_a_factor_in_one_piece(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     read = load(ROOT / "studies/quickstart.yaml")
-    plan.show(read, expand(read), Reconfigurations(read, Inputs(Path())), everything=True)
+    planned.show(read, expand(read), Reconfigurations(read, Inputs(Path())), None)
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(" retry.backoff.exponential.initial ") for line in lines)
     assert all(len(line) <= 80 for line in lines)
