@@ -272,10 +272,8 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
 
 def _cell(one: Shown, rounds: pd.DataFrame) -> str:
     """Return a response of a configuration; a round that did not recover was seen no longer than to its horizon."""
-    ended = (
-        rounds.loc[rounds["recovered"] == 0, one.column] if one.column == "recovery_time" else pd.Series(dtype=float)
-    )
-    return spread(rounds[one.column], one.factor, np.inf if ended.empty else float(ended.min()))
+    lost = rounds[rounds["recovered"] == 0] if one.column == "recovery_time" else rounds[:0]
+    return spread(rounds[one.column], one.factor, np.inf if lost.empty else float(lost[one.column].min()))
 
 
 def claims(comparison: Comparison, rounds: pd.DataFrame) -> str:

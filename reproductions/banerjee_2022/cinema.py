@@ -11,8 +11,8 @@ import pandas as pd
 from reproductions import claimed
 from reproductions.banerjee_2022 import digest, figures, published
 from reproductions.comparisons import FROM_A_PAGE, answer, answers, read, readers
+from reproductions.markdown import spread, warned
 from reproductions.markdown import table as markdown
-from reproductions.markdown import warned
 from reproductions.pages import Page, Parts, Tables, measure_first, written
 
 CLAIMS = claimed.read("banerjee_2022/claims.yaml")
@@ -166,7 +166,17 @@ def faults(table: pd.DataFrame) -> Told:
     yield held("faults", kept, ("fault", "architecture", "breaker"))
 
 
-# --- traces, pages of the catalogue, and the page
+# --- single calls, traces, pages of the catalogue, and the page
+
+
+def single_calls(table: pd.DataFrame) -> Told:
+    """Yield the time of each call of the manual tests by itself, next to the one that is printed in its figure."""
+    none = pd.Series(dtype=float)
+    rows = (
+        [*call, spread(table[table["architecture"] == call.architecture].get(call.step, none))]
+        for call in published.CALLS.itertuples(index=False)
+    )
+    yield markdown(["figure", "architecture", "call", "published, ms", "here, ms"], rows)
 
 
 def calls(table: pd.DataFrame) -> Told:
@@ -220,6 +230,7 @@ PARTS: Mapping[str, tuple[str, Callable[[pd.DataFrame], Told]]] = {
     digest.BURST: ("cinema-burst", SPANS["burst"].of),
     digest.FAULTS: ("cinema-faults", faults),
     digest.DRAWINGS: ("cinema-traces", calls),
+    digest.CALLS: ("cinema-calls", single_calls),
 }
 """Each table with the study that it is made of, and how its part is written."""
 

@@ -25,7 +25,7 @@ from reproductions.comparisons import read
 from reproductions.pages import US_PER_S, Reader, rounds_as, told_by_attempts
 
 LOAD, SMOOTHED, WAITING, QUEUES, WAYS = "load", "smoothed", "waiting", "queues", "ways"
-OPEN, BURST, FAULTS, DRAWINGS = "open", "burst", "faults", "drawings"
+OPEN, BURST, FAULTS, DRAWINGS, CALLS = "open", "burst", "faults", "drawings", "calls"
 LOAD_TESTS, AGAIN = "cinema-load-tests", "parameters.again"
 COMPARED = read("banerjee_2022/compared.yaml")
 """The studies of which rounds are compared as they are."""
@@ -212,6 +212,13 @@ def _recovered(rows: pd.DataFrame, start: float, end: float) -> dict[str, object
     return {name: getattr(judged or Recovery(np.nan, None, None), name) for name in RECOVERED}
 
 
+def of_calls(run: RunFolder) -> dict[str, pd.DataFrame]:
+    """Return a row per round, in which each call has its own column: its median time in ms."""
+    steps = pd.read_parquet(run.steps).assign(ms=lambda rows: 1e3 * rows["p50"])
+    times = steps.pivot(index="round", columns="step", values="ms").reset_index()
+    return {CALLS: tables.read(run.path).rows[["round", *KEPT]].merge(times, on="round").drop(columns="round")}
+
+
 def of_traces(run: RunFolder) -> dict[str, pd.DataFrame]:
     """Return the titles of the drawings of the report's section on calls, each with its SVG."""
     (section,) = traces_section.sections(run.path, tables.read_table(run.path))
@@ -227,4 +234,5 @@ READERS: Mapping[str, Reader] = {
     "cinema-burst": of_bursts,
     "cinema-faults": of_faults,
     "cinema-traces": of_traces,
+    "cinema-calls": of_calls,
 }

@@ -26,6 +26,8 @@ MOST_USERS = 100
 SEED = 1
 TABLE = pd.read_csv(FOLDER / "banerjee-2022-load-tests.csv")
 """One row per case, test and number of users: ``mean_ms``, ``failed_percent`` and ``printed_failed_percent``."""
+CALLS = pd.read_csv(FOLDER / "banerjee-2022-calls.csv", dtype={"figure": str})
+"""One row per call of the manual tests: its figure and its time in ms."""
 OF_TWO = 2
 """An operation of case 2 is two requests, of which only the second can fail."""
 

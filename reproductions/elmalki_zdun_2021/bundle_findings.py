@@ -18,7 +18,7 @@ from reproductions import claimed
 from reproductions.claimed import HeldClaim, Key, Spans
 from reproductions.elmalki_zdun_2021 import bundle_rounds
 from reproductions.elmalki_zdun_2021.bundle_rounds import DEPTH, FACTORS, KEPT, METHODS, MS_PER_S, NEW, timed, traced
-from reproductions.markdown import table, warned, within
+from reproductions.markdown import spread, table, warned, within
 from reproductions.pages import written
 
 RESPONSE = "journey_p50"
@@ -74,6 +74,17 @@ def table_2(rounds: pd.DataFrame) -> str:
     ]
     found = f"{sum(equal)} of {len(equal)} scenarios"
     return f"{table(heads, rows)}\n\nDatabase and distributed calls equal the published formulas in {found}."
+
+
+def decomposed(rounds: pd.DataFrame) -> str:
+    """Return the parts of a batch's time in percent: those of the back end, and what is left to client and gateway."""
+    own = bundle_rounds.of_batches(traced(rounds))
+    of_kinds = own[[f"{kind}_time" for kind in bundle_rounds.TYPES]]
+    shares = (100 * of_kinds).div(own["total_time"], axis=0).assign(rest=lambda parts: 100 - parts.sum(axis=1))
+    cells = shares.dropna().groupby([own["method"], own["request_bundle"]])
+    parts = {cell: cells.get_group(cell) for cell in product(METHODS, "NY")}
+    rows = ([*cell, *(spread(part[kind]) for kind in part)] for cell, part in parts.items())
+    return table(["function", "bundle", "in memory", "database", "distributed", "client, network and gateway"], rows)
 
 
 def savings(rounds: pd.DataFrame) -> str:

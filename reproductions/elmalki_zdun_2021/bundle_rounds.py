@@ -49,7 +49,12 @@ def traced(rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def batches(rounds: pd.DataFrame) -> pd.DataFrame:
-    """One row per scenario as Table II has them: medians over rounds, calls and milliseconds of the whole batch."""
+    """One row per scenario as Table II has them: medians over rounds."""
+    return of_batches(rounds).groupby(KEYS, sort=False).median().reset_index()
+
+
+def of_batches(rounds: pd.DataFrame) -> pd.DataFrame:
+    """One row per round, in the columns of Table II: calls and milliseconds of the whole batch."""
     # The last batch of the warm-up may end after it, so that a round has more calls than its batch.
     calls = rounds["parameters.size"].where(rounds["request_bundle"] == "N", 1).astype(int)
     columns = {
@@ -61,7 +66,7 @@ def batches(rounds: pd.DataFrame) -> pd.DataFrame:
     for name, kind in TYPES.items():
         columns[f"{name}_calls"] = rounds[f"{kind}_calls"] * calls
         columns[f"{name}_time"] = rounds[f"{kind}_time"] * calls * MS_PER_S
-    return pd.DataFrame(columns).groupby(KEYS, sort=False).median().reset_index()
+    return pd.DataFrame(columns)
 
 
 def expected(kind: str, row: pd.Series) -> int:

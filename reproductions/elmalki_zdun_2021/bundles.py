@@ -26,6 +26,8 @@ from reproductions.pages import Page, Parts, Tables, rounds_as
 FILE = "reproductions/elmalki-zdun-2021.md"
 DRAWN = (1, 2, 4)
 """Of the four models those whose predictions the paper draws."""
+BELOW_ZERO = {4: 2}
+"""How many batches the paper's models predict to take less than no time, where it says so."""
 
 
 def parts(kept: Tables) -> Parts:
@@ -38,6 +40,7 @@ def parts(kept: Tables) -> Parts:
         "depth": bundle_findings.depth(kept["depth"]),
         "predicted": predict.report(rounds),
         "table II": bundle_findings.table_2(rounds),
+        "decomposed": bundle_findings.decomposed(rounds),
         "models": models(rounds),
     }
     return {FILE: own, "patterns/request-bundle.md": {"measured": bundle_findings.summary(rounds)}}
@@ -55,6 +58,8 @@ def models(rounds: pd.DataFrame) -> str:
     left_out = "What these rounds do not tell, or tell always alike, is left out of our models.\n\n" if lacking else ""
     own = {n: next((c for c in one.coefficients if c.name == "request_bundle[T.Y]"), None) for n, one in fits.items()}
     bundle = "; ".join(f"model {n}: {within(c.estimate, c.ci_low, c.ci_high)}" for n, c in own.items() if c)
+    below = ([str(BELOW_ZERO.get(n, "not printed")), str((one.fit.fitted < 0).sum())] for n, one in fits.items())
+    quality["predictions below zero"] = map(" / ".join, below)
     return (
         f"{bundle_rounds.by_model({**cells, **quality})}\n\n{left_out}"
         f"The bundle's own coefficient in ms, with the 95 % interval that `fit` prefers: {bundle}."

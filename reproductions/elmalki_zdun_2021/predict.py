@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from patternbench.analyze.arrays import Floats
 from patternbench.analyze.models.fit import Settings, fit_formulas
 from patternbench.analyze.statements.verdict import Conclusion
+from patternbench.terms.arrays import Floats
 from reproductions import claimed
 from reproductions.elmalki_zdun_2021 import bundle_rounds
 from reproductions.elmalki_zdun_2021.bundle_rounds import KEYS, MS_PER_S, batches, timed, traced, varied

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+IN_FORKS = """
+import json, os, sys
+import patternbench.cli.example, patternbench.cli.plan, patternbench.cli.run, patternbench.run.before.preflight
+from patternbench.cli.main import main
+
+for number, words in enumerate(json.load(sys.stdin)):
+    if not os.fork():
+        printed = os.open(f"printed-{number}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        os.dup2(printed, 1), os.dup2(printed, 2)
+        main(words)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+"""Runs several commands, each in a fork of an interpreter that has loaded what they need."""
+
+
 class Tool:
     """The installed command, run in a folder that is no checkout, with its own caches."""
 
@@ -70,13 +85,23 @@ class Tool:
         self.command = str(home / "bin/patternbench")
 
     def __call__(self, *words: str, code: int = 0) -> str:
-        environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
-        environment |= {"XDG_CACHE_HOME": str(self.cache), "COLUMNS": "120"}
-        done = subprocess.run(
-            [self.command, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-        )
+        done = self._run([self.command, *words])
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
+
+    def each(self, commands: Sequence[Sequence[str]], code: int = 0) -> list[str]:
+        """Run several commands sooner than one by one, which would load the same modules each time."""
+        done = self._run([str(Path(self.command).with_name("python")), "-c", IN_FORKS], json.dumps(commands))
+        printed = [(self.folder / f"printed-{number}").read_text() for number in range(len(commands))]
+        assert done.stdout.split() == [str(code)] * len(commands), f"{done.stdout}\n{done.stderr}\n{printed}"
+        return printed
+
+    def _run(self, command: Sequence[str], typed: str = "") -> subprocess.CompletedProcess[str]:
+        environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        environment |= {"XDG_CACHE_HOME": str(self.cache), "COLUMNS": "120"}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, input=typed, capture_output=True, text=True, check=False
+        )
 
 
 def _constraints(folder: Path) -> Path:
@@ -167,12 +192,11 @@ def test_nothing_that_only_a_build_made_is_in_the_wheel(wheel: Path) -> None:
 def test_every_study_is_written_and_each_kind_is_planned_by_the_installed_tool(tool: Tool) -> None:
     listed = [study["name"] for study in json.loads(tool("example", "--json"))["studies"]]
     assert listed == [file.stem for file in STUDIES]
-    for name in listed:
-        tool("example", name, "--out", "studies")
-    for name in (*CARRIED, *APPLICATIONS.values()):
-        assert "scenarios" in tool("plan", f"studies/{name}.yaml")
-    for name in APPLICATIONS.values():
-        assert "type `make apps` in a checkout" in tool("run", f"studies/{name}.yaml", "--out", "runs/never", code=2)
+    tool.each([("example", name, "--out", "studies") for name in listed])
+    planned = tool.each([("plan", f"studies/{name}.yaml") for name in (*CARRIED, *APPLICATIONS.values())])
+    assert all("scenarios" in text for text in planned)
+    runs = [("run", f"studies/{name}.yaml", "--out", "runs/never") for name in APPLICATIONS.values()]
+    assert all("type `make apps` in a checkout" in text for text in tool.each(runs, code=2))
 
 
 def test_a_study_that_is_there_is_not_overwritten_by_the_example(tool: Tool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,9 @@ from reproductions import claimed
 from reproductions.banerjee_2022 import cinema, digest, figures, published
 from reproductions.pages import DOCS, QUICK
 from tests.support.changes import numbers
+
+from patternbench.records import tables
+from patternbench.records.folder import RunFolder
 
 USERS = range(10, 101, 10)
 BLOCKS = 5
@@ -388,3 +392,36 @@ def test_an_answer_that_lacks_parts_is_counted_as_incomplete_and_not_as_a_failur
     rows = reservations(("list", 1, 200, False), ("list", 2, 500, False))
     rows["outcome"] = "expectation_failed"
     assert digest._of_fault(rows, None)["incomplete"] == 1
+
+
+def test_each_call_of_the_manual_tests_stands_next_to_its_printed_time() -> None:
+    rounds = pd.DataFrame(
+        {
+            "architecture": ["gateway", "gateway", "messaging"],
+            "block": [0, 1, 0],
+            "warnings": None,
+            "list": [10.0, 14.0, np.nan],
+            "fetch list": [np.nan, np.nan, 3.0],
+        }
+    )
+    (text,) = cinema.single_calls(rounds)
+    rows = {tuple(row.strip("| ").split(" | ")[:3]): row.strip("| ").split(" | ")[3:] for row in text.splitlines()[2:]}
+    assert rows["7.1", "gateway", "list"] == ["153", "12 (10 to 14)"]
+    assert rows["7.9", "messaging", "fetch list"] == ["78", "3"]
+    assert rows["7.2", "gateway", "make"] == ["152", "none"], "no round has it"
+    assert len(rows) == len(published.CALLS) == 10
+
+
+def test_the_times_of_single_calls_are_medians_of_each_round_in_ms(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.create()
+    steps = [(0, "list", 0.012), (0, "make", 0.02), (1, "ask for list", 0.002)]
+    pd.DataFrame(steps, columns=["round", "step", "p50"]).to_parquet(run.steps)
+    rounds = pd.DataFrame(
+        {"round": [0, 1], "block": 0, "status": "done", "valid": True, "warnings": "[]", "scenario": ["a", "b"]}
+    ).assign(architecture=["gateway", "messaging"])
+    tables.write_rounds(rounds, [], run.rounds)
+    (made,) = digest.of_calls(run).values()
+    assert made["list"].tolist() == pytest.approx([12.0, np.nan], nan_ok=True)
+    assert made["ask for list"].tolist() == pytest.approx([np.nan, 2.0], nan_ok=True)
+    assert "round" not in made

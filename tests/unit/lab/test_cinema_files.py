@@ -133,6 +133,7 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
         "cinema-brokers-quick",
         "cinema-burst",
         "cinema-burst-quick",
+        "cinema-calls",
         "cinema-chain",
         "cinema-chain-quick",
         "cinema-faults",
@@ -172,6 +173,7 @@ def test_the_studies_load_and_none_is_larger_than_it_says() -> None:
     assert sizes["cinema-load-tests"] == 2 * 2 * 10 + 2 * 2 * (3 * 5 - 1 + 1)
     assert sizes["cinema-load-tests-quick"] == 2 * 2 * (1 + 2 * 3 + 1)
     assert sizes["cinema-ways"] == 8 + 3
+    assert sizes["cinema-calls"] == 2
     assert sizes["cinema-gateway"] == 2 * 2 * 2
     assert sizes["cinema-replicas"] == 2 * 2
     assert sizes["cinema-monolith"] == 2 * 2 + 1
