@@ -41,6 +41,8 @@ FOLDER = "compared"
 """Where the pages of comparisons are."""
 FROM_A_REPRODUCTION, FROM_A_PAGE = "../../studies", "../studies"
 """Where the studies are from the pages on published works, and from other pages."""
+RECOVERY_TIME, RECOVERED = "recovery_time", "recovered"
+"""A time that is known only of rounds that recovered, and what says whether one did."""
 _FEWEST = 2
 """The rounds from which on it is known that they do not vary."""
 _BAR = 24
@@ -105,7 +107,8 @@ class Comparison:
     def columns(self) -> list[str]:
         """What is kept of a round."""
         responses = [*(one.column for one in self.shown), *(one.claim.response for one in self.compared)]
-        return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, "warnings"]))
+        ended = [RECOVERED] if RECOVERY_TIME in responses else []
+        return list(dict.fromkeys(["block", "scenario", "strategy", *self.factors, *responses, *ended, "warnings"]))
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
@@ -272,7 +275,7 @@ def configurations(comparison: Comparison, rounds: pd.DataFrame) -> str:
 
 def _cell(one: Shown, rounds: pd.DataFrame) -> str:
     """Return a response of a configuration; a round that did not recover was seen no longer than to its horizon."""
-    lost = rounds[rounds["recovered"] == 0] if one.column == "recovery_time" else rounds[:0]
+    lost = rounds[rounds[RECOVERED] == 0] if one.column == RECOVERY_TIME else rounds[:0]
     return spread(rounds[one.column], one.factor, np.inf if lost.empty else float(lost[one.column].min()))
 
 
