@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.machinery import PathFinder
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
 
@@ -37,15 +38,47 @@ class DeferredModule(ModuleType):
         """Load the module, and return what it has under that name."""
         spec = self.__spec__
         self.__class__ = ModuleType  # type: ignore[assignment]  # from here on it is like any other
-        if self.__name__ != NUMPY and NUMPY in sys.modules:
-            getattr(sys.modules[NUMPY], "", None)  # libraries ask for its inner modules, which it must have made ready
         if spec is not None and spec.loader is not None:
             spec.loader.exec_module(self)
         return getattr(self, name)
 
 
+class WholeNumpy:
+    """Finds the inner modules of numpy once it is loaded itself, since it makes them ready in an order of its own."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        """Load numpy before one of its modules; return that one if it is there then, and leave it to others if not."""
+        whole = sys.modules.get(NUMPY)
+        if not name.startswith(f"{NUMPY}.") or type(whole) is not DeferredModule:
+            return None
+        getattr(whole, "", None)
+        there = sys.modules.get(name)
+        return None if there is None else _Present.spec_of(name, there)
+
+
+class _Present(Loader):
+    """Gives a module that is loaded already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+
+    @classmethod
+    def spec_of(cls, name: str, module: ModuleType) -> ModuleSpec:
+        """Return how to find it: the importer goes by the module's own spec, so it has this one until it is given."""
+        module.__spec__ = ModuleSpec(name, cls(module))
+        return module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
 def loaded_when_used() -> None:
     """Let each module load itself once it is used, if it isn't there already."""
+    sys.meta_path.insert(0, WholeNumpy)
     for name in SLOW:
         package, _, own = name.rpartition(".")
         parent = importlib.import_module(package) if package else None

@@ -86,6 +86,35 @@ def test_the_plan_of_the_quickstart_loads_no_components_that_it_has_not() -> Non
     assert loaded("plan", "studies/quickstart.yaml", names=others) == "loaded: 0"
 
 
+INNER = """\
+import sys
+from patternbench.later import loaded_when_used
+loaded_when_used()
+{first}
+import numpy as np
+assert np.arange(3).sum() == 3 and sys.modules["numpy"] is np
+import pandas as pd, scipy.stats
+from numpy.linalg import inv
+assert inv is np.linalg.inv and np.linalg is sys.modules["numpy.linalg"]
+assert np.linalg.__spec__.loader.get_source("numpy.linalg")
+print(pd.Series(np.ones(2)).sum() + scipy.stats.norm.cdf(0))
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        *("import numpy.typing as npt", "from numpy.linalg import inv", "import numpy._core.multiarray"),
+        *("import pyarrow.parquet", "import statsmodels.api", "import pydoe", "import altair", "import formulaic"),
+    ],
+)
+def test_libraries_load_whichever_module_is_asked_for_first(first: str) -> None:
+    """An inner module of numpy, asked for before numpy itself was loaded, broke both."""
+    words = [sys.executable, "-c", INNER.format(first=first)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("2.5", "")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_is_whole_and_loads_nothing_that_only_its_work_needs(
     command: str, monkeypatch: pytest.MonkeyPatch
