@@ -223,7 +223,7 @@ def _sentences(study: Study, expanded: Plan, reconfigurations: Reconfigurations)
 
 
 def show(study: Study, expanded: Plan, reconfigurations: Reconfigurations, most: int | None) -> None:
-    """Print a plan for people, with so many of its scenarios at most."""
+    """Print a plan for people, with ``most`` of its scenarios, or with all of them."""
     console = PlainConsole()
     doses = len(expanded.scenarios)
     expanded = repeated(study, expanded)

@@ -4,7 +4,7 @@ use crate::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due at a moment, noted after so many others.
+/// What is due at a moment, after how many others it was noted, and what it is.
 type Entry<T> = Reverse<(Nanos, u64, T)>;
 
 /// What is to happen, and when.
