@@ -15,6 +15,7 @@ from threading import Thread
 import pytest
 from tests.integration.run.conftest import left_behind
 
+from patternbench.lab.host.processes import StartError
 from patternbench.lab.host.scratch import ScratchFolder
 
 MAKES = """
@@ -25,6 +26,13 @@ scratch = ScratchFolder("made-")
 (scratch.path / "deep" / "er" / "file").write_text("x")
 print(scratch.path, flush=True)
 sys.stdin.readline()
+"""
+KILLED = """
+import os, signal
+from patternbench.lab.host import scratch
+from patternbench.lab.host.scratch import ScratchFolder
+scratch.{name} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+ScratchFolder("made-")
 """
 SOON_S = 20.0
 
@@ -59,6 +67,23 @@ def test_a_scratch_folder_is_gone_with_its_process_however_that_ends(
         else:
             process.send_signal(end)
         await_gone(made)
+
+
+@pytest.mark.parametrize("name", ["Process", "ScratchFolder._await_ready"])
+def test_no_scratch_folder_is_left_where_its_process_is_killed_while_it_makes_one(tmp_path: Path, name: str) -> None:
+    """Just before the remover is started, and just after."""
+    script = KILLED.format(name=name)
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, b"")
+    await_gone(tmp_path / "made-")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_scratch_folder_that_cannot_be_made_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(StartError, match=r"gone/mine-[0-9a-f]{16} can't be made: mkdir: .*No such file"):
+        ScratchFolder("mine-")
 
 
 def test_a_scratch_folder_goes_although_others_still_write_into_it_for_a_while(tmp_path: Path) -> None:

@@ -75,13 +75,13 @@ class SilentProcessError(Exception):
 
 
 class Process:
-    """A running process with its log file in a folder; ends when closed."""
+    """A running process with its log file in a folder; ends when closed. Without a folder it has no log."""
 
     def __init__(
         self,
         name: str,
         command: list[str],
-        folder: Path,
+        folder: Path | None,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         *,
@@ -94,9 +94,10 @@ class Process:
         ``piped``: its standard output is read as ``lines``, which someone must do; else it goes to the log.
         """
         guarded = [engine.binary(), "guard", "--grace", f"{grace.us}us", "--", *command]
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
         self.name = name
-        self.log = folder / f"{name}.log"
+        self.log = Path(os.devnull) if folder is None else folder / f"{name}.log"
         self._grace, self._stop, self._requested = grace, stop, False
         self._output = self.log.open("ab")
         self.begun = self._output.tell()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -11,10 +11,16 @@ from patternbench.terms.units import Duration
 
 REMOVES = """
 trap 'until rm -rf -- "$1"; do sleep 0.1; done; exit 0' TERM
+mkdir -m 700 -- "$1" 2>&1 || exit 1
 echo ready
 while :; do sleep 3600 & wait $!; done
 """
-"""Waits until the guard asks it to end. Others may still write into the folder then, so one try may not be enough."""
+"""Makes the folder once it can remove it, and waits until the guard asks it to end.
+
+A folder that whoever wants it made would stay where that one is killed in between. Others may still write into it at
+the end, so one try to remove it may not be enough.
+"""
+READY = b"ready"
 READY_S = 20.0
 GRACE = Duration.parse("30s")
 """How long the files of a lane may take to be removed: databases leave gigabytes."""
@@ -24,24 +30,23 @@ class ScratchFolder:
     """A new folder, and the process that removes it. Raises StartError."""
 
     def __init__(self, prefix: str) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self.path = Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(8)}"
         command = ["sh", "-c", REMOVES, "remove-scratch", str(self.path)]
-        self._remover = Process("scratch", command, self.path, cwd=Path("/"), grace=GRACE)
+        self._remover = Process("scratch", command, None, cwd=Path("/"), grace=GRACE)
         try:
             self._await_ready()
         except StartError:
             self._remover.close()
-            shutil.rmtree(self.path, ignore_errors=True)
             raise
 
     def _await_ready(self) -> None:
         """Return once it listens to the signal by which it is asked to end."""
         try:
-            ready = next(self._remover.lines(READY_S), b"")
+            said = next(self._remover.lines(READY_S), b"")
         except SilentProcessError:
-            ready = b""
-        if not ready:
-            raise StartError(self._remover.why_not())
+            said = b""
+        if said != READY:
+            raise StartError(f"{self.path} can't be made: {said.decode(errors='replace') or self._remover.why_not()}")
 
     def close(self) -> None:
         """Remove the folder, and return once it is gone."""
