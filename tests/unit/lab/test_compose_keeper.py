@@ -17,7 +17,7 @@ from tests.unit.lab.test_compose import shop as shop_of
 
 from patternbench.lab import topologies
 from patternbench.lab.containers import keeper
-from patternbench.lab.containers.engine import ProjectFailed
+from patternbench.lab.containers.engine import ProjectFailed, asked
 from patternbench.lab.containers.link_proxies import LinkProxies
 from patternbench.lab.containers.printed import PrintedProject
 from patternbench.lab.containers.settings import ProjectSettings
@@ -306,3 +306,25 @@ def test_a_signal_to_end_at_any_moment_takes_down_once(is_ended_before: bool) ->
     assert lines > 5
     downs = {at: ends_in_any_line(at, is_ended_before)[1] for at in range(1, lines + 1)}
     assert downs == dict.fromkeys(downs, 1)
+
+
+@pytest.mark.parametrize("ended", ["env --default-signal=TERM sh -c 'kill -TERM $$'", "exit 143"])
+@pytest.mark.parametrize(("often", "code"), [(1, 0), (2, 1)])
+def test_a_command_that_the_signal_to_end_reached_too_is_carried_out_again(
+    ended: str, often: int, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands in Go heed the signal although it is ignored where they are started: a container was left."""
+    downs = []
+
+    def take_down() -> None:
+        downs.append(1)
+        if len(downs) <= often:
+            asked(["sh", "-c", ended])
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        left = keeper.kept_up(lambda: None, take_down, "it")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (bool(left), len(downs)) == (bool(code), 2)
+    assert ("it could not be taken down: `" in capsys.readouterr().err) == bool(code)

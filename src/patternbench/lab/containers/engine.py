@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,8 +30,16 @@ OF_ONE = ("run", "stop", "rm", "kill", "exec", "image")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
+ENDED = (-signal.SIGTERM, 128 + signal.SIGTERM)
+"""How a command ends by the signal: by itself, or as those in Go and a shell say it."""
+
+
 class ProjectFailed(Exception):  # noqa: N818 - named after what happened, as its siblings are
     """A project did not come up, or is not any more what was brought up: why."""
+
+
+class CommandEnded(ProjectFailed):
+    """A command of the engine was ended by the signal that asks all of our processes to end."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,8 @@ def asked(words: Sequence[str], most_s: float = QUESTION_S, *, logs: bool = Fals
     if logs:
         print(printed + complaints, file=sys.stderr, end="", flush=True)
     if code:
-        raise ProjectFailed(f"`{named(words)}` ended with code {code}{last_lines(complaints)}")
+        kind = CommandEnded if code in ENDED else ProjectFailed
+        raise kind(f"`{named(words)}` ended with code {code}{last_lines(complaints)}")
     return printed
 
 

@@ -25,7 +25,7 @@ import httpx
 
 from patternbench import asking
 from patternbench.lab.containers import engine
-from patternbench.lab.containers.engine import ProjectFailed
+from patternbench.lab.containers.engine import CommandEnded, ProjectFailed
 from patternbench.lab.containers.link_proxies import InnerLink, LinkProxies
 from patternbench.lab.containers.printed import PrintedProject
 from patternbench.lab.containers.project import GLANCE_S, ComposeProject, project_name
@@ -269,7 +269,7 @@ def kept_up(keep_up: Callable[[], None], take_down: Callable[[], None], what: st
     except ProjectEnded:
         pass
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # also for the engine's commands, which inherit that
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         left = _left(take_down, what)
     return refused("; ".join(filter(None, (why, left)))) if why or left else 0
 
@@ -296,8 +296,16 @@ class _EndSignal:
 
 
 def _left(take_down: Callable[[], None], what: str) -> str:
+    """Take something down, and return why that could not be; empty where it could.
+
+    Who ends us ends all that runs below us, and the engine's commands in Go heed the signal although they are started
+    with it ignored. So one that has just begun may end by it, and taking down begins again: the signal comes once.
+    """
     try:
-        take_down()
+        try:
+            take_down()
+        except CommandEnded:
+            take_down()
     except ProjectFailed as error:
         return f"{what} could not be taken down: {error}"
     return ""
