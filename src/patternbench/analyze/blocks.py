@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 ROWS = 1 << 17
 """Rows of a block at most; the load engine writes as many at once."""

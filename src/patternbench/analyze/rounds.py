@@ -160,10 +160,14 @@ def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]
 
 def _numeric_columns(table: pd.DataFrame, columns: ColumnRoles) -> set[str]:
     """Return the columns that the scenarios' numbers come from: blocks, responses, and what shares are counted by."""
-    counters = {counted_by(name) for name in columns.responses if name in SHARES}
-    return {*columns.responses} | {
-        name for name in {"block"} | counters if name in table and pd.api.types.is_numeric_dtype(table[name])
-    }
+    wanted = {"block", *_counters(columns).values()}
+    there = {name for name in wanted if name in table and pd.api.types.is_numeric_dtype(table[name])}
+    return there.union(columns.responses)
+
+
+def _counters(columns: ColumnRoles) -> dict[str, str]:
+    """Return by what each share is counted: calls, journeys or items."""
+    return {name: counted_by(name) for name in columns.responses if name in SHARES}
 
 
 def _with_numbered_blocks(table: pd.DataFrame) -> pd.DataFrame:
@@ -197,8 +201,7 @@ def _blocks(rows: Mapping[str, Floats], columns: ColumnRoles) -> dict[str, Float
 
 def _counts(rows: Mapping[str, Floats], columns: ColumnRoles) -> dict[str, Floats]:
     """Of how many calls, journeys or items each finite value of a share is; none where that can't be."""
-    counters = {name: counted_by(name) for name in columns.responses if name in SHARES}
-    known = {name: by for name, by in counters.items() if by in rows and _can_be(rows[name], rows[by])}
+    known = {name: by for name, by in _counters(columns).items() if by in rows and _can_be(rows[name], rows[by])}
     return {name: rows[by][np.isfinite(rows[name])] for name, by in known.items()}
 
 

@@ -38,7 +38,7 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic in stu
         return duration
 
 
-class RateType(click.ParamType):  # type: ignore[type-arg]
+class RateType(click.ParamType):  # type: ignore[type-arg]  # as above
     """A rate: a number per second, or text with its unit."""
 
     name = "rate"
@@ -55,7 +55,7 @@ class RateType(click.ParamType):  # type: ignore[type-arg]
         return rate
 
 
-class WeightsType(click.ParamType):  # type: ignore[type-arg]
+class WeightsType(click.ParamType):  # type: ignore[type-arg]  # as above
     """Whole numbers with commas between them."""
 
     name = "weights"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -63,22 +65,17 @@ def run(
     folder = out or RUNS / f"{file.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     place = place_of(study.order, **lanes)
     bound = time_bound_of(at_most, place)
-    if study.design.screen:
-        prepared = _screened(file, folder, skip_unavailable, no_commands, numbered=out is None)
-    else:
-        prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered=out is None)
+    begin = partial(prepared_run.begin, file, folder, skip_unavailable, no_commands, numbered=out is None)
+    prepared = _screened(file, begin) if study.design.screen else begin()
     return carry_out(prepared, json_, place=place, bound=bound, watch=watch and not json_)
 
 
-def _screened(
-    file: StudyFile, folder: Path, skip_unavailable: bool, no_commands: bool, *, numbered: bool
-) -> PreparedRun:
+def _screened(file: StudyFile, begin: Callable[..., PreparedRun]) -> PreparedRun:
     """Prepare a run of the scenarios that a model finds promising, and keep what it said of them."""
-    from patternbench.run import prepared_run  # noqa: PLC0415 - as above
     from patternbench.simulation.screening import StudyScreen  # noqa: PLC0415 - slow to import, and few studies have one
 
     output.note("simulating all scenarios, to choose which are measured")
     screen = StudyScreen(file)
-    prepared = prepared_run.begin(file, folder, skip_unavailable, no_commands, numbered, choose=screen.choose)
+    prepared = begin(choose=screen.choose)
     screen.keep(prepared.folder)
     return prepared
