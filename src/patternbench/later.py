@@ -89,8 +89,14 @@ def loaded_when_used() -> None:
 
 def load_all() -> None:
     """Load each module whose loading was put off."""
-    for module in [one for one in sys.modules.values() if type(one) is DeferredModule]:
-        getattr(module, "", None)
+    load(*(name for name, one in sys.modules.items() if type(one) is DeferredModule))
+
+
+def load(*names: str) -> None:
+    """Load those of some modules whose loading was put off."""
+    for module in [sys.modules.get(name) for name in names]:
+        if type(module) is DeferredModule:
+            getattr(module, "", None)
 
 
 def _put_off(name: str, parent: ModuleType | None) -> ModuleType | None:

@@ -11,13 +11,14 @@ since those inside one round share its conditions and are not repetitions.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from patternbench.analyze.blocks import slices
 from patternbench.analyze.groups import rows_of_groups
 from patternbench.terms.arrays import Floats
 
@@ -82,6 +83,18 @@ class GroupedRounds:
         measured = pd.DataFrame.from_records(rows, columns=["response", "median", "low", "high", "rounds", "coverage"])
         repeated = pd.concat([self._keys] * len(responses), ignore_index=True) if responses else self._keys[:0]
         return pd.concat([repeated, measured], axis=1)
+
+    def of_one(self, response: str) -> pd.DataFrame:
+        """Return the medians of one response; those of all are made together, as most tables are of one each."""
+        known = self._of_numbers.get(response)
+        return self.medians([response]) if known is None else known
+
+    @cached_property
+    def _of_numbers(self) -> dict[str, pd.DataFrame]:
+        every = self.medians([str(name) for name in self._rounds.select_dtypes("number").columns])
+        count = len(self._groups)
+        parts = (every.iloc[rows] for rows in slices(len(every), count)) if count else ()
+        return {str(part["response"].iloc[0]): part.reset_index(drop=True) for part in parts}
 
     def _of_each_group(self, response: str) -> Iterator[Floats]:
         values = self._rounds[response].to_numpy(float)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 
 from patternbench.analyze.arrays import out_of_scale
 from patternbench.analyze.derived import PREFIX
-from patternbench.analyze.groups import rows_of_groups
+from patternbench.analyze.groups import Places, rows_of_groups
 from patternbench.analyze.metrics import RESPONSES
 from patternbench.terms.arrays import Floats
 from patternbench.terms.data_problems import DataError, DataProblem, did_you_mean, raise_if_any
@@ -146,16 +146,22 @@ class ScenarioRounds:
 
 def scenarios(table: pd.DataFrame, columns: ColumnRoles) -> list[ScenarioRounds]:
     """Group rounds by scenario, in order of appearance, leaving out missing and infinite values."""
+    numbered = _with_numbered_blocks(table)
+    numbers = {name: _numbers(numbered[name]) for name in _numeric_columns(numbered, columns)}
+    return [
+        _scenario(levels, {n: v[rows] for n, v in numbers.items()}, columns)
+        for levels, rows in rows_by_levels(table, columns)
+    ]
+
+
+def rows_by_levels(table: pd.DataFrame, columns: ColumnRoles) -> Iterator[tuple[dict[str, object], Places]]:
+    """Yield the levels of each scenario that apply, and the places of its rows, in order of appearance."""
     keys = list(columns.factors) or ["scenario"]
-    table = _with_numbered_blocks(table)
-    numbers = {name: _numbers(table[name]) for name in _numeric_columns(table, columns)}
     groups = rows_of_groups(table, keys)
     first = [rows[0] for rows in groups]
     levels = zip(*(table[name].iloc[first].tolist() for name in keys), strict=True)
-    return [
-        _scenario(levels_of(keys, own, columns.factor_table), {n: v[rows] for n, v in numbers.items()}, columns)
-        for own, rows in zip(levels, groups, strict=True)
-    ]
+    for own, rows in zip(levels, groups, strict=True):
+        yield levels_of(keys, own, columns.factor_table), rows
 
 
 def _numeric_columns(table: pd.DataFrame, columns: ColumnRoles) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -35,6 +36,7 @@ from patternbench.report.sections import (
     steps,
     summary,
 )
+from patternbench.report.svg_process import FigureDrawer
 from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
 from patternbench.study.text import secrets
@@ -73,13 +75,11 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
     With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
     study = _study(run)
-    measured = refresh_rounds(run)
-    report = _with_lanes(run, declared.with_sections(gather(run, include_invalid, measured), study))
-    report = replace(report, sections=(*report.sections, *screened.sections(run, report)))
-    with writing(run):
-        csv.write_tables(report, run.path / "tables")
-        svg.write_figures(report, run.path / "figures")
-        html.write_html(report, run.report)
+    with FigureDrawer() as drawer:
+        measured = refresh_rounds(run)
+        report = _with_lanes(run, declared.with_sections(gather(run, include_invalid, measured), study))
+        report = replace(report, sections=(*report.sections, *screened.sections(run, report)))
+        _write(run, report, drawer)
     damaged = [row["why"] for row in report.left_out if row["what"] == DAMAGE]
     screen = report.first_screen
     return BuiltReport(
@@ -91,6 +91,15 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
         choice=screen.sentences if screen else [one.in_short for one in report.sections if one.in_short],
         rests_on=screen.notes if screen else (),
     )
+
+
+def _write(run: RunFolder, report: RunReport, drawer: FigureDrawer) -> None:
+    """Write tables, figures and the page; the figures are drawn while the others are made."""
+    drawer.begin(svg.specs(report))
+    with writing(run):
+        csv.write_tables(report, run.path / "tables")
+        html.write_html(report, run.report)
+        svg.write_figures(svg.drawings(report) | drawer.drawn(), run.path / "figures")
 
 
 def _warnings(report: RunReport) -> list[str]:
@@ -244,7 +253,13 @@ def finished_rounds(run: RunFolder) -> tables.ReadTable:
 
 
 def _study(run: RunFolder) -> Study:
-    return loads(read_text(run.study), str(run.study))
+    return _loaded(read_text(run.study), str(run.study))
+
+
+@lru_cache(maxsize=1)
+def _loaded(text: str, file: str) -> Study:
+    """Return the study of a text, which several parts of one report ask for."""
+    return loads(text, file)
 
 
 def _watch(run: RunFolder) -> Watch:

@@ -47,7 +47,7 @@ def write_tables(report: RunReport, folder: Path) -> list[Path]:
 
 def figure_table(report: RunReport, response: str) -> pd.DataFrame:
     """Return the numbers of a figure: one row per scenario, in the plan's order, with its levels."""
-    return _levels(report).merge(report.by_scenario.medians([response])[_SHOWN], on="scenario")
+    return _levels(report).merge(report.by_scenario.of_one(response)[_SHOWN], on="scenario")
 
 
 @once
@@ -68,6 +68,7 @@ def comparisons(compared: Findings, arrangement: Layout) -> pd.DataFrame:
     return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
 
 
+@once
 def noise_tables(report: RunReport) -> dict[str, pd.DataFrame]:
     """Give the noise floor and the drift of the headline responses."""
     responses = [name for name in HEADLINES if name in report.rounds.columns]

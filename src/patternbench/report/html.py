@@ -24,6 +24,7 @@ from patternbench.report.figures.scenarios import (
     medians,
     shown_unit,
     tail_place,
+    wide_grid,
 )
 from patternbench.report.first_screen import widest
 from patternbench.report.labels import RESPONSES, factor_title, level_text, shown
@@ -318,7 +319,7 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
         "scenarios": [vars(placed) for placed in arrangement.scenarios],
         "names": list(arrangement.names.values()),
         "responses": [_response(report, arrangement, response) for response in responses],
-        "grid": {kind: grid(arrangement, TITLE, "points", kind == "narrow") for kind in ("wide", "narrow")},
+        "grid": {"wide": wide_grid(report), "narrow": grid(arrangement, TITLE, "points", narrow=True)},
         "columns": len({placed.column for placed in arrangement.scenarios}),
         "distribution": distribution("points"),
         "curves": _curves(report, arrangement),
@@ -331,9 +332,11 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
 
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
     """Gather a figure's points, a row per scenario in order."""
-    table = medians(report, response).set_index("scenario")
-    table = table[list(_POINT)].where(table["rounds"] > 0)
-    table = table.reindex([placed.scenario for placed in arrangement.scenarios])
+    table = medians(report, response)
+    table = table[table["rounds"] > 0]
+    known = dict(zip(table["scenario"], table[list(_POINT)].to_numpy(float), strict=True))
+    unknown = np.full(len(_POINT), np.nan)
+    numbers = [known.get(placed.scenario, unknown) for placed in arrangement.scenarios]
     name = shown_unit(report, response)
     return {
         "name": response.name,
@@ -341,7 +344,7 @@ def _response(report: RunReport, arrangement: Layout, response: Response) -> dic
         "axis": axis_title(response, name),
         "unit": name,
         "meaning": response.meaning,
-        "rows": [dict(zip(_POINT, _rounded(row), strict=True)) for row in table.itertuples(index=False)],
+        "rows": [dict(zip(_POINT, _rounded(row), strict=True)) for row in numbers],
     }
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import json
 import math
+import os
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import pandas as pd
 
+from patternbench import later
 from patternbench.analyze import derived
 from patternbench.analyze.derived import PREFIX
 from patternbench.observe import registry
@@ -30,8 +34,12 @@ from patternbench.report.model import SIMULATED_COLUMN
 from patternbench.terms.responses import ROUND_COSTS
 from patternbench.terms.roles import Unit
 
-MANY = 200
+MANY = 48
 """From this many rounds on, reading them in several processes is faster."""
+_NEXT = ("scipy.special", "scipy.optimize", "scipy.stats")
+"""What a report needs once the rounds are read. To load it takes half a second, in which others read them."""
+_SHARES = 4
+"""Into how many parts the rounds of each such process are cut: a process that is done early takes another one."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +113,14 @@ def _readings(run: RunFolder, entries: Sequence[Entry]) -> list[RoundReading]:
 
 
 def _read(readings: list[RoundReading]) -> Iterator[RoundMeasures]:
-    if len(readings) < MANY:
+    if len(readings) < MANY or threading.active_count() > 1:  # what a thread has locked stays so in a copy of it all
         yield from map(_measure, readings)
         return
-    with ProcessPoolExecutor(initializer=_ended_by_signals) as pool:
-        yield from pool.map(_measure, readings, chunksize=50)
+    processes = len(os.sched_getaffinity(0))
+    with ProcessPoolExecutor(processes, initializer=_ended_by_signals) as pool:
+        read = pool.map(_measure, readings, chunksize=math.ceil(len(readings) / (_SHARES * processes)))
+        later.load(*_NEXT)
+        yield from read
 
 
 def _ended_by_signals() -> None:
@@ -130,9 +141,15 @@ def _measure(reading: RoundReading) -> RoundMeasures:
 
 def _joined(entries: list[Entry], frames: list[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
     """Return the frames of all rounds in one frame, with the scenario and the round of each row."""
-    pairs = zip(entries, frames, strict=True)
-    kept = [frame.assign(scenario=entry.scenario, round=entry.round) for entry, frame in pairs if len(frame)]
-    return pd.concat(kept or [empty.assign(scenario=[], round=[])], ignore_index=True)
+    kept = [(entry, frame) for entry, frame in zip(entries, frames, strict=True) if len(frame)]
+    if not kept:
+        return empty.assign(scenario=[], round=[])
+    joined = pd.concat([frame for _, frame in kept], ignore_index=True)
+    scenarios, numbers = (
+        np.repeat(np.array(of_rounds), [len(frame) for _, frame in kept])
+        for of_rounds in ([entry.scenario for entry, _ in kept], [entry.round for entry, _ in kept])
+    )
+    return joined.assign(scenario=scenarios, round=numbers)
 
 
 def _table(run: RunFolder, entries: Sequence[Entry], parts: Sequence[RoundMeasures]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from patternbench.analyze.intervals import median_interval, median_table
+from patternbench.analyze.intervals import GroupedRounds, median_interval, median_table
 
 values = st.lists(st.floats(0.001, 1000), min_size=1, max_size=30)
 
@@ -81,3 +81,18 @@ def test_the_median_table_agrees_with_the_interval_of_each_group() -> None:
         chosen = rounds[(rounds["scenario"] == row.scenario) & (rounds["client"] == row.client)]["p95"]
         expected = median_interval(chosen)
         assert (row.median, row.low, row.high) == (expected.median, expected.low, expected.high)
+
+
+def test_the_medians_of_one_response_are_those_of_a_table_of_it() -> None:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"scenario": ["b", "a", "b", "c"] * 3, "p95": rng.random(12), "goodput": rng.random(12)})
+    table.loc[3::4, "p95"] = np.nan
+    table = table.assign(recovered=table["goodput"] > 0.5, valid=True)
+    grouped = GroupedRounds(table, ["scenario"])
+    for name in ("p95", "goodput", "recovered"):
+        pd.testing.assert_frame_equal(grouped.of_one(name), median_table(table, ["scenario"], [name]))
+
+
+def test_the_medians_of_one_response_of_no_rounds_are_none() -> None:
+    table = pd.DataFrame({"scenario": [], "p95": []})
+    assert GroupedRounds(table, ["scenario"]).of_one("p95").empty

@@ -9,8 +9,8 @@ import pandas as pd
 
 from patternbench.report.charts import alt, spec
 from patternbench.report.labels import RESPONSES, factor_title, unit
-from patternbench.report.layout import Layout, distinct
-from patternbench.report.model import RunReport
+from patternbench.report.layout import Layout, distinct, layout
+from patternbench.report.model import RunReport, once
 from patternbench.terms.responses import HEADLINES, Response
 from patternbench.terms.roles import Unit
 
@@ -77,7 +77,7 @@ def points(report: RunReport, arrangement: Layout, response: Response) -> pd.Dat
 
 def medians(report: RunReport, response: Response) -> pd.DataFrame:
     """Return ``scenario`` and the numbers of ``points`` for each scenario with a round."""
-    table = report.by_scenario.medians([response.name])
+    table = report.by_scenario.of_one(response.name)
     _, factor = unit(response.kind, table["high"].max())
     ends = ["median", "low", "high"]
     numbers = table[ends].to_numpy() * factor
@@ -98,6 +98,12 @@ def axis_title(response: Response, name: str) -> str:
 
 TITLE = "@title"
 """What stands for the title of an axis in a grid, which is the same for every response but for its title and data."""
+
+
+@once
+def wide_grid(report: RunReport) -> dict[str, object]:
+    """Return the grid of a report's responses, for any title and the data that its page provides as ``points``."""
+    return grid(layout(report), TITLE, "points")
 
 
 def titled(spec: object, title: str) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from patternbench.analyze.recommend.recommendation import Candidate, Choice, Criteria, Recommendation
-from patternbench.analyze.rounds import ColumnRoles, Key, key, scenarios
+from patternbench.analyze.rounds import ColumnRoles, Key, key, rows_by_levels
 from patternbench.analyze.statements.verdict import ChoiceVerdict
 from patternbench.observe.section import Stand
 
@@ -20,11 +20,8 @@ def stands(recommendation: Recommendation, rounds: pd.DataFrame, criteria: Crite
 
 def scenario_ids(rounds: pd.DataFrame, criteria: Criteria) -> dict[Key, frozenset[str]]:
     """Return the ids of the scenarios that have the same levels, by these."""
-    return {
-        key(one.levels): frozenset(rounds.loc[rows.index, "scenario"])
-        for rows in (part for _, part in rounds.groupby("scenario", sort=False))
-        for one in scenarios(rows, ColumnRoles(tuple(criteria.by), (), criteria.factors))
-    }
+    columns, ids = ColumnRoles(tuple(criteria.by), (), criteria.factors), rounds["scenario"]
+    return {key(levels): frozenset(ids.iloc[rows]) for levels, rows in rows_by_levels(rounds, columns)}
 
 
 def _stand(choice: Choice, recommendation: Recommendation, ids: Mapping[Key, frozenset[str]]) -> Stand:
