@@ -29,6 +29,7 @@ from patternbench.records.folder import RunFolder
 from patternbench.simulation import model_file
 from patternbench.simulation.model_file import ServiceTimes, SimulationModel
 from patternbench.study.forms import SUFFIX
+from patternbench.study.load import loads
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = (
@@ -77,7 +78,7 @@ def checked(study: str, *, quick: bool, runs: Path | None) -> Result:
         run, file = measured(study, Path(scratch), quick=quick, runs=runs), Path(scratch) / "model.yaml"
         told = patternbench("calibrate", str(run), "--out", str(file), "--json")
         capacity = capacity_of(RunFolder(run), model_file.read(file).model)
-        parts = {"held_out": json.loads(told)["held_out"], "capacity": capacity}
+        parts = {"held_out": json.loads(told)["held_out"], "capacity": capacity, "timeouts": timeouts(RunFolder(run))}
         return {"study": Path(study).stem, **parts, **measured_on(RunFolder(run))}
 
 
@@ -110,6 +111,14 @@ def capacity_of(run: RunFolder, model: SimulationModel) -> float | None:
     """Return the calls per second that a system takes: as its run has measured, else as its model says."""
     before = stored.manifest(run).capacity.get("before")
     return before.rate if before else served(model)
+
+
+def timeouts(run: RunFolder) -> list[float]:
+    """Return the seconds that callers wait for an answer, by the study of a run."""
+    workload = loads(run.study.read_text(encoding="utf-8"), run.study.name).workload
+    journeys = [*([workload.journey] if workload.journey else []), *(workload.journeys or [])]
+    sent = [workload.request] if workload.request else [step for journey in journeys for step in journey.steps]
+    return sorted({wait.seconds for one in sent for wait in one.timeout})
 
 
 def served(model: SimulationModel) -> float:

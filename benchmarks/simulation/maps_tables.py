@@ -15,9 +15,9 @@ CONFIGURATION = "configuration"
 
 def printed(result: Result) -> str:
     """Return the table of each graph, with what was simulated."""
-    commit, date = result["code"]["commit"], result["code"]["date"]
-    head = f"Simulated, not measured: commit {commit}, {date}, study {result['options']['study']}."
-    return "\n\n".join([head, *(part for one in result["maps"] for part in of_graph(one))])
+    head = f"Simulated, not measured: study {result['options']['study']}."
+    maps = [{"code": result["code"], **one} for one in result["maps"]]
+    return "\n\n".join([head, *(part for one in maps for part in of_graph(one))])
 
 
 def of_graph(one: Result) -> list[str]:
@@ -26,7 +26,8 @@ def of_graph(one: Result) -> list[str]:
     rows = [[row[CONFIGURATION], *(row[length] for length in lengths)] for row in one["safe"]]
     words = (
         f"**{one['graph']}**, whose service {one['frozen']} freezes: safe loads in percent of its capacity of "
-        f"{one['capacity']:,.0f} requests per second, by length of the freeze, from {one['rounds']} rounds."
+        f"{one['capacity']:,.0f} requests per second, by length of the freeze, from {one['rounds']} rounds of commit "
+        f"{one['code']['commit']}, {one['code']['date']}."
     )
     return [words, table(["callers", *lengths], rows)]
 

@@ -19,7 +19,7 @@ from typing import Self
 from patternbench.report import vega
 
 _FIRST = {"$schema": vega.SCHEMA, "data": {"values": [{}]}, "mark": "point"}
-"""What is drawn before anything is asked for: with its first figure the library makes itself ready."""
+"""A figure that nobody asked for: with its first one the library makes itself ready."""
 
 
 class FigureDrawer:

@@ -110,7 +110,10 @@ class PreparedRun:
             return
         found = self._capacity(declared, place)
         if found.rate is None and not over:
-            hint = "give it: `capacity: {rate: ...}`, or change its `start`, `most` or `objective`"
+            hint = (
+                "give it: `capacity: {rate: ...}`; or measure it in more `rounds` or of a longer `duration`, "
+                "or change its `start`, `most` or `objective`"
+            )
             raise InputError(Problem(f"could not be measured: {found.note}", "capacity", hint=hint))
         self._note("capacity", {due: found})
         listener.place_noticed(f"the capacity {due} the rounds is {found.words}")

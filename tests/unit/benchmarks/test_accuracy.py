@@ -12,6 +12,7 @@ from benchmarks.simulation import accuracy, accuracy_tables
 from scripts.sessions.__main__ import LIST
 from scripts.sessions.studies import names_in
 
+from patternbench.records.folder import RunFolder
 from patternbench.simulation.model_file import SimulationModel
 
 ON = {
@@ -40,11 +41,11 @@ def check(study: str, *scenarios: tuple[object, list[dict[str, Any]]], capacity:
 
 
 def goals(made: dict[str, Any]) -> dict[str, list[str]]:
-    return {row[0]: row[1:] for row in accuracy_tables.goal_rows(made)}
+    return {goal.what: [goal.bound, goal.found, goal.scenarios, goal.met] for goal in accuracy_tables.goals(made)}
 
 
 NO_WORD = {"verdicts": {"p99": "inconclusive", "recovery_time": "inconclusive"}}
-P99 = "median error of p99 below 90 % of the capacity, %"
+P99 = "median error of p99 below 90 % of the capacity, without time-outs, %"
 GOODPUT = "median error of goodput, %"
 RECOVERED = "recovered or not, off the boundary, is right, %"
 
@@ -52,11 +53,21 @@ RECOVERED = "recovered or not, off the boundary, is right, %"
 def test_a_goal_that_is_missed_is_printed_as_missed() -> None:
     made = check("a", (50, [cell("p99", 0.1, 0.14), cell("goodput", 50, 47), cell("recovered", 100, 0)]))
     assert goals(made) == {
-        P99: ["at most 10", "40.0", "1", "missed"],
-        GOODPUT: ["at most 3", "6.0", "1", "missed"],
+        P99: ["at most 10", "40.0", "1 of 1", "missed"],
+        GOODPUT: ["at most 3", "6.0", "1 of 1", "missed"],
         RECOVERED: ["at least 95", "0", "1 of 1", "missed"],
     }
     assert "missed" in accuracy_tables.printed({**ON, "checks": [made]})
+
+
+def test_the_goals_of_all_studies_stand_first_with_a_gap_where_a_study_has_none() -> None:
+    one = check("a", (50, [cell("p99", 0.1, 0.14), cell("goodput", 50, 49), cell("recovered", 100, 0)]))
+    other = check("b", (95, [cell("p99", 0.1, 0.14), cell("goodput", 50, 47)]))
+    first, *rest = accuracy_tables.printed({**ON, "checks": [one, other]}).split("\n\n")
+    rows = [[part.strip() for part in line.strip("|").split("|")] for line in first.splitlines()]
+    assert [head.rpartition(": ")[2] for head in rows[0][1:]] == ["at most 10", "at most 3", "at least 95"]
+    assert rows[2:] == [["a", "40.0 (missed)", "2.0 (met)", "0 (missed)"], ["b", "–", "6.0 (missed)", "–"]]
+    assert rest[0].startswith("**a**, held out")
 
 
 def test_a_goal_that_is_met_is_printed_as_met() -> None:
@@ -74,13 +85,50 @@ def test_times_above_nine_tenths_of_the_capacity_are_no_goal(rate: object, capac
 
 def test_times_at_loads_of_which_no_share_is_known_all_count() -> None:
     made = check("a", (95, [cell("p99", 0.1, 0.9)]), capacity=None)
-    assert goals(made) == {"median error of p99, %": ["at most 10", "800.0", "1", "missed"]}
+    alone = "median error of p99, without time-outs, %"
+    assert goals(made) == {alone: ["at most 10", "800.0", "1 of 1", "missed"]}
 
 
 def test_a_scenario_at_the_boundary_where_some_rounds_recovered_has_no_answer() -> None:
     cells = [cell("recovered", 66.7, 0), cell("recovered", 100, 83.3), cell("recovered", 0, None)]
     made = check("a", *((50, [one]) for one in cells))
     assert goals(made)[RECOVERED] == ["at least 95", "100", "1 of 3", "met"]
+
+
+def test_a_time_that_is_the_time_out_itself_is_no_prediction_that_counts() -> None:
+    waits = [cell("p99", value, 0.5) for value in (0.5, 0.501, 0.486, 0.56, 0.48, 0.52)]
+    made = {**check("a", *((50, [one]) for one in waits)), "timeouts": [0.3, 0.5]}
+    assert goals(made)[P99] == ["at most 10", "4.2", "1 of 6", "met"]
+    assert goals({**made, "timeouts": []})[P99][2] == "6 of 6"
+
+
+def test_a_share_just_below_its_goal_is_not_printed_as_the_goal() -> None:
+    cells = [cell("recovered", 100, 100)] * 18 + [cell("recovered", 100, 0)]
+    assert goals(check("a", *((50, [one]) for one in cells)))[RECOVERED] == [
+        "at least 95",
+        "94.7",
+        "19 of 19",
+        "missed",
+    ]
+
+
+STEPS = """
+  journey:
+    - {name: ask, path: /a, timeout: 2s}
+    - {name: fetch, path: /b, timeout: 500ms}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "waits"), [("request: {path: /, timeout: 300ms}", [0.3]), (STEPS.strip(), [0.5, 2.0])]
+)
+def test_what_callers_wait_for_an_answer_is_read_from_what_a_study_sends(
+    sent: str, waits: list[float], tmp_path: Path
+) -> None:
+    workload = f"workload:\n  open: {{rate: 5, duration: 5s}}\n  {sent}\n"
+    head = "patternbench: 1\nname: a\nsystem: target\nstrategies: [{client: native, baseline: {}}]\n"
+    (tmp_path / "study.yaml").write_text(head + workload)
+    assert accuracy.timeouts(RunFolder(tmp_path)) == waits
 
 
 def test_a_response_without_a_prediction_is_counted_and_has_no_error() -> None:

@@ -191,5 +191,7 @@ def test_a_capacity_that_cannot_be_measured_is_refused_before_any_round(
     words = [str(environment / "study.yaml"), "--out", str(environment / "run")]
     result = CliRunner().invoke(run, words, standalone_mode=False)
     assert isinstance(result.exception, InputError)
-    assert "capacity: could not be measured: it is gone; give it" in str(result.exception)
+    told = str(result.exception)
+    assert "capacity: could not be measured: it is gone; give it" in told
+    assert "more `rounds` or of a longer `duration`" in told
     assert rounds_of(environment / "run") == []
