@@ -91,10 +91,10 @@ class GroupedRounds:
 
     @cached_property
     def _of_numbers(self) -> dict[str, pd.DataFrame]:
-        every = self.medians([str(name) for name in self._rounds.select_dtypes("number").columns])
-        count = len(self._groups)
-        parts = (every.iloc[rows] for rows in slices(len(every), count)) if count else ()
-        return {str(part["response"].iloc[0]): part.reset_index(drop=True) for part in parts}
+        names = [str(name) for name in self._rounds.select_dtypes("number").columns]
+        every, count = self.medians(names), len(self._groups)
+        parts = slices(len(every), count) if count else ()
+        return {name: every.iloc[rows].reset_index(drop=True) for name, rows in zip(names, parts, strict=bool(count))}
 
     def _of_each_group(self, response: str) -> Iterator[Floats]:
         values = self._rounds[response].to_numpy(float)

@@ -49,6 +49,7 @@ from patternbench.terms.roles import Role
 _DIGITS = 4
 _LOGIN = re.compile(r"//[^/@]*@")
 _POINT = ("median", "low", "high", "coverage", "rounds")
+_ROUNDS, _UNKNOWN = _POINT.index("rounds"), [np.nan] * len(_POINT)
 _FEWEST_ROUNDS = 6
 _IN_FULL_BELOW = ("manifest", "study_file", "files", "starts")
 """Parts of a manifest that the page has in full only."""
@@ -332,11 +333,10 @@ def _data(report: RunReport, arrangement: Layout) -> dict[str, object]:
 
 def _response(report: RunReport, arrangement: Layout, response: Response) -> dict[str, object]:
     """Gather a figure's points, a row per scenario in order."""
-    table = medians(report, response)
-    table = table[table["rounds"] > 0]
-    known = dict(zip(table["scenario"], table[list(_POINT)].to_numpy(float), strict=True))
-    unknown = np.full(len(_POINT), np.nan)
-    numbers = [known.get(placed.scenario, unknown) for placed in arrangement.scenarios]
+    table = medians(report, response).set_index("scenario")[list(_POINT)]
+    points = zip(table.index, table.to_numpy(float).tolist(), strict=True)
+    known = {str(name): point for name, point in points if point[_ROUNDS] > 0}
+    numbers = [known.get(placed.scenario, _UNKNOWN) for placed in arrangement.scenarios]
     name = shown_unit(report, response)
     return {
         "name": response.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -166,6 +167,45 @@ def test_rounds_that_differ_too_much_give_no_interval() -> None:
         for rate, missed in ((90, 400), (100, 10), (110, 300), (90, 2), (100, 500), (110, 6))
     ]
     assert capacity(steps, OBJECTIVE).low is None
+
+
+def asked(rate_of: Callable[[int], float], limits: Limits | None = None) -> tuple[Capacity, list[RateStep]]:
+    """The answer of a service that, at each round, takes what ``rate_of`` says, and the rounds that were asked for."""
+    limits = limits or Limits(start=10, rounds=4)
+    steps, asking = list[RateStep](), search(OBJECTIVE, limits)
+    rate = next(asking, None)
+    while rate is not None:
+        missed = 1 / (1 + math.exp(3 - 30 * (rate / rate_of(len(steps)) - 1)))
+        steps.append(RateStep(rate, 1000, round(1000 * missed)))
+        try:
+            rate = asking.send(steps[-1])
+        except StopIteration:
+            rate = None
+    return capacity(rate_search.evidence(steps, limits), OBJECTIVE), steps
+
+
+@pytest.mark.parametrize("later", [800.0, 320.0, 170.0, 25.0])
+def test_a_service_that_was_cold_or_goes_slow_while_its_ends_are_found_is_looked_for_again(later: float) -> None:
+    answer, steps = asked(lambda round_: 200.0 if round_ < 9 else later)
+    assert answer.low is not None, answer.note
+    assert answer.high is not None
+    assert answer.low <= later <= answer.high
+    assert len(steps) < 40
+
+
+def test_a_service_that_stays_as_it_is_is_looked_for_once() -> None:
+    answer, steps = asked(lambda _: 200.0)
+    assert len(steps) == 7 + 3 + 12, "doubled to a miss that is asked again, halved, then four blocks of three"
+    assert answer.low is not None
+    assert answer.high is not None
+    assert answer.low <= 200 <= answer.high
+
+
+def test_a_service_that_never_stays_the_same_is_given_up_in_the_end() -> None:
+    """Twice as quick after each ten rounds: every search ends below what it takes by then."""
+    answer, steps = asked(lambda round_: 200.0 * 2.0 ** (round_ // 10))
+    assert len(steps) < 100
+    assert answer.note or answer.low is not None
 
 
 def test_one_stall_does_not_lead_the_search_astray() -> None:

@@ -5,8 +5,9 @@ The objective says which share of calls must be answered well within a time (``p
 capacity is the rate at which it reaches what the objective allows.
 
 The search doubles the rate until a round misses the objective, halves the gap in ratio until its ends are near each
-other, then repeats rounds at rates around it. Where hardly any of these lies near the objective, but all keep it or
-miss it by far, the service falls off a cliff: the next rounds go nearer to where it is. The rate where the logit of
+other, then repeats rounds at rates around it. Where all of these lie on one side, it goes on from there: a service that
+was cold when its ends were found takes more by now. Where hardly any of these lies near the objective, but all keep it
+or miss it by far, the service falls off a cliff: the next rounds go nearer to where it is. The rate where the logit of
 the missed share crosses the objective is found by ``crossing``, in which a saturated round counts only as beyond it,
 for the usual machine of these rounds. Rounds are taken as independent; whether they resemble the ones before them is
 tested. Nothing here measures, and nothing is drawn at random.
@@ -34,6 +35,10 @@ SPREAD = (0.85, 1.0, 1.15)
 """Where rounds are repeated, as shares of the middle of the ends: near enough for a line, far enough for a slope."""
 NEAREST = 1.02
 """On a cliff: the least ratio between the rates that are repeated."""
+TELLING = 2
+"""After this many blocks of repeated rounds on one side of the objective the search goes on elsewhere."""
+MOVES = 3
+"""How often it does."""
 FEWEST = 3
 CURVED = 0.015
 """How much further out the ends lie, as a share: what a line leaves out of a curve between these rates."""
@@ -106,8 +111,49 @@ def parse_objective(text: str) -> RateObjective:
 
 
 def search(objective: RateObjective, limits: Limits) -> Generator[float, RateStep, None]:
-    """Yield the rates to measure, one after another, until nothing is left to ask; each one's step is sent back."""
-    rate, low, high = limits.start, 0.0, math.inf
+    """Yield the rates to measure, one after another, until nothing is left to ask; each one's step is sent back.
+
+    Where all rounds that are repeated keep the objective, or all miss it, the service is another one than when its ends
+    were found (it was cold then, or has gone slow), and they are looked for again from there.
+    """
+    ends = yield from _ends(limits.start, 0.0, math.inf, objective, limits)
+    for left in reversed(range(MOVES + 1)):
+        if ends is None:
+            return
+        steps = yield from _repeated(math.sqrt(ends[0] * ends[1]), objective, limits, may_move=left > 0)
+        beyond = _beyond(steps, objective)
+        if beyond is None or not left:
+            return
+        ends = yield from _ends(*beyond, objective, limits)
+
+
+def _repeated(
+    middle: float, objective: RateObjective, limits: Limits, may_move: bool
+) -> Generator[float, RateStep, list[RateStep]]:
+    """Repeat rounds around the middle of the ends, and return them; fewer where they say that it lies elsewhere."""
+    steps = list[RateStep]()
+    for block in range(limits.rounds):
+        around = _around(steps, middle, objective)
+        for rate in around if block % 2 else around[::-1]:
+            steps.append((yield rate))
+        if may_move and block + 1 == TELLING and _beyond(steps, objective):
+            break
+    return steps
+
+
+def _beyond(steps: Sequence[RateStep], objective: RateObjective) -> tuple[float, float, float] | None:
+    """Return where to look on, and between which ends, if all rounds keep the objective or all miss it; else None."""
+    kept = [step.share <= objective.allowed for step in steps]
+    rates = [step.rate for step in steps]
+    if all(kept):
+        return 2 * max(rates), max(rates), math.inf
+    return None if any(kept) else (min(rates) / 2, 0.0, min(rates))
+
+
+def _ends(
+    rate: float, low: float, high: float, objective: RateObjective, limits: Limits
+) -> Generator[float, RateStep, tuple[float, float] | None]:
+    """Return two rates near each other of which one keeps the objective and one misses it; None where none do."""
     while (high == math.inf and rate <= limits.most) or (low == 0 and rate >= limits.start / 1024):
         kept = yield from _kept(rate, objective)
         low, high = (rate, high) if kept else (low, rate)
@@ -115,16 +161,12 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
             break
         rate = rate * 2 if high == math.inf else rate / 2
     if not low or high == math.inf:
-        return
+        return None
     while high / low > NEAR:
         middle = math.sqrt(low * high)
         kept = yield from _kept(middle, objective)
         low, high = (middle, high) if kept else (low, middle)
-    middle, steps = math.sqrt(low * high), list[RateStep]()
-    for block in range(limits.rounds):
-        around = _around(steps, middle, objective)
-        for rate in around if block % 2 else around[::-1]:
-            steps.append((yield rate))
+    return low, high
 
 
 def _around(steps: Sequence[RateStep], middle: float, objective: RateObjective) -> list[float]:
