@@ -39,6 +39,8 @@ TELLING = 2
 """After this many blocks of repeated rounds on one side of the objective the search goes on elsewhere."""
 MOVES = 3
 """How often it does."""
+GENTLE = 1.5
+"""The ratio of its steps there: far beyond what it takes, a service is left with much to do."""
 FEWEST = 3
 CURVED = 0.015
 """How much further out the ends lie, as a share: what a line leaves out of a curve between these rates."""
@@ -99,6 +101,16 @@ class Limits:
     rounds: int = 5
 
 
+@dataclass(frozen=True)
+class SearchBegin:
+    """The rate that is asked for first, what is known to keep and to miss the objective, and the ratio of the steps."""
+
+    rate: float
+    low: float = 0.0
+    high: float = math.inf
+    step: float = 2.0
+
+
 def parse_objective(text: str) -> RateObjective:
     """Return the objective that a text such as ``p95 <= 100ms`` writes; raises DataError saying how one is written."""
     match = _OBJECTIVE.match(text)
@@ -116,7 +128,7 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
     Where all rounds that are repeated keep the objective, or all miss it, the service is another one than when its ends
     were found (it was cold then, or has gone slow), and they are looked for again from there.
     """
-    ends = yield from _ends(limits.start, 0.0, math.inf, objective, limits)
+    ends = yield from _ends(SearchBegin(limits.start), objective, limits)
     for left in reversed(range(MOVES + 1)):
         if ends is None:
             return
@@ -124,7 +136,7 @@ def search(objective: RateObjective, limits: Limits) -> Generator[float, RateSte
         beyond = _beyond(steps, objective)
         if beyond is None or not left:
             return
-        ends = yield from _ends(*beyond, objective, limits)
+        ends = yield from _ends(beyond, objective, limits)
 
 
 def _repeated(
@@ -141,25 +153,26 @@ def _repeated(
     return steps
 
 
-def _beyond(steps: Sequence[RateStep], objective: RateObjective) -> tuple[float, float, float] | None:
-    """Return where to look on, and between which ends, if all rounds keep the objective or all miss it; else None."""
+def _beyond(steps: Sequence[RateStep], objective: RateObjective) -> SearchBegin | None:
+    """Return where to look on if all rounds keep the objective or all miss it; None if they do neither."""
     kept = [step.share <= objective.allowed for step in steps]
     rates = [step.rate for step in steps]
     if all(kept):
-        return 2 * max(rates), max(rates), math.inf
-    return None if any(kept) else (min(rates) / 2, 0.0, min(rates))
+        return SearchBegin(GENTLE * max(rates), low=max(rates), step=GENTLE)
+    return None if any(kept) else SearchBegin(min(rates) / GENTLE, high=min(rates), step=GENTLE)
 
 
 def _ends(
-    rate: float, low: float, high: float, objective: RateObjective, limits: Limits
+    begin: SearchBegin, objective: RateObjective, limits: Limits
 ) -> Generator[float, RateStep, tuple[float, float] | None]:
     """Return two rates near each other of which one keeps the objective and one misses it; None where none do."""
+    rate, low, high = begin.rate, begin.low, begin.high
     while (high == math.inf and rate <= limits.most) or (low == 0 and rate >= limits.start / 1024):
         kept = yield from _kept(rate, objective)
         low, high = (rate, high) if kept else (low, rate)
         if low and high < math.inf:
             break
-        rate = rate * 2 if high == math.inf else rate / 2
+        rate = rate * begin.step if high == math.inf else rate / begin.step
     if not low or high == math.inf:
         return None
     while high / low > NEAR:
