@@ -36,7 +36,6 @@ from patternbench.report.sections import (
     steps,
     summary,
 )
-from patternbench.report.svg_process import FigureDrawer
 from patternbench.study.load import loads, parse_study
 from patternbench.study.models import Study
 from patternbench.study.text import secrets
@@ -75,11 +74,13 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
     With ``include_invalid`` the report also shows rounds that aren't valid, and its title says so.
     """
     study = _study(run)
-    with FigureDrawer() as drawer:
-        measured = refresh_rounds(run)
-        report = _with_lanes(run, declared.with_sections(gather(run, include_invalid, measured), study))
-        report = replace(report, sections=(*report.sections, *screened.sections(run, report)))
-        _write(run, report, drawer)
+    measured = refresh_rounds(run)
+    report = _with_lanes(run, declared.with_sections(gather(run, include_invalid, measured), study))
+    report = replace(report, sections=(*report.sections, *screened.sections(run, report)))
+    with writing(run):
+        csv.write_tables(report, run.path / "tables")
+        svg.write_figures(svg.figures(report), run.path / "figures")
+        html.write_html(report, run.report)
     damaged = [row["why"] for row in report.left_out if row["what"] == DAMAGE]
     screen = report.first_screen
     return BuiltReport(
@@ -91,15 +92,6 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
         choice=screen.sentences if screen else [one.in_short for one in report.sections if one.in_short],
         rests_on=screen.notes if screen else (),
     )
-
-
-def _write(run: RunFolder, report: RunReport, drawer: FigureDrawer) -> None:
-    """Write tables, figures and the page; the figures are drawn while the others are made."""
-    drawer.begin(svg.specs(report))
-    with writing(run):
-        csv.write_tables(report, run.path / "tables")
-        html.write_html(report, run.report)
-        svg.write_figures(svg.drawings(report) | drawer.drawn(), run.path / "figures")
 
 
 def _warnings(report: RunReport) -> list[str]:
