@@ -79,7 +79,7 @@ def build(run: RunFolder, include_invalid: bool = False) -> BuiltReport:
     report = replace(report, sections=(*report.sections, *screened.sections(run, report)))
     with writing(run):
         csv.write_tables(report, run.path / "tables")
-        svg.write_figures(svg.figures(report), run.path / "figures")
+        svg.write_figures(report, run.path / "figures")
         html.write_html(report, run.report)
     damaged = [row["why"] for row in report.left_out if row["what"] == DAMAGE]
     screen = report.first_screen

@@ -21,53 +21,38 @@ from patternbench.report.model import RunReport
 from patternbench.terms.responses import HEADLINES
 from patternbench.terms.visible import all_visible
 
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
 
 def figures(report: RunReport) -> dict[str, str]:
     """Draw the paper's two figures, the headline responses and those of sections; file stem to SVG text.
 
     Without the library that draws SVG files, only the sections' own drawings are there.
     """
-    drawn = {name: vega.svg_of(spec) for name, spec in specs(report).items()} if vega.draws_svg() else {}
-    return drawings(report) | drawn
-
-
-def specs(report: RunReport) -> dict[str, dict[str, object]]:
-    """Return what the library has to draw for ``figures``; file stem to whole Vega-Lite specification."""
     if not len(report.done):
         return {}
+    return _drawings(report) | (_figures(report) if vega.draws_svg() else {})
+
+
+def _figures(report: RunReport) -> dict[str, str]:
     arrangement = layout(report)
     drawable = {response.name for response in figure_responses(report)}
     expected = [name for name in dict.fromkeys([*PAPER_FIGURES, *HEADLINES]) if name in drawable]
     drawn = wide_grid(report)
     own = {name: _grid(report, arrangement, drawn, name) for name in expected}
-    return {name: themed(spec) for name, spec in (own | _of_sections(report)).items()}
+    return own | _of_sections(report)
 
 
-def drawings(report: RunReport) -> dict[str, str]:
-    """Return the drawings that sections bring as SVG themselves; file stem to text."""
-    if not len(report.done):
-        return {}
-    return {
-        f"{section.anchor}-drawing-{number}": drawing.svg
-        for section in report.sections
-        for number, drawing in enumerate(section.drawings, start=1)
-    }
-
-
-def write_figures(drawn: Mapping[str, str], folder: Path) -> list[Path]:
+def write_figures(report: RunReport, folder: Path) -> list[Path]:
     """Write every figure into a folder, as ``NAME.svg``, and list the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [_written(folder / f"{name}.svg", text) for name, text in drawn.items()]
+    return [_written(folder / f"{name}.svg", text) for name, text in figures(report).items()]
 
 
 def draw(spec: Mapping[str, object]) -> str:
     """Draw one Vega-Lite specification as SVG, in the light theme."""
-    return vega.svg_of(themed(spec))
-
-
-def themed(spec: Mapping[str, object]) -> dict[str, object]:
-    """Return a whole specification, in the light theme."""
-    return {**_shown(spec), "$schema": vega.SCHEMA, "config": config("light")}
+    themed = {**_shown(spec), "$schema": _SCHEMA, "config": config("light")}
+    return vega.svg_of(themed)
 
 
 def _shown(spec: Mapping[str, object]) -> dict[str, object]:
@@ -75,15 +60,23 @@ def _shown(spec: Mapping[str, object]) -> dict[str, object]:
     return {name: all_visible(part) for name, part in spec.items()}
 
 
-def _grid(report: RunReport, arrangement: Layout, drawn: Mapping[str, object], name: str) -> dict[str, object]:
+def _grid(report: RunReport, arrangement: Layout, drawn: Mapping[str, object], name: str) -> str:
     response = RESPONSES[name]
     title = axis_title(response, shown_unit(report, response))
-    return grid_of(drawn, title, points(report, arrangement, response))
+    return draw(grid_of(drawn, title, points(report, arrangement, response)))
 
 
-def _of_sections(report: RunReport) -> dict[str, Mapping[str, object]]:
+def _drawings(report: RunReport) -> dict[str, str]:
     return {
-        f"{section.anchor}-{number}": figure.spec
+        f"{section.anchor}-drawing-{number}": drawing.svg
+        for section in report.sections
+        for number, drawing in enumerate(section.drawings, start=1)
+    }
+
+
+def _of_sections(report: RunReport) -> dict[str, str]:
+    return {
+        f"{section.anchor}-{number}": draw(figure.spec)
         for section in report.sections
         for number, figure in enumerate(section.figures, start=1)
     }

@@ -16,7 +16,6 @@ from patternbench.terms.problems import InputError, Problem
 
 CARRIED = Path(__file__).parents[1] / "_scripts" / "vega.js"
 LIBRARY = "vl_convert"
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 INSTALL = "type `pip install 'patternbench[svg]'`"
 
 

@@ -139,7 +139,7 @@ def test_the_page_states_the_noise_floor_of_what_it_speaks_of(small: RunReport) 
 
 
 def test_files_are_written_under_their_names(small: RunReport, tmp_path: Path) -> None:
-    figures = svg.write_figures(svg.figures(small), tmp_path / "figures")
+    figures = svg.write_figures(small, tmp_path / "figures")
     tables = csv.write_tables(small, tmp_path / "tables")
     assert {path.name for path in figures} >= {"AverageSuccessTime.svg", "TotalExecutionTime.svg"}
     assert {path.name for path in tables} >= {"figure-p95.csv", "comparisons.csv", "noise.csv", "drift.csv"}

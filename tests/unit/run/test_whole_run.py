@@ -152,7 +152,6 @@ def nothing_is_there(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(executor, "EngineDriver", MadeUp)
     patched.setattr(RoundFixture, "environment", lambda *_: Nothing())
     patched.setattr(preflight, "inexpressible", lambda *_: [])
-    patched.setattr(svg, "specs", lambda *_: {})
     patched.setattr(svg, "write_figures", lambda *_: [])
     patched.setattr(html, "write_html", _titled)
     patched.setattr(executor.warnings, "of_load", lambda measured, *_: list(measured.warnings))

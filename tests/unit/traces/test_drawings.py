@@ -220,7 +220,7 @@ def test_drawings_are_in_the_page_and_next_to_it_as_files(tmp_path: Path) -> Non
     page = html.render(report)
     assert drawing.svg in page
     assert "how to read it" in page
-    files = svg.write_figures(svg.figures(report), tmp_path)
+    files = svg.write_figures(report, tmp_path)
     (written,) = [file for file in files if file.name == "calls-drawing-1.svg"]
     assert re.match("<svg ", written.read_text())
 
