@@ -1,4 +1,8 @@
-"""Files that were made to hurt: whoever reads them refuses them in less than two seconds and 300 MB."""
+"""Files that were made to hurt: whoever reads them refuses them in less than two seconds and 300 MB.
+
+The seconds are those of a machine that takes 0.12 s for two million steps of Python, which are timed beside the work:
+the bound moves with the machine.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,31 @@ import sys, time
 from pathlib import Path
 from benchmarks.common import own_peak_mib
 from patternbench.terms.problems import InputError
-for name in sys.argv[1:]:
+def cpu_s(work):
     begin = time.process_time()
+    work()
+    return time.process_time() - begin
+def steps():
+    left = 0
+    for number in range(2_000_000):
+        left += number * number % 7
+def refused(name):
     try:
         read(Path(name))
     except InputError as error:
-        pass
+        if Path(name).name not in str(error):
+            print(name, "is not named")
     else:
         print(name, "was read")
-    took = time.process_time() - begin
-    if took > 2:
-        print(name, f"took {took:.1f} s")
+def over(name):
+    took, yardstick = cpu_s(lambda: refused(name)), cpu_s(steps)
+    return f"{took:.1f} s, {took / yardstick:.0f} yardsticks" * (took > max(2, 2 * yardstick / 0.12))
+for name in sys.argv[1:]:
+    tries = 3  # what else runs on a core only ever makes the work longer
+    while (took := over(name)) and (tries := tries - 1):
+        pass
+    if took:
+        print(name, "took", took)
 if own_peak_mib() > 300:
     print(f"took {own_peak_mib():.0f} MB")
 """
@@ -36,4 +54,4 @@ def are_refused_within_bounds(reader: str, files: Iterable[Path]) -> None:
     """Have a process of its own read files, by Python that defines ``read``, and hold it to the bounds."""
     words = [sys.executable, "-c", reader + RUN, *sorted(map(str, files))]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+    assert (done.stdout, done.returncode) == ("", 0), done.stdout + done.stderr

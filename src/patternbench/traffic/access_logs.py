@@ -114,8 +114,8 @@ def _not_understood(path: Path, number: int, text: str) -> Problem:
 
 def _request(line: AccessLogLine, place: FileLine, session: str) -> RecordedRequest | None:
     """Return the request of a line; None for anything else, such as the beginning of TLS at a plain port."""
-    found = _REQUEST.fullmatch(line.request)
-    if found is None or found[1] not in METHODS:
+    asked = _asked(line.request)
+    if asked is None:
         return None
     if session and session not in line.fields:
         allowed = ", ".join(name for name in line.fields) or "none: this log tells no one"
@@ -123,7 +123,14 @@ def _request(line: AccessLogLine, place: FileLine, session: str) -> RecordedRequ
             Problem("isn't in the lines of this log", "--session", place.file, place.line, session, allowed)
         )
     own = str(line.fields[session]) if session else ""
-    return RecordedRequest(found[1], path_of(found[2]), place, line.at_us, own)
+    return RecordedRequest(*asked, place, line.at_us, own)
+
+
+@lru_cache(maxsize=4096)
+def _asked(text: str) -> tuple[str, str] | None:
+    """Return method and path of ``GET /items HTTP/1.1``: the lines of a log repeat few of them."""
+    found = _REQUEST.fullmatch(text)
+    return (found[1], path_of(found[2])) if found and found[1] in METHODS else None
 
 
 def _combined(text: str) -> AccessLogLine | None:

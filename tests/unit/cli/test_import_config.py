@@ -59,7 +59,7 @@ def test_several_files_make_layers_outermost_first() -> None:
 def test_which_of_several_is_read_has_to_be_said() -> None:
     told = refused("import-config", SPRING)
     assert "`grows`" in told and "--of grows" in told
-    assert "isn't in these files" in refused("import-config", SPRING, "--of", "nobody")
+    assert refused("import-config", SPRING, "--of", "nobody").startswith(f"{SPRING}: --of: isn't in these files")
     assert "grows" in done("import-config", SPRING, "--list").stdout
     assert len(json.loads(done("import-config", SPRING, "--list", "--json").stdout)["names"]) == 6
 
@@ -128,3 +128,11 @@ def test_init_asks_one_question_only(subject: tuple[str, ...]) -> None:
 def test_init_says_that_today_lacks_what_was_not_understood(subject: tuple[str, ...]) -> None:
     printed = done(*subject, "--today", CORPUS / "spring" / "ring-buffers.yml", "--of", "stock")
     assert "lacks what was not understood" in printed.stderr
+
+
+def test_a_refusal_names_the_file_also_where_it_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("resilience4j.a=\n")
+    (tmp_path / "b.properties").write_text("other=1\n")
+    assert refused("import-config", tmp_path / "a.properties", tmp_path / "b.properties").startswith(
+        f"{tmp_path}/a.properties, {tmp_path}/b.properties: says nothing of calls"
+    )

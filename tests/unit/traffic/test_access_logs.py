@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.hostile import are_refused_within_bounds
 
 from patternbench.study.load import loads
 from patternbench.terms.problems import InputError
@@ -27,6 +26,10 @@ ALB = (
     '"GET http://shop.example:80/items?page=2 HTTP/1.1" "curl/7.46.0" - - arn:aws:x "Root=1-58" "-" "-" 0 '
     '2026-10-10T11:55:39.000000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"\n'
 )
+LOGS = """
+from patternbench.traffic.files import TrafficSelection, imported
+def read(path): return imported(path, TrafficSelection("a", "http://127.0.0.1:1"))
+"""
 WANTED = TrafficSelection("mine", "http://127.0.0.1:8080")
 
 
@@ -134,25 +137,7 @@ def test_requests_of_too_many_kinds_are_refused(tmp_path: Path) -> None:
 def test_a_log_of_50_mb_takes_less_than_two_seconds_and_300_mb(tmp_path: Path, line: str) -> None:
     path = tmp_path / "large.log"
     path.write_text(line * (50_000_000 // len(line)))
-    code = (
-        "import sys, time; from pathlib import Path\n"
-        "from benchmarks.common import own_peak_mib\n"
-        "from patternbench.terms.problems import InputError\n"
-        "from patternbench.traffic.files import TrafficSelection, imported\n"
-        "begin = time.process_time()\n"
-        "try: imported(Path(sys.argv[1]), TrafficSelection('a', 'http://127.0.0.1:1'))\n"
-        "except InputError as error: print(str(error)[:300])\n"
-        "took, most = time.process_time() - begin, own_peak_mib()\n"
-        "sys.exit(f'{took:.1f} s, {most:.0f} MB' if took > 2 or most > 300 else 0)\n"
-    )
-    for _ in range(3):  # what else runs on a core only ever makes the work longer
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False, timeout=60
-        )
-        if done.returncode == 0:
-            break
-    assert done.returncode == 0, done.stderr
-    assert "large.log" in done.stdout
+    are_refused_within_bounds(LOGS, [path])
 
 
 def _written(tmp_path: Path, text: str) -> Path:

@@ -91,12 +91,13 @@ def written(value: object) -> object:
 
 
 def chosen(candidates: Sequence[LayerCandidate], product: str, names: Sequence[str]) -> LayerCandidate:
-    """Return the candidate that is named, or the only one. Raises InputError listing all of them otherwise."""
+    """Return the candidate that is named, or the only one, of at least one.
+
+    Raises InputError listing all of them otherwise.
+    """
     fitting = [one for one in candidates if one.name in names] if len(candidates) > 1 else list(candidates)
     if len(fitting) == 1:
         return fitting[0]
-    if not candidates:
-        raise InputError(Problem(f"says nothing of calls that {product} guards"))
     what = "several of them are named" if fitting else "it has to be said which is read"
     shown = ", ".join(f"`{one.name}` ({one.place})" for one in (fitting or candidates)[:MOST_LISTED])
     more = f" and {len(candidates) - MOST_LISTED} more" if len(candidates) > MOST_LISTED else ""

@@ -46,7 +46,7 @@ OF_TREES: Mapping[str, TreeReader] = {
 class Configurations:
     """What the files hold, by product in the order in which they are named: callers first, then what they call."""
 
-    products: list[str] = field(default_factory=list)
+    products: dict[str, list[str]] = field(default_factory=dict)  # with the names of the files of each
     properties: list[spring.Pairs] = field(default_factory=list)
     directives: list[Directive] = field(default_factory=list)
     trees: dict[str, list[FileNode]] = field(default_factory=dict)
@@ -55,35 +55,36 @@ class Configurations:
         """Add the text of a file. Raises InputError where it can't be read, or is of no product that is known."""
         ending = name.rpartition(".")[2]
         if ending == "properties":
-            self._found(spring.PRODUCT)
+            self._found(spring.PRODUCT, name)
             self.properties.append([(spring.split(key), node) for key, node in property_nodes(text, name)])
         elif ending == "conf" or (ending not in TREES and _OF_NGINX.search(text)):
-            self._found(nginx.PRODUCT)
+            self._found(nginx.PRODUCT, name)
             self.directives += directives(text, name)
         else:
             self._add_trees(_trees(name, text), name)
 
     def _add_trees(self, roots: Sequence[FileNode], name: str) -> None:
-        known = [self._add_tree(root) for root in roots]
+        known = [self._add_tree(root, name) for root in roots]
         if not any(known):
             hint = "leave the file out, or write what it says as a `stack` of a study"
             raise InputError(Problem("isn't a known configuration", file=name, allowed=KNOWN, hint=hint))
 
-    def _add_tree(self, root: FileNode) -> bool:
+    def _add_tree(self, root: FileNode, name: str) -> bool:
         """Add a document to every product that it is of; returns whether there is one."""
         ours = spring.recognises(root)
         if ours:
-            self._found(spring.PRODUCT)
+            self._found(spring.PRODUCT, name)
             self.properties.append(list(spring.flat(root)))
         fitting = [product for product, reader in OF_TREES.items() if reader.recognises(root)]
         for product in fitting:
-            self._found(product)
+            self._found(product, name)
             self.trees.setdefault(product, []).append(root)
         return ours or bool(fitting)
 
-    def _found(self, product: str) -> None:
-        if product not in self.products:
-            self.products.append(product)
+    def _found(self, product: str, name: str) -> None:
+        files = self.products.setdefault(product, [])
+        if name not in files:
+            files.append(name)
 
     def candidates(self, of: Sequence[str]) -> Mapping[str, list[LayerCandidate]]:
         """Return, for each product, the places where it guards calls."""
@@ -106,7 +107,12 @@ class Configurations:
         unknown = [name for name in of if name not in named]
         if unknown:
             allowed = ", ".join(dict.fromkeys(named[:MOST_LISTED])) or "none"
-            raise InputError(Problem("isn't in these files", "--of", value=unknown[0], allowed=allowed))
+            files = ", ".join(dict.fromkeys(file for own in self.products.values() for file in own))
+            raise InputError(Problem("isn't in these files", "--of", files, value=unknown[0], allowed=allowed))
+        for product, found in every.items():
+            if not found:
+                files = ", ".join(self.products[product])
+                raise InputError(Problem(f"says nothing of calls that {product} guards", file=files))
         return [chosen(found, product, of).read() for product, found in every.items()]
 
 

@@ -33,7 +33,7 @@ def stack(layers: Sequence[Layer]) -> Stack:
         places = ", ".join(str(layer.place) for layer in layers)
         message = f"say nothing of calls that a policy of a study says ({places})"
         raise InputError(Problem(message, hint="look at what was not expressible with `patternbench import-config`"))
-    checked(found)
+    checked(found, files=", ".join(dict.fromkeys(layer.place.file for layer in layers)))
     return found
 
 
@@ -41,12 +41,12 @@ def _entry(kind: str, written: object) -> Entry:
     return {kind: deepcopy(written)}
 
 
-def checked(policies: Stack, name: str = NAME) -> Strategy:
+def checked(policies: Stack, name: str = NAME, files: str = "") -> Strategy:
     """Return a stack as a strategy of a study. Raises InputError where it makes none."""
     try:
         return Strategy.model_validate({"client": "native", "name": name, "stack": policies})
     except ValidationError as error:
-        raise InputError(Problem(f"make no stack of a study: {first_problem(error)}")) from None
+        raise InputError(Problem(f"make no stack of a study: {first_problem(error)}", file=files)) from None
 
 
 def text(policies: Stack, layers: Sequence[Layer], name: str = NAME) -> str:
