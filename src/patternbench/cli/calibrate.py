@@ -83,7 +83,8 @@ def calibrate(
     From TRACES, a file of OTLP (a request in JSON on each line, as a collector writes it), come services, their times,
     and who calls whom. A MODEL that there is already is held against later traces (--later), and written again.
     """
-    check_outputs([out], force=force)
+    itself = run.suffix in MODELS  # held against later traces, and written again
+    check_outputs([out], [*([] if itself else [run]), *others, *later_sources], force)
     made = None
     for path in (*([] if run.is_file() else [run]), *others):
         RunFolder(path).check()

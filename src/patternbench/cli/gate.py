@@ -98,7 +98,13 @@ class GateLook:
 @click.option("--base", required=True, metavar="TARGET", help="The version that is there: URL, SYSTEM or SYSTEM@REV.")
 @click.option("--head", metavar="TARGET", help="The new version [with --aa: another one of --base].")
 @click.option("--fail-if", "conditions", multiple=True, metavar="CONDITION", help=f"Default: '{CONDITION}'.")
-@click.option("--study", "study_file", metavar="STUDY", help="Take its load, faults and strategies.")
+@click.option(
+    "--study",
+    "study_file",
+    type=click.Path(path_type=Path),
+    metavar="STUDY",
+    help="Take its load, faults and strategies.",
+)
 @click.option("--path", default="/", help="The path to request, without --study [default: /].")
 @click.option("--users", type=click.IntRange(1, 10_000), default=10, help="Users, without --study [default: 10].")
 @click.option("--seconds", type=click.IntRange(1, 600), default=3, help="Of each round, without --study [default: 3].")
@@ -116,7 +122,7 @@ def gate(
     base: str,
     head: str | None,
     conditions: tuple[str, ...],
-    study_file: str | None,
+    study_file: Path | None,
     path: str,
     users: int,
     seconds: int,
@@ -137,7 +143,7 @@ def gate(
     Exit codes: 0 passed, 1 failed, 2 a usage or input error, 3 it can't tell yet.
     """
     options = GateOptions(tuple(map(parse_condition, conditions or (CONDITION,))), level, blocks, minutes)
-    source = StudyFile.read(study_file) if study_file else gating.plain_study(path, users, seconds)
+    source = StudyFile.read(str(study_file)) if study_file else gating.plain_study(path, users, seconds)
     interrupts.take()
     load_all()
     with _up(base, "--base", prepare) as one, _up(_other(base, head, aa), "--head", prepare) as other:

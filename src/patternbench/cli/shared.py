@@ -158,6 +158,31 @@ class JsonCriteria:
             sys.stdout.buffer.write(visible_json(text.decode()).encode())
 
 
+WRITTEN = ("save", "html", "junit")
+"""Options that name a file to write."""
+
+
+def check_written(given: Mapping[str, object], force: bool = False) -> None:
+    """Check the files that the options of a command name as outputs against those that they name as inputs.
+
+    A pipeline writes its verdicts each time: JUnit's XML that is there already is written over.
+    """
+    outputs = [path for name in WRITTEN if isinstance(path := given.get(name), Path)]
+    others = [value if isinstance(value, tuple) else (value,) for name, value in given.items() if name not in WRITTEN]
+    inputs = [path for values in others for path in values if isinstance(path, Path)]
+    verdicts = given.get("junit")
+    renewed = [verdicts] if isinstance(verdicts, Path) and _has_verdicts(verdicts) else []
+    check_outputs(outputs, inputs, force, renewed)
+
+
+def _has_verdicts(path: Path) -> bool:
+    """Whether a file begins as JUnit's XML does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b"<testsuite" in file.read(200)
+
+
 def json_options(command: _Command) -> _Command:
     """Give a command ``--json``, ``--save FILE`` and ``--force``.
 
@@ -167,9 +192,7 @@ def json_options(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def wrapped(*args: object, printed: bool, save: Path | None, force: bool, **kwargs: object) -> object:
-        outputs = [path for path in (save, kwargs.get("html")) if isinstance(path, Path)]
-        given = [value if isinstance(value, tuple) else (value,) for name, value in kwargs.items() if name != "html"]
-        check_outputs(outputs, [path for values in given for path in values if isinstance(path, Path)], force)
+        check_written({**kwargs, "save": save}, force)
         return command(*args, json=JsonCriteria(printed, save), **kwargs)
 
     path = click.Path(path_type=Path)
@@ -184,12 +207,17 @@ def write_page(path: Path, page: str) -> None:
     write_whole(path, page.encode())
 
 
-junit_option = click.option(
-    "--junit",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the verdicts as JUnit's XML.",
-)
+def junit_option(command: _Command) -> _Command:
+    """Give a command ``--junit FILE``, which is checked before the command does anything."""
+
+    @functools.wraps(command)
+    def wrapped(*args: object, **kwargs: object) -> object:
+        check_written({name: value for name, value in kwargs.items() if name not in ("save", "html")})
+        return command(*args, **kwargs)
+
+    path = click.Path(path_type=Path)
+    flag = click.option("--junit", metavar="FILE", type=path, help="Write the verdicts as JUnit's XML.")
+    return flag(wrapped)  # type: ignore[return-value]
 
 
 def tell_pipeline(title: str, cases: Sequence[CheckedCase], junit: Path | None) -> None:

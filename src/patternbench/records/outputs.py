@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,14 +37,17 @@ OWN = frozenset(
 _LONGEST_SUFFIX = 20
 
 
-def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path] = (), force: bool = False) -> None:
+def check_outputs(
+    outputs: Sequence[Path], inputs: Iterable[Path] = (), force: bool = False, renewed: Collection[Path] = ()
+) -> None:
     """Raise InputError naming each output that may not be written.
 
-    An existing file is written over only with ``force``; an input of the same command, a file of a run, and a file that
-    is named for two outputs never are. Devices and pipes, such as /dev/null, hold nothing to lose.
+    An existing file is written over only with ``force``, or where it is ``renewed``: an earlier one of the same command.
+    An input of the same command, a file of a run, and a file that is named for two outputs never are. Devices and
+    pipes, such as /dev/null, hold nothing to lose.
     """
     read = list(inputs)
-    problems = [problem for path in outputs for problem in _problems(path, read, force)]
+    problems = [problem for path in outputs for problem in _problems(path, read, force or path in renewed)]
     twice = {path.resolve() for path in outputs if [one.resolve() for one in outputs].count(path.resolve()) > 1}
     problems += [Problem("is named for several outputs", str(path), hint="name one file for each") for path in twice]
     if problems:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from patternbench.cli.calibrate import calibrate
 from patternbench.cli.compare import compare
+from patternbench.cli.gate import gate
 from patternbench.cli.main import main
 from patternbench.records.outputs import write_whole, written_whole
 from patternbench.terms.problems import InputError
@@ -58,6 +60,43 @@ def test_none_of_several_inputs_is_written_over_even_by_force(place: int, flag: 
     done = CliRunner().invoke(compare, line)
     assert f"{tables[place]}: is read by this command, so it cannot be written" in str(done.exception)
     assert tables[place].read_text() == "strategy,p50\nnone,1\n"
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_verdicts_are_written_over_no_input_and_no_other_file_but_older_verdicts(place: int, tmp_path: Path) -> None:
+    tables, other, verdicts = [tmp_path / "0.csv", tmp_path / "1.csv"], tmp_path / "notes.txt", tmp_path / "gate.xml"
+    for table in tables:
+        table.write_text("strategy,p50\n" + "none,1\nnone,2\nnone,3\n")
+    other.write_text("mine")
+    line = [*map(str, tables), "--fail-if", "p50 > +10%", "--junit"]
+    refused = CliRunner().invoke(compare, [*line, str(tables[place])])
+    assert f"{tables[place]}: is read by this command, so it cannot be written" in str(refused.exception)
+    assert tables[place].read_text().startswith("strategy")
+    assert f"{other}: is already there" in str(CliRunner().invoke(compare, [*line, str(other)]).exception)
+    twice = CliRunner().invoke(compare, [*line, str(verdicts), "--save", str(verdicts)])
+    assert f"{verdicts}: is named for several outputs" in str(twice.exception)
+    for _ in range(2):
+        CliRunner().invoke(compare, [*line, str(verdicts)])
+        assert verdicts.read_bytes().startswith(b"<?xml")
+    assert other.read_text() == "mine"
+
+
+def test_a_gate_does_not_write_its_verdicts_over_its_study(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("patternbench: 1\n")
+    line = ["--base", "http://127.0.0.1:1", "--aa", "--study", str(study), "--junit", str(study)]
+    assert "is read by this command" in str(CliRunner().invoke(gate, line).exception)
+    assert study.read_text() == "patternbench: 1\n"
+
+
+@pytest.mark.parametrize("place", ["spans.json", "later.json"])
+def test_a_model_is_not_written_over_the_traces_that_it_is_made_of_or_held_against(place: str, tmp_path: Path) -> None:
+    spans, later = tmp_path / "spans.json", tmp_path / "later.json"
+    for file in (spans, later):
+        file.write_text("{}")
+    line = [str(spans), "--later", str(later), "--out", str(tmp_path / place), "--force"]
+    assert f"{tmp_path / place}: is read by this command" in str(CliRunner().invoke(calibrate, line).exception)
+    assert (spans.read_text(), later.read_text()) == ("{}", "{}")
 
 
 def test_an_export_that_fails_loses_no_older_one(tmp_path: Path) -> None:
