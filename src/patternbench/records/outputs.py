@@ -42,7 +42,7 @@ def check_outputs(
 ) -> None:
     """Raise InputError naming each output that may not be written.
 
-    An existing file is written over only with ``force``, or where it is ``renewed``: an earlier one of the same command.
+    An existing file is written over only with ``force``, or where it is ``renewed``: an older one of the same command.
     An input of the same command, a file of a run, and a file that is named for two outputs never are. Devices and
     pipes, such as /dev/null, hold nothing to lose.
     """
