@@ -16,6 +16,7 @@ from patternbench.lab.announced import STATUS
 from patternbench.observe.counting import ComponentCounts, CountingObserver
 from patternbench.observe.seam import Settings
 from patternbench.observe.warning import RoundWarning
+from patternbench.terms.data_problems import plural
 
 US_PER_S = 1_000_000
 
@@ -67,7 +68,7 @@ class BundlerObserver(CountingObserver[BundlerCounts]):
     def warnings(self, seen: RootModel[dict[str, BundlerCounts]]) -> list[RoundWarning]:
         """Whether the filter failed, and requests continued alone that should not have."""
         faults = sum(one.faults for one in seen.root.values())
-        text = f"the bundling filter failed {faults} times, and let these requests go on alone"
+        text = f"the bundling filter failed {plural(faults, 'time')}, and let these requests go on alone"
         return [RoundWarning("bundler_faults", text, "read the bundler's error.log")] if faults else []
 
     def measured(self, seen: RootModel[dict[str, BundlerCounts]], settings: Settings) -> dict[str, float]:

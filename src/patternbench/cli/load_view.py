@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patternbench.records.load_summaries import LoadProgress, LoadSummary, Percentiles, StepSummary
+from patternbench.terms.data_problems import plural
 from patternbench.watch.bars import sparkline
 
 WIDTH = 48
@@ -140,7 +141,7 @@ def _totals(summary: LoadSummary) -> RenderableType:
         acted = [f"{one.policy.replace('_', ' ')} {one.acted:,}" for one in summary.policies]
         grid.add_row("policies", f"acted: {', '.join(acted)}")
     opened = summary.generator.connections
-    grid.add_row("generator", f"{summary.generator_cpu_s:.2f} s of CPU, {opened:,} connections")
+    grid.add_row("generator", f"{summary.generator_cpu_s:.2f} s of CPU, {plural(opened, 'connection')}")
     return grid
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from patternbench.terms.data_problems import plural
+
 BUSY_LOAD = 0.5
 """Load per core before a run above which other work disturbs it."""
 FEW_FILES = 4096
@@ -70,7 +72,7 @@ def disturbances() -> list[Disturbance]:
     if load > BUSY_LOAD:
         disturbing.append(Disturbance(f"other work keeps the machine busy (load {load:.1f} per core)", "stop it first"))
     if cores < 4:  # noqa: PLR2004 - generator, proxy, target and patternbench each want one
-        text = f"{cores} cores are shared by generator, proxy and target"
+        text = f"generator, proxy and target share {plural(cores, 'core')}"
         disturbing.append(Disturbance(text, "compare scenarios with each other, not with other machines"))
     if governor() not in (None, "performance"):
         disturbing.append(Disturbance(f"the CPU frequency governor is {governor()}", "set it to performance"))

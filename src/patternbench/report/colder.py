@@ -12,6 +12,7 @@ from statistics import median
 
 from patternbench.observe.warning import RoundWarning
 from patternbench.records.journal import Entry
+from patternbench.terms.data_problems import plural
 
 MUCH_SHORTER = 0.5
 """Below this share of the attempts of its scenario's usual warm-up, a round's warm-up is said to be short."""
@@ -52,5 +53,5 @@ def _briefly_warmed(entries: Sequence[Entry]) -> Iterator[tuple[int, RoundWarnin
         for one, attempts in rounds:
             started = one.warmed.cold if one.warmed else []
             if len(rounds) >= FEWEST and started and attempts < MUCH_SHORTER * usual:
-                text = f"the warm-up after the start of {', '.join(started)} had only {attempts:,} attempts"
+                text = f"the warm-up after the start of {', '.join(started)} had only {plural(attempts, 'attempt')}"
                 yield one.round, RoundWarning(COLDER, f"{text}, where {usual:,.0f} are usual in its scenario", _REMEDY)

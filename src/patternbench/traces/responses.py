@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from patternbench.observe.warning import NOTHING_SEEN, RoundWarning
+from patternbench.terms.data_problems import plural
 from patternbench.terms.responses import Better, Response
 from patternbench.traces.analyze.calls import mean_or_nan
 from patternbench.traces.records.collected import SpanCounts, SpanRecords, TracedRound
@@ -105,7 +106,7 @@ def warnings(traced: TracedRound) -> Iterator[RoundWarning]:
         yield RoundWarning("spans_left_out", f"spans {_listed(left_out)} were left out", remedy)
     yield from _set_back(own.counts)
     if own.forest.incomplete:
-        text = f"{own.forest.incomplete:,} traces lack spans, so nothing is counted of them"
+        text = f"{plural(own.forest.incomplete, 'trace')} without all spans, so that nothing is counted there"
         yield RoundWarning("traces_torn", text, "trace a smaller share, so that no exporter has to drop spans")
     skew = float(own.requests["skew"].median()) if len(own.requests) else 0.0
     if skew > SKEW_S:
@@ -120,7 +121,7 @@ def _set_back(counts: SpanCounts) -> Iterator[RoundWarning]:
     if not counts.set_back:
         return
     lost = f"{counts.left_out.get(CLOCK_SET_BACK, 0):,} lie before it and were left out"
-    text = f"{counts.set_back:,} spans came by a clock that was set back during the round: {lost}"
+    text = f"{plural(counts.set_back, 'span')} came by a clock that was set back during the round: {lost}"
     text += ", and others may count as its warm-up"
     remedy = "let no program set the clock while a run is under way, and run the round again"
     yield RoundWarning(CLOCK_SET_BACK, text, remedy)
@@ -134,7 +135,7 @@ def _missing(own: SpanRecords, succeeded: int) -> Iterator[RoundWarning]:
     fewest = 1 if share == 1 and not came else FEWEST_EXPECTED
     if expected < fewest or came >= expected - tolerated:
         return
-    text = f"{came:,} requests were traced instead of about {expected:,.0f}"
+    text = f"traced {plural(came, 'request')} instead of about {expected:,.0f}"
     none = (
         "no component sends spans"
         if not came

@@ -11,6 +11,7 @@ from patternbench.study.text.files import read_start, read_text
 from patternbench.study.text.json_nodes import json_node
 from patternbench.study.text.nodes import FileNode
 from patternbench.study.text.yaml_nodes import yaml_nodes
+from patternbench.terms.data_problems import plural
 from patternbench.terms.problems import InputError, Problem
 from patternbench.traffic import access_logs, arrivals, curl, har, openapi, studies
 from patternbench.traffic.requests import KeptParts, RecordedRequest
@@ -65,9 +66,11 @@ def _of_tree(roots: Sequence[FileNode], path: Path, wanted: TrafficSelection) ->
 def _of_log(path: Path, wanted: TrafficSelection) -> Imported:
     read = access_logs.read(path, wanted.session)
     made = arrivals.of_requests(read.requests, wanted.keep, wanted.speed, read.whole_seconds)
-    notes = [f"{len(made.lines):,} arrivals of {made.users:,} users in {made.lasts_us / 1e6:.0f} s, from {path}"]
+    came = f"{plural(len(made.lines), 'arrival')} of {plural(made.users, 'user')}"
+    notes = [f"{came} in {made.lasts_us / 1e6:.0f} s, from {path}"]
     if read.without_request:
-        notes.append(f"{read.without_request:,} lines hold no request that HTTP has, and are left out")
+        lines = plural(read.without_request, "line")
+        notes.append(f"{lines} without a request that HTTP has: left out")
     if read.whole_seconds:
         notes.append("the log has whole seconds: arrivals of one second are spaced evenly within it")
     if made.columns:

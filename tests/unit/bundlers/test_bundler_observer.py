@@ -128,4 +128,4 @@ def test_rounds_that_were_kept_before_waits_were_counted_do_not_know_them(tmp_pa
 def test_errors_of_the_filter_are_a_warning_of_the_round() -> None:
     assert OBSERVER.warnings(SeenBundlers({"one": ONE})) == []
     (warning,) = OBSERVER.warnings(SeenBundlers({"one": OTHER}))
-    assert "failed 1 times" in warning.message
+    assert "failed 1 time," in warning.message

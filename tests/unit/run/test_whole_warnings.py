@@ -181,7 +181,7 @@ class Usual:
     [
         ({}, None),
         ({"load": 2.01}, "other work keeps the machine busy (load 0.5 per core)"),
-        ({"cores": 3, "load": 1.5}, "3 cores are shared by generator, proxy and target"),
+        ({"cores": 3, "load": 1.5}, "generator, proxy and target share 3 cores"),
         ({"governor": "powersave"}, "the CPU frequency governor is powersave"),
         ({"governor": None}, None),
         ({"files": 4095}, "a process may open only 4095 files"),

@@ -102,7 +102,7 @@ def test_what_was_no_request_is_left_out_and_counted(tmp_path: Path) -> None:
     text = combined("\\x16\\x03\\x01") + combined("GET / HTTP/1.1") + combined("PROPFIND / HTTP/1.1") + combined("-")
     found = made(tmp_path, text)
     assert len(rows(found)) == 1
-    assert any("3 lines hold no request" in note for note in found.notes)
+    assert any("3 lines without a request" in note for note in found.notes)
 
 
 def test_secrets_in_a_query_come_from_the_environment(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patternbench.lab import machine
+from patternbench.terms.data_problems import plural
 
 NETWORK = Path("/proc/net")
 CLOSED_BY_CALLER = "08"
@@ -41,7 +42,7 @@ class Work:
 
     def __str__(self) -> str:
         text = f"it kept {self.cpus:.1f} CPUs busy"
-        return f"{text} and had {self.left} requests whose callers had left" if self.left else text
+        return f"{text} and had {plural(self.left, 'request')} whose callers had left" if self.left else text
 
 
 NOTHING = Work(0.0, 0)

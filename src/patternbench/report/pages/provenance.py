@@ -7,6 +7,7 @@ from pathlib import Path
 
 from patternbench.records import stored
 from patternbench.records.folder import RunFolder
+from patternbench.terms.data_problems import plural
 
 
 def made_from(path: Path) -> list[str]:
@@ -23,12 +24,12 @@ def made_from(path: Path) -> list[str]:
 
 def measured_here(rounds: int, version: str, machine: Mapping[str, object]) -> str:
     """Say with how many rounds something was measured on this machine, by which version."""
-    return f"Measured with {rounds} rounds by patternbench {version}{_on(machine)}."
+    return f"Measured with {plural(rounds, 'round')} by patternbench {version}{_on(machine)}."
 
 
 def _on(machine: Mapping[str, object]) -> str:
     """Name a machine; nothing where nothing was noted of it."""
     parts = [str(machine[name]) for name in ("cpu", "system") if machine.get(name)]
     if cores := machine.get("cores"):
-        parts.insert(1, f"{cores} cores")
+        parts.insert(1, plural(int(str(cores)), "core"))
     return f", on {', '.join(parts)}" if parts else ""

@@ -14,6 +14,7 @@ from patternbench.records import stored
 from patternbench.records.folder import RunFolder
 from patternbench.records.stored import RunPlan
 from patternbench.report.labels import level_text
+from patternbench.terms.data_problems import plural
 
 NOTED = ("patternbench", "engine", "envoy", "git_commit", "seed", "objective_s", "machine")
 """Fields of a manifest that may explain a difference."""
@@ -43,7 +44,7 @@ def warnings_of(name: str, rounds: pd.DataFrame) -> list[str]:
         return []
     kinds = Counter(kind for text in rounds["warnings"].dropna() for kind in _kinds(str(text)))
     reported = ", ".join(f"{kind} in {count}" for kind, count in kinds.most_common())
-    return [f"Warnings of {name}, of {len(rounds)} rounds: {reported}."] if reported else []
+    return [f"Warnings of {name}, of {plural(len(rounds), 'round')}: {reported}."] if reported else []
 
 
 def _kinds(text: str) -> set[str]:
