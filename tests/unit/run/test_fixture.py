@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from patternbench.drivers.registry import ClientSpec
 from patternbench.lab.environment import Environment
+from patternbench.lab.host.changes import Start
 from patternbench.lab.host.launch import ResourceLimits
+from patternbench.lab.host.processes import StartError
+from patternbench.lab.host.running import RunningComponent
 from patternbench.lab.host.unfinished import NOTHING, Work
 from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
@@ -190,3 +194,56 @@ def test_of_a_service_that_runs_elsewhere_no_one_can_tell_whether_it_is_done(
     environment = fixture.environment(elsewhere)
     assert fixture.still_busy.endswith(" in time, and whether the service was done with them can't be seen from here")
     assert "waited" not in environment.done  # type: ignore[attr-defined]  # of the class above
+
+
+class Drowned(Watched):
+    """An environment of which a number of resets get no answer, and what could not be reset is started anew."""
+
+    failing = 2
+
+    def change(self, topology: Topology, links: Sequence[Link] = (), tracing: Tracing | None = None) -> None:
+        self.done.append("changed")
+        self.host.started = [Start("shop", "its reset failed", 1.0)] if "failed" in self.done else []
+
+    def reset(self) -> list[str]:
+        if self.done.count("failed") < self.failing:
+            self.done.append("failed")
+            raise StartError("shop could not be reset: no whole answer within 30 s")
+        return super().reset()
+
+    @property
+    def running(self) -> Mapping[str, RunningComponent]:
+        """Two components, of which only their number is asked."""
+        return {"shop-1": cast("RunningComponent", None), "shop-2": cast("RunningComponent", None)}
+
+    def accounts(self) -> dict[str, str]:
+        return {}
+
+    images = limits = accounts
+
+
+@pytest.fixture
+def drowned(watched: System, monkeypatch: pytest.MonkeyPatch) -> System:
+    monkeypatch.setattr(module, "Environment", Drowned)
+    return watched
+
+
+def test_what_is_too_busy_with_the_round_before_to_be_reset_is_started_anew(
+    fixture: RoundFixture, drowned: System
+) -> None:
+    fixture.unfinished = "the last 9 attempts of the round before got no answer in time"
+    environment = fixture.environment(drowned)
+    again = ["failed", "changed"]
+    assert environment.done == ["changed", *again, *again, "reset", "waited", "reset"]  # type: ignore[attr-defined]  # of the class above
+    assert fixture.cold == {"shop"}
+    assert [start.component for start in fixture.started] == ["shop", "shop"]
+
+
+@pytest.mark.parametrize(("failing", "unfinished"), [(1, ""), (3, "the round before was not answered")])
+def test_a_reset_that_fails_of_a_system_that_is_idle_or_again_and_again_is_an_error(
+    failing: int, unfinished: str, fixture: RoundFixture, drowned: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Drowned, "failing", failing)
+    fixture.unfinished = unfinished
+    with pytest.raises(StartError, match="shop could not be reset"):
+        fixture.environment(drowned)

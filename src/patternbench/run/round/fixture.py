@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -14,6 +15,7 @@ from patternbench.drivers.registry import ClientSpec
 from patternbench.lab import machine
 from patternbench.lab.environment import Environment
 from patternbench.lab.host.changes import Start
+from patternbench.lab.host.processes import StartError
 from patternbench.lab.systems import SystemFile
 from patternbench.lab.topology import Link, Topology
 from patternbench.lab.tracing import Tracing
@@ -48,6 +50,8 @@ class RoundFixture:
         self.still_busy = ""
         """What the round before had left behind when the round began, where it is known or can't be."""
         self._described: tuple[System, SystemFile | None, Topology] | None = None
+        self.started: list[Start] = []
+        """The components that were started for the round."""
         self.cold: set[str] = set()
         """The components and clients that were started since the last warm-up, a round's restarts included."""
 
@@ -64,28 +68,39 @@ class RoundFixture:
         ones. Each of the ``links`` has a fault proxy. With ``tracing`` its components send their spans to a receiver.
         """
         self.reset_seconds = 0.0
+        self.started.clear()
         environment = self._usable()
         self.cold.update(environment.restarted)
+        launched = partial(self._launched, environment, self._topology(system, file), links, tracing)
+        launched()
+        self._reset(environment, system, launched)
+        return environment
+
+    def _launched(
+        self, environment: Environment, topology: Topology, links: tuple[Link, ...], tracing: Tracing | None
+    ) -> None:
+        """Start what isn't up, and take note of what was started, and how."""
         try:
-            environment.change(self._topology(system, file), links, tracing)
+            environment.change(topology, links, tracing)
         finally:
+            self.started += environment.started
             self.cold.update(start.component for start in environment.started)
         self.accounts |= environment.accounts()
         self.images |= environment.images()
         self.limits |= environment.limits()
-        self._reset(environment, system)
-        return environment
 
-    def _reset(self, environment: Environment, system: System) -> None:
+    def _reset(self, environment: Environment, system: System, launched: Callable[[], None]) -> None:
         """Reset what stayed up, and wait until it is done with the round before, if that may not be so.
 
-        What waits in a store or a queue is dropped first. Whatever it writes meanwhile is reset as well.
+        What waits in a store or a queue is dropped first. Whatever it writes meanwhile is reset as well. A component
+        that the round before keeps too busy to be reset is started anew instead: it is down once its reset failed.
         """
         began, before, self.unfinished, self.still_busy = time.perf_counter(), self.unfinished, "", ""
-        is_timed = bool(environment.reset())
+        tries = len(environment.running) if before else 0
+        is_timed = _was_reset(environment, launched, tries)
         if before:
             self.still_busy = _still_busy(before, environment, system)
-            environment.reset()
+            _was_reset(environment, launched, tries)
         if is_timed or before:
             self.reset_seconds = time.perf_counter() - began
 
@@ -136,11 +151,6 @@ class RoundFixture:
         """Return the files of each component that keeps a log, whole; the round is over for such a system."""
         return self._environment.finished_logs() if self._environment else {}
 
-    @property
-    def started(self) -> Sequence[Start]:
-        """The components that were started for the round."""
-        return self._environment.started if self._environment else []
-
     def dead(self) -> list[str]:
         """Return the last words of components that have died."""
         return self._environment.dead() if self._environment else []
@@ -168,6 +178,15 @@ class RoundFixture:
 
     def __exit__(self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self.close()
+
+
+def _was_reset(environment: Environment, launched: Callable[[], None], tries: int) -> bool:
+    """Carry out the resets of what stayed up, and start anew what can't be reset; returns whether anything has any."""
+    for _ in range(tries):
+        with suppress(StartError):
+            return bool(environment.reset())
+        launched()
+    return bool(environment.reset())
 
 
 def _still_busy(before: str, environment: Environment, system: System) -> str:
