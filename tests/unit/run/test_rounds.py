@@ -292,7 +292,7 @@ class Overloaded(Delivering):
 class Busy(Nothing):
     """An environment of nothing that is seen to work whenever it is looked at."""
 
-    started = restarted = ()
+    started = restarted = running = ()
     tainted = False
 
     def __init__(self, _: Path) -> None: ...
