@@ -119,3 +119,84 @@ def test_a_secret_is_found_from_the_folder_of_its_study() -> None:
     limit = FilterLimit.model_validate({**LIMIT, "key": [TOKEN]})
     (key,) = limit.rule(1, Path("/study"))["key"]  # type: ignore[misc]  # a list of one
     assert key["secret_file"] == "/study/secret"
+
+
+PLAIN: dict[str, object] = {
+    **{"name": "one", "key": [{"from": "address", "verified": False, "ignore_case": False}]},
+    **{"missing_key": "address", "ambiguous_key": "reject", "invalid_token": "missing", "ipv6_prefix": 64},
+    **{"algorithm": "gcra", "limit": 5, "window": "1000000us", "sub_windows": 5, "store": "memory", "cost": 1},
+    **{"shadow": False},
+}
+TOLD: list[tuple[dict[str, object], dict[str, object]]] = [
+    ({}, {}),
+    ({"missing_key": "skip"}, {"missing_key": "skip"}),
+    ({"ambiguous_key": "last"}, {"ambiguous_key": "last"}),
+    ({"invalid_token": "reject"}, {"invalid_token": "reject"}),
+    ({"ipv6_prefix": 48}, {"ipv6_prefix": 48}),
+    ({"window": "250ms"}, {"window": "250000us"}),
+    ({"burst": 4}, {"burst": 4}),
+    ({"burst": 0}, {}),
+    ({"burst": 4, "algorithm": "fixed_window"}, {"algorithm": "fixed_window"}),
+    ({"sub_windows": 9}, {"sub_windows": 9}),
+    ({"store": "redis"}, {"store": "redis"}),
+    ({"when_store_fails": "closed"}, {"when_store_fails": "closed"}),
+    ({"cost": 3}, {"cost": 3}),
+    (
+        {"cost": {"from": "header", "name": "X-Cost", "most": 9}},
+        {"cost": {"from": "header", "name": "X-Cost", "default": 1, "most": 9}},
+    ),
+    ({"shadow": True}, {"shadow": True}),
+    ({"allow": ["a"], "deny": ["b"]}, {"allow": ["a"], "deny": ["b"]}),
+    (
+        {"match": {"path_prefix": "/a", "methods": ["GET"]}},
+        {"match": {"path_prefix": "/a", "methods": ["GET"], "ignore_case": True}},
+    ),
+    (
+        {"key": {**TOKEN, "leeway": "5s"}},
+        {
+            "key": [
+                {
+                    **{"from": "jwt", "claim": "sub", "secret_file": "/rules/secret", "leeway": "5000000us"},
+                    **{"verified": False, "ignore_case": False},
+                }
+            ]
+        },
+    ),
+    ({"lease": {"mode": "per_request"}}, {}),
+    (
+        {"algorithm": "fixed_window", "lease": {"mode": "lazy", "share": 0.25, "most": 7, "expires": "2s"}},
+        {
+            "algorithm": "fixed_window",
+            "lease": {
+                **{"mode": "lazy", "share": 0.25, "most": 7, "size": "static"},
+                **{"expires": "2000000us", "holder": "worker"},
+            },
+        },
+    ),
+    (
+        {"tiers": {"gold": {"limit": 50, "window": "2s", "burst": 8}}, "clients": {"k": "gold"}},
+        {"tiers": {"gold": {"limit": 50, "window": "2000000us", "burst": 8}}, "clients": {"k": "gold"}},
+    ),
+    (
+        {"algorithm": "fixed_window", "tiers": {"gold": {"limit": 50, "burst": 8}}},
+        {"algorithm": "fixed_window", "tiers": {"gold": {"limit": 50}}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "told"), TOLD, ids=[str(one[0]) for one in TOLD])
+def test_each_field_of_a_limit_is_told_as_the_filter_reads_it(
+    written: dict[str, object], told: dict[str, object]
+) -> None:
+    assert FilterLimit.model_validate(LIMIT | written).rule(1, Path("/rules")) == PLAIN | told
+
+
+@pytest.mark.parametrize(("store", "parts"), [("memory", 4), ("redis", 1)])
+def test_a_balancer_enforces_its_part_of_a_limit_where_its_state_is_its_own(store: str, parts: int) -> None:
+    tiers = {"gold": {"limit": 80, "burst": 16}}
+    limit = FilterLimit.model_validate(LIMIT | {"limit": 40, "burst": 8, "store": store, "tiers": tiers})
+    rule = limit.rule(4, Path("/rules"))
+    assert (rule["limit"], rule["burst"]) == (40 // parts, 8 // parts)
+    assert rule["tiers"] == {"gold": {"limit": 80 // parts, "burst": 16 // parts}}
+    least = FilterLimit.model_validate(LIMIT | {"limit": 3, "store": store}).rule(4, Path("/rules"))
+    assert least["limit"] == (1 if parts == 4 else 3)

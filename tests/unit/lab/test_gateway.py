@@ -199,3 +199,165 @@ def test_the_gateway_of_the_page_on_systems_is_one_that_can_be_described(tmp_pat
     assert topology.endpoints == ("edge",)
     assert [launch.name for launch in topology.launches] == ["shop-1", "shop-2", "stock", "edge"]
     assert '"max_tokens": 30' in json.dumps(files(topology.launches[-1]))
+
+
+def _at(node: object, path: str) -> object:
+    """What stands at a path such as ``a.0.b``."""
+    for part in path.split("."):
+        node = node[int(part)] if isinstance(node, list) else node[part]  # type: ignore[index]  # JSON
+    return node
+
+
+OF_A_CLUSTER: list[tuple[dict[str, object], str, object]] = [
+    ({"balancing": "least_request", "choice_count": 7}, "least_request_lb_config.choice_count", 7),
+    ({"balancing": "random"}, "lb_policy", "RANDOM"),
+    ({"balancing": "least_request"}, "lb_policy", "LEAST_REQUEST"),
+    ({"connect_timeout": "123ms"}, "connect_timeout", "0.123000s"),
+    ({"panic_threshold": 17}, "common_lb_config.healthy_panic_threshold.value", 17),
+    ({"update_merge_window": "40ms"}, "common_lb_config.update_merge_window", "0.040000s"),
+    *(
+        ({"circuit_breakers": {name: 9}}, f"circuit_breakers.thresholds.0.{name}", 9)
+        for name in ("max_connections", "max_pending_requests", "max_requests", "max_retries")
+    ),
+    ({"outlier_detection": {"consecutive_5xx": 3}}, "outlier_detection.consecutive_5xx", 3),
+    ({"outlier_detection": {"consecutive_5xx": 3}}, "outlier_detection.enforcing_consecutive_5xx", 100),
+    ({"outlier_detection": {"consecutive_5xx": 3}}, "outlier_detection.enforcing_consecutive_gateway_failure", 0),
+    ({"outlier_detection": {"consecutive_gateway_failure": 4}}, "outlier_detection.consecutive_gateway_failure", 4),
+    (
+        {"outlier_detection": {"consecutive_gateway_failure": 4}},
+        "outlier_detection.enforcing_consecutive_gateway_failure",
+        100,
+    ),
+    ({"outlier_detection": {"consecutive_gateway_failure": 4}}, "outlier_detection.enforcing_consecutive_5xx", 0),
+    ({"outlier_detection": {"interval": "2s"}}, "outlier_detection.interval", "2.000000s"),
+    ({"outlier_detection": {"base_ejection_time": "4s"}}, "outlier_detection.base_ejection_time", "4.000000s"),
+    ({"outlier_detection": {"max_ejection_time": "90s"}}, "outlier_detection.max_ejection_time", "90.000000s"),
+    (
+        {"outlier_detection": {"base_ejection_time": "90s", "max_ejection_time": "9s"}},
+        "outlier_detection.max_ejection_time",
+        "90.000000s",
+    ),
+    ({"outlier_detection": {"max_ejection_percent": 33}}, "outlier_detection.max_ejection_percent", 33),
+]
+
+
+@pytest.mark.parametrize(("settings", "path", "told"), OF_A_CLUSTER, ids=[str(one[0]) for one in OF_A_CLUSTER])
+def test_each_setting_of_a_cluster_is_told_where_envoy_reads_it(
+    settings: dict[str, object], path: str, told: object
+) -> None:
+    written = resource(CLUSTERS, clusters={"shop": {"to": "shop", **settings}})
+    assert _at(written, path) == told
+    plain = resource(CLUSTERS, clusters={"shop": {"to": "shop"}})
+    own = {path.partition(".")[0], "lb_policy", "least_request_lb_config"}
+    assert {name: part for name, part in written.items() if name not in own} == {
+        name: part for name, part in plain.items() if name not in own
+    }
+
+
+def test_the_time_after_which_an_idle_connection_is_closed_is_told() -> None:
+    written = resource(CLUSTERS, clusters={"shop": {"to": "shop", "idle_timeout": "4500ms"}})
+    (options,) = written["typed_extension_protocol_options"].values()  # type: ignore[attr-defined]  # JSON
+    assert options["common_http_protocol_options"] == {"idle_timeout": "4.500000s"}
+
+
+OF_RETRIES: list[tuple[dict[str, object], str, object]] = [
+    ({}, "num_retries", 2),
+    ({"retry_on": "reset, 5xx"}, "retry_on", "reset,5xx"),
+    ({"retriable_status_codes": [409, 429]}, "retriable_status_codes", [409, 429]),
+    ({"per_try_timeout": "70ms"}, "per_try_timeout", "0.070000s"),
+    ({"base_interval": "5ms"}, "retry_back_off.base_interval", "0.005000s"),
+    ({"max_interval": "900ms"}, "retry_back_off.max_interval", "0.900000s"),
+    ({"other_host": True}, "host_selection_retry_max_attempts", 100),
+    ({"other_host": True}, "retry_host_predicate.0.name", "envoy.retry_host_predicates.previous_hosts"),
+]
+
+
+@pytest.mark.parametrize(("settings", "path", "told"), OF_RETRIES, ids=[str(one[0]) for one in OF_RETRIES])
+def test_each_setting_of_retries_is_told_where_envoy_reads_it(
+    settings: dict[str, object], path: str, told: object
+) -> None:
+    policies = [
+        _at(resource(ROUTES, retries={"num_retries": 2, **more}), "virtual_hosts.0.routes.0.route.retry_policy")
+        for more in (settings, {})
+    ]
+    assert _at(policies[0], path) == told
+    if not settings.get("other_host"):
+        changed = {name for name in policies[1] if policies[0][name] != policies[1][name]}  # type: ignore[attr-defined, index]  # JSON
+        assert changed <= {path.partition(".")[0]}
+        assert "retry_host_predicate" not in policies[0]  # type: ignore[operator]  # JSON
+
+
+OF_A_LIMIT: list[tuple[dict[str, object], str, object]] = [
+    ({}, "token_bucket", {"max_tokens": 8, "tokens_per_fill": 8, "fill_interval": "60.000000s"}),
+    ({"tokens_per_fill": 3}, "token_bucket.tokens_per_fill", 3),
+    ({"fill_interval": "250ms"}, "token_bucket.fill_interval", "0.250000s"),
+    ({"per": "X-Key"}, "rate_limits.0.actions.0.request_headers", {"header_name": "X-Key", "descriptor_key": "X-Key"}),
+    ({"per": "X-Key", "max_descriptors": 77}, "max_dynamic_descriptors", 77),
+    ({"per": "X-Key", "values": {"a": {"max_tokens": 5}}}, "descriptors.0.entries", [{"key": "X-Key", "value": "a"}]),
+    ({"per": "X-Key", "values": {"a": {"max_tokens": 5}}}, "descriptors.0.token_bucket.max_tokens", 5),
+    ({"per": "X-Key", "values": {"a": {"max_tokens": 5}}}, "descriptors.1.token_bucket.max_tokens", 8),
+    (
+        {"per": "X-Key", "values": {"a": {"max_tokens": 5, "tokens_per_fill": 2, "fill_interval": "3s"}}},
+        "descriptors.0.token_bucket",
+        {"max_tokens": 5, "tokens_per_fill": 2, "fill_interval": "3.000000s"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "path", "told"), OF_A_LIMIT, ids=[str(one[0]) for one in OF_A_LIMIT])
+def test_each_setting_of_a_limit_is_told_where_envoy_reads_it(
+    settings: dict[str, object], path: str, told: object
+) -> None:
+    of_all = resource(ROUTES, limit={"max_tokens": 8, **settings})
+    of_one = resource(ROUTES, routes=[{"to": "shop", "limit": {"max_tokens": 8, **settings}}])
+    for where, written in (("virtual_hosts.0", of_all), ("virtual_hosts.0.routes.0", of_one)):
+        (limit,) = _at(written, f"{where}.typed_per_filter_config").values()  # type: ignore[attr-defined]  # JSON
+        assert _at(limit, path) == told
+        assert ("descriptors" in limit) == ("per" in settings)
+
+
+OF_THE_BOUND: list[tuple[dict[str, object], str, object]] = [
+    ({"max_concurrency_limit": 88}, "concurrency_limit_params.max_concurrency_limit", 88),
+    ({"update_interval": "30ms"}, "concurrency_limit_params.concurrency_update_interval", "0.030000s"),
+    ({"sample_percentile": 90}, "sample_aggregate_percentile.value", 90),
+    ({"min_rtt_interval": "7s"}, "min_rtt_calc_params.interval", "7.000000s"),
+    ({"min_rtt_requests": 11}, "min_rtt_calc_params.request_count", 11),
+    ({"min_rtt_jitter": 13}, "min_rtt_calc_params.jitter.value", 13),
+    ({"min_concurrency": 6}, "min_rtt_calc_params.min_concurrency", 6),
+    ({"buffer": 44}, "min_rtt_calc_params.buffer.value", 44),
+]
+
+
+@pytest.mark.parametrize(("settings", "path", "told"), OF_THE_BOUND, ids=[str(one[0]) for one in OF_THE_BOUND])
+def test_each_setting_of_an_adaptive_bound_is_told_where_envoy_reads_it(
+    settings: dict[str, object], path: str, told: object
+) -> None:
+    launch = described(routes=[{"to": "shop"}], adaptive_concurrency={"max_concurrency_limit": 200, **settings})
+    bootstrap = json.loads(json.dumps(files(launch)["envoy.json"]))
+    (managed,) = bootstrap["static_resources"]["listeners"][0]["filter_chains"][0]["filters"]
+    filters = managed["typed_config"]["http_filters"]
+    (bound,) = (one for one in filters if one["name"] == "envoy.filters.http.adaptive_concurrency")
+    assert _at(bound["typed_config"]["gradient_controller_config"], path) == told
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "asked"),
+    [
+        ({"prefix": "/a", "rewrite": "/b"}, "route.prefix_rewrite", "/b"),
+        ({"prefix": "/a/", "rewrite": "/"}, "route.prefix_rewrite", "/"),
+        ({"prefix": "/a", "rewrite": "/"}, "route.regex_rewrite", {"pattern": {"regex": "^/a/?"}, "substitution": "/"}),
+        (
+            {"prefix": "/a.b", "rewrite": "/c/"},
+            "route.regex_rewrite",
+            {"pattern": {"regex": r"^/a\.b/?"}, "substitution": "/c/"},
+        ),
+        ({"prefix": "/a", "timeout": "800ms"}, "route.timeout", "0.800000s"),
+        ({"prefix": "/a"}, "match.prefix", "/a"),
+        ({"prefix": "/a", "to": "stock"}, "route.cluster", "stock"),
+    ],
+)
+def test_each_setting_of_a_route_is_told_where_envoy_reads_it(
+    route: dict[str, object], path: str, asked: object
+) -> None:
+    written = resource(ROUTES, routes=[{"to": "shop", **route}])
+    assert _at(written, f"virtual_hosts.0.routes.0.{path}") == asked
