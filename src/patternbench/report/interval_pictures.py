@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from patternbench.analyze.statements.sentences import size
 from patternbench.report.first_screen import PERCENT, Contender, DrawnChange, FirstScreen, rounded_up, widest
-from patternbench.terms.quantities import MINUS
+from patternbench.terms.quantities import MINUS, number
 from patternbench.terms.visible import all_visible
 
 SMALL_WIDTH, SMALL_LINE = 96, 9
@@ -120,7 +120,7 @@ def _upright(x: float, top: float, bottom: float) -> str:
 def _size(drawn: Sequence[Contender], value: float) -> str:
     """Write a value of a scale in the unit of what is drawn on it."""
     unit = drawn[0].change.unit if drawn else PERCENT
-    return size("" if unit == PERCENT else unit, value, unit == PERCENT)
+    return f"{number(value)}\u00a0%" if unit == PERCENT else size(unit, value, False)
 
 
 def _safe(text: str) -> Markup:

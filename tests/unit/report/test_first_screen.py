@@ -13,11 +13,12 @@ from tests.unit.report.test_evidence import SMALL
 from tests.unit.report.test_evidence import report as measured
 
 from patternbench.report import interval_pictures
-from patternbench.report.first_screen import ChangesIn, Contender, DrawnChange, FirstScreen, rounded_up, widest
+from patternbench.report.first_screen import PERCENT, ChangesIn, Contender, DrawnChange, FirstScreen, rounded_up, widest
 from patternbench.report.html import render
 from patternbench.report.model import RunReport
 from patternbench.report.sections.deciding import MOST_CONTENDERS, changes_in
 from patternbench.report.sections.declared import with_sections
+from patternbench.terms.quantities import MINUS
 
 
 def made(**changes: str) -> RunReport:
@@ -184,3 +185,10 @@ def test_names_in_a_picture_stay_text() -> None:
     drawn = str(interval_pictures.contenders(evil))
     assert "<script" not in drawn
     assert "\x1b" not in drawn
+
+
+@pytest.mark.parametrize(("change", "ends"), [(12.0, "15"), (900.0, "1,000"), (17_000.0, "20,000")])
+def test_a_scale_says_how_far_it_reaches_however_far_that_is(change: float, ends: str) -> None:
+    drawn = Contender("", "slow", DrawnChange("so much", PERCENT, change, change * 0.9, change * 1.01, "worse"), False)
+    words = re.findall(r'<text class="axis"[^>]*>([^<]*)</text>', interval_pictures.rows([drawn], "p95"))
+    assert words == [f"{MINUS}{ends}\u00a0%", "no change", f"+{ends}\u00a0%"]
