@@ -43,7 +43,8 @@ TIME = "minimise AverageSuccessTime"
 class KeptStudy:
     """The kept rounds of a study, and how many rounds a form of it has, the quick one or the whole.
 
-    Without an ``objective`` the choice is that of the study's report.
+    Without an ``objective`` the choice is that of the study's report. ``really`` are the rounds of a run that was
+    measured, not drawn, with rounds that stop once the choice is known: from 3 of each to as many as the form has.
     """
 
     name: str
@@ -51,6 +52,7 @@ class KeptStudy:
     rounds: str
     quick: int
     objective: str = ""
+    really: str = ""
 
     def criteria(self, columns: Collection[str]) -> Criteria:
         """Return what is chosen, by which objective and under which conditions, as the study's report has it."""
@@ -62,15 +64,19 @@ class KeptStudy:
         return replace(found, objectives=(self.objective,), limits=()) if self.objective else found
 
 
+QUICKSTART = "benchmarks/replay/rounds"
 ADERALDO = (f"{REPRODUCTIONS}/aderaldo-2024/remade.yaml", f"{REPRODUCTIONS}/aderaldo-2024/remade.parquet")
 KEPT = (
     KeptStudy("libraries-quick", "studies/libraries.yaml", "docs/libraries/rounds.parquet", 8),
     KeptStudy("resilience-patterns-all", *ADERALDO, 8),
     KeptStudy("resilience-patterns-all", *ADERALDO, 8, TIME),
     KeptStudy("resilience-patterns-all", *ADERALDO, 8, "minimise TotalExecutionTime"),
+    KeptStudy(
+        "quickstart", "studies/quickstart.yaml", f"{QUICKSTART}/equal.parquet", 6, "", f"{QUICKSTART}/stopped.parquet"
+    ),
     KeptStudy("rule-of-thumb", "studies/rule-of-thumb.yaml", "docs/rule-of-thumb/rounds.parquet", 10, TIME),
 )
-"""Of the quickstart no rounds are kept, and those of insurance-combined are of two forms together."""
+"""Those of insurance-combined are of two forms together."""
 
 
 @dataclass(frozen=True)
@@ -98,28 +104,45 @@ def of_study(kept: KeptStudy, draws: int) -> Iterator[Result]:
     criteria = kept.criteria(rounds.columns)
     found = arranged(rounds, criteria)
     judge, best = replace(found.judge, margin=MARGIN), [_good(group, found.judge) for _, group in found.places]
-    configurations = sum(len(group) for _, group in found.places)
     for name, fewest, most in ways(kept.quick):
         rng = np.random.default_rng(kept.quick)
         drawn = (_drawn(found.places, most, rng) for _ in range(draws))
         shown = [_shown(places, judge, (fewest, most), best) for places in drawn]
-        yield {
-            "study": kept.name,
-            "objective": criteria.objectives[0],
-            "draws": draws,
-            "choices": len(found.places),
-            "configurations": configurations,
-            "quick": kept.quick,
-            "way": name,
-            "right": sum(one.right for one in shown) / draws / len(found.places),
-            "wrong": sum(one.wrong for one in shown) / draws / len(found.places),
-            "rounds": sum(one.rounds for one in shown) / draws / configurations,
-        }
+        yield _row(kept, criteria, found.places, name, shown)
+    if kept.really:
+        own = arranged(counting(pd.read_parquet(ROOT / kept.really)).reset_index(drop=True), criteria).places
+        least = _least(kept.quick)
+        shown = [_shown(own, judge, (least, kept.quick), best)]
+        yield _row(kept, criteria, own, f"until within 5 %, {least} to {kept.quick}, a run of its own", shown)
+
+
+def _row(
+    kept: KeptStudy, criteria: Criteria, places: Sequence[Place], way: str, shown: Sequence[DrawOutcome]
+) -> Result:
+    """Return what a way of spending rounds showed, on average over draws."""
+    configurations, draws = sum(len(group) for _, group in places), len(shown)
+    return {
+        "study": kept.name,
+        "objective": criteria.objectives[0],
+        "draws": draws,
+        "choices": len(places),
+        "configurations": configurations,
+        "quick": kept.quick,
+        "way": way,
+        "right": sum(one.right for one in shown) / draws / len(places),
+        "wrong": sum(one.wrong for one in shown) / draws / len(places),
+        "rounds": sum(one.rounds for one in shown) / draws / configurations,
+    }
+
+
+def _least(quick: int) -> int:
+    """Return half of the rounds of a form, three at least."""
+    return max(3, quick // 2)
 
 
 def ways(quick: int) -> list[tuple[str, int, int]]:
     """Return the ways of spending rounds: their names, the fewest and the most rounds (alike where they are equal)."""
-    half = max(3, quick // 2)
+    half = _least(quick)
     return [
         (f"{quick} equal rounds, as its study has", quick, quick),
         (f"{half} equal rounds", half, half),
