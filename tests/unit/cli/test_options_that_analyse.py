@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from tests.support import measured_run as support
 from tests.support.measured_run import measured_run
 from tests.support.studies import ROOT
-from tests.unit.cli.test_options_that_measure import CarriedOut
+from tests.unit.cli.test_options_that_measure import STUDY, CarriedOut
 from tests.unit.study.test_operator_results import HEAD
 from tests.unit.study.test_operator_results import ROWS as PUBLISHED_ROWS
 
@@ -273,17 +273,6 @@ def test_each_option_of_plan(words: str, asked: dict[str, object], here: Path, m
     usual |= {"scatter_of": None, "no_commands": False}
     assert vars(options) == usual | asked
     assert (file.name, study.name) == ("quickstart", "quickstart")
-
-
-STUDY = """\
-patternbench: 1
-name: small
-system: target
-rounds: 4
-workload: {open: {rate: 20, duration: 2s}, request: {path: /}}
-strategies: [{client: native, baseline: {}}]
-quick: {rounds: 2}
-"""
 
 
 @pytest.mark.parametrize(("words", "rounds"), [([], 4), (["--quick"], 2)])
