@@ -29,6 +29,8 @@ FASTER = 8
 READ_S, END_S = 3.0, 8.0
 """How long the film shows the screen after a command, and after the last one."""
 LONGEST_S = 1_800
+READY_S = 30.0
+"""How long a shell may take to write its first prompt."""
 
 
 class Typist(Protocol):
@@ -121,6 +123,7 @@ def commands(run: str) -> list[str]:
 
 def recorded(terminal: Typist, typed: Sequence[str], wait: Callable[[float], None] = time.sleep) -> Iterator[Frame]:
     """Yield the frames of a terminal in which commands are typed, each when the one before has ended."""
+    _await_shell(terminal, wait)
     for number, command in enumerate(typed):
         terminal.write(command)
         wait(LOOK_S)
@@ -128,6 +131,16 @@ def recorded(terminal: Typist, typed: Sequence[str], wait: Callable[[float], Non
         terminal.enter()
         yield from _until_prompt(terminal, wait)
         yield Frame(terminal.screen(), END_S if number == len(typed) - 1 else READ_S)
+
+
+def _await_shell(terminal: Typist, wait: Callable[[float], None]) -> None:
+    """Return once the shell has written its prompt: what is typed before would stand there twice."""
+    left = int(READY_S / LOOK_S)
+    while terminal.screen().strip() != "$":
+        if not left:
+            raise TimeoutError(f"the shell wrote no prompt within {READY_S} s; its screen:\n{terminal.screen()}")
+        wait(LOOK_S)
+        left -= 1
 
 
 def _until_prompt(terminal: Typist, wait: Callable[[float], None]) -> Iterator[Frame]:

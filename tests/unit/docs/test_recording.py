@@ -60,12 +60,24 @@ class Screens:
 
 def test_the_recorder_keeps_a_screen_only_when_it_has_changed_and_continues_at_the_prompt() -> None:
     terminal = Screens(
-        "$ a", "$ a\n1/2", "$ a\n1/2", "$ a\n2/2", "$ a\nend\n$", "$ a\nend\n$", *["$ b", "$ b\n$", "$ b\n$"]
+        *["", "$\n\n", "$ a", "$ a\n1/2"],
+        "$ a\n1/2",
+        "$ a\n2/2",
+        "$ a\nend\n$",
+        "$ a\nend\n$",
+        *["$ b", "$ b\n$", "$ b\n$"],
     )
     frames = list(recording.recorded(terminal, ["a", "b"], wait=lambda _: None))
     assert [frame.screen for frame in frames] == ["$ a", "$ a\n1/2", "$ a\n2/2", "$ a\nend\n$", "$ b", "$ b\n$"]
     assert terminal.typed == ["a", "\n", "b", "\n"]
     assert frames[-1].seconds == recording.END_S
+
+
+def test_nothing_is_typed_before_the_shell_has_written_its_prompt() -> None:
+    terminal = Screens(*["loading"] * 1000)
+    with pytest.raises(TimeoutError, match="the shell wrote no prompt within 30.0 s"):
+        list(recording.recorded(terminal, ["a"], wait=lambda _: None))
+    assert terminal.typed == []
 
 
 def test_a_folder_that_exists_is_not_recorded_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
