@@ -75,7 +75,7 @@ def test_the_recorder_keeps_a_screen_only_when_it_has_changed_and_continues_at_t
 
 def test_nothing_is_typed_before_the_shell_has_written_its_prompt() -> None:
     terminal = Screens(*["loading"] * 1000)
-    with pytest.raises(TimeoutError, match="the shell wrote no prompt within 30.0 s"):
+    with pytest.raises(TimeoutError, match=r"the shell wrote no prompt within 30\.0 s"):
         list(recording.recorded(terminal, ["a"], wait=lambda _: None))
     assert terminal.typed == []
 
