@@ -65,6 +65,8 @@ class KeptStudy:
 
 
 QUICKSTART = "benchmarks/replay/rounds"
+"""Columns of the rounds of two runs of the quickstart: with ``rounds: 40``, and with ``rounds: {until: {choice: within
+5%}, min: 3, max: 6}``."""
 ADERALDO = (f"{REPRODUCTIONS}/aderaldo-2024/remade.yaml", f"{REPRODUCTIONS}/aderaldo-2024/remade.parquet")
 KEPT = (
     KeptStudy("libraries-quick", "studies/libraries.yaml", "docs/libraries/rounds.parquet", 8),

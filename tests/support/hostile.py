@@ -37,8 +37,9 @@ def refused(name):
     else:
         print(name, "was read")
 def over(name):
-    took, yardstick = cpu_s(lambda: refused(name)), cpu_s(steps)
-    return f"{took:.1f} s, {took / yardstick:.0f} yardsticks" * (took > max(2, 2 * yardstick / 0.12))
+    took = cpu_s(lambda: refused(name))
+    yardstick = cpu_s(steps) if took > 2 else 0
+    return f"{took:.1f} s, {took / yardstick:.0f} yardsticks" if yardstick and took > 2 * yardstick / 0.12 else ""
 for name in sys.argv[1:]:
     tries = 3  # what else runs on a core only ever makes the work longer
     while (took := over(name)) and (tries := tries - 1):

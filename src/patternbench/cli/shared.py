@@ -199,7 +199,7 @@ def json_options(command: _Command) -> _Command:
     save = click.option("--save", type=path, metavar="FILE", help="Write everything as JSON to FILE, too.")
     flag = click.option("--json", "printed", is_flag=True, help="Print everything as one JSON object.")
     over = click.option("--force", is_flag=True, help="Overwrite existing files.")
-    return flag(save(over(wrapped)))  # type: ignore[return-value]
+    return flag(save(over(wrapped)))  # type: ignore[return-value]  # a command stays one with further options
 
 
 def write_page(path: Path, page: str) -> None:
@@ -217,7 +217,7 @@ def junit_option(command: _Command) -> _Command:
 
     path = click.Path(path_type=Path)
     flag = click.option("--junit", metavar="FILE", type=path, help="Write the verdicts as JUnit's XML.")
-    return flag(wrapped)  # type: ignore[return-value]
+    return flag(wrapped)  # type: ignore[return-value]  # as above
 
 
 def tell_pipeline(title: str, cases: Sequence[CheckedCase], junit: Path | None) -> None:

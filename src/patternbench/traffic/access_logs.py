@@ -126,7 +126,7 @@ def _request(line: AccessLogLine, place: FileLine, session: str) -> RecordedRequ
     return RecordedRequest(*asked, place, line.at_us, own)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # a study takes no more different ones, and each may be as long as a line
 def _asked(text: str) -> tuple[str, str] | None:
     """Return method and path of ``GET /items HTTP/1.1``: the lines of a log repeat few of them."""
     found = _REQUEST.fullmatch(text)

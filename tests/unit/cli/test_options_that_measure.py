@@ -189,7 +189,7 @@ def test_each_option_of_load_that_says_what_is_sent(
     words: str, asked: dict[str, object], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def noted(options: object, log: bool) -> object:
-        raise CarriedOut({one.name: getattr(options, one.name) for one in fields(options)}, log)  # type: ignore[arg-type]
+        raise CarriedOut({one.name: getattr(options, one.name) for one in fields(options)}, log)  # type: ignore[arg-type]  # Options
 
     monkeypatch.setattr(load_command, "job_of", noted)
     usual = {
